@@ -88,7 +88,7 @@ export interface Core {
   readonly access?: Access
   /** The sessions: transactions that were begun here, until they are committed or rolled back. */
   readonly sessions: SessionSource
-  /** Set inside of a transaction over many operations, whose store holds changes back until the commit. */
+  /** Set inside of a transaction over many operations, whose store stages changes until the commit. */
   readonly staging?: Staging
 }
 
@@ -175,7 +175,6 @@ export interface Sessions {
       readonly server?: SessionServer | undefined
     },
   ): Promise<{ readonly id: string; readonly idleSeconds: number }>
-  /** Runs an operation inside. */
   run(
     id: string,
     owner: SessionOwner,

@@ -185,7 +185,6 @@ type Method = (request: unknown, options?: OperationOptions) => Promise<unknown>
 /** The handle that each method was made for: a method that replaces one is not here, or has another handle. */
 const handleOf = new WeakMap<Method, Invocable>()
 
-/** Make the members that all handles have. */
 const makers: Readonly<Record<string, (handle: Invocable) => (...given: never[]) => unknown>> =
   Object.fromEntries([
     ...Object.entries(operations).map(([name, { definition }]) => [
@@ -242,7 +241,6 @@ function reserveMember(name: string | symbol): void {
   Object.defineProperty(parent, name, { value: undefined, writable: true })
 }
 
-/** Makes the method of an operation. */
 function methodOf(definition: AnyOperation) {
   return (handle: Invocable) => {
     const method: Method = (request, options = {}) => handle[invoke](definition, request, options)
@@ -251,7 +249,6 @@ function methodOf(definition: AnyOperation) {
   }
 }
 
-/** Makes the method of an iteration. It calls the operations of its handle. */
 function iterationOf(iterate: Iterate) {
   return (handle: Invocable) =>
     (request: Readonly<Record<string, unknown>> = {}, options: OperationOptions = {}) =>

@@ -23,7 +23,7 @@ export interface CatalogMetrics {
   readonly cache: {
     readonly bytes: number
     readonly mostBytes: number
-    /** How often something was there when it was needed, and how often it was read. */
+    /** How often content was in the cache when it was needed, and how often it had to be read. */
     readonly hits: number
     readonly misses: number
   }

@@ -32,8 +32,8 @@ export interface CatalogOptions {
   /** Gives clients what they need to reach a table's location, when they ask for it. Default: nothing. */
   readonly storageOptions?: StorageOptionsHook
   /**
-   * Whether clients of Lance are to keep table versions through the catalog. They are only for tables whose versions it
-   * can publish: below its own root and `locationRoots`. Default: false.
+   * Whether clients of Lance are to keep table versions through the catalog. Applies to tables whose versions it can
+   * publish: below its own root and `locationRoots`. Default: false.
    */
   readonly managedVersioning?: boolean
   /**
@@ -73,8 +73,8 @@ export interface CatalogOptions {
   /** Bytes of table content kept decoded in memory. Default: 256 MiB. */
   readonly cacheBytes?: number
   /**
-   * Keeps what is read of rows in object storage in a folder on local disk, too, up to so many bytes. Several processes
-   * may share the folder. Default: nothing is kept there. See docs/object-storage.md.
+   * Keeps what is read of rows in object storage in a folder on local disk, too, up to a number of bytes. Several
+   * processes may share the folder. Default: nothing is kept there. See docs/object-storage.md.
    */
   readonly contentCache?: ContentCacheOptions
   /**

@@ -29,7 +29,7 @@ export function expired(idle: number): CatalogError {
   )
 }
 
-/** The failure of a transaction whose server was found to have ended. */
+/** The failure of a transaction whose server has ended. */
 export const serverGone: NonNullable<TransactionRecord['failure']> = {
   code: 'ServiceUnavailable',
   message: 'The server that held it has ended, or another one answers at the address that it advertised.',

@@ -29,7 +29,6 @@ const names: OptionNames<OpenTransactionOptions> = {
   idleSeconds: true,
 }
 
-/** The bounds with their defaults. */
 export function sessionLimitsOf(given: OpenTransactionOptions = {}): SessionLimits {
   requireKnown('openTransactions', given, names)
   const { count = 1_000, perPrincipal = 100, bytes = 256 * 1024 * 1024, idleSeconds = 60 } = given

@@ -9,7 +9,6 @@ import { TransactionTurns } from './transaction-turns.ts'
 import type { TurnShare } from './turn-shares.ts'
 import { UnderWay } from './under-way.ts'
 
-/** What a session begins with. */
 export interface SessionStart extends Pick<RunOptions, 'isolation' | 'requireRoom'> {
   readonly core: Core
   readonly transaction: LongTransaction
@@ -26,7 +25,7 @@ export interface SessionStart extends Pick<RunOptions, 'isolation' | 'requireRoo
   readonly stop: AbortController
 }
 
-/** A transaction whose operations come one by one, until it is committed or given up. */
+/** A transaction whose operations come one by one, until it is committed or rolled back. */
 export class Session {
   readonly id: string
   readonly owner: SessionOwner
@@ -117,7 +116,6 @@ export class Session {
     this.#lastUsed = this.#now()
   }
 
-  /** Runs an operation inside. */
   async run(operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown> {
     if (this.#committing) throw beingCommitted(this.id, operation.name)
     const { transaction: _, ...given } = options

@@ -158,7 +158,7 @@ export class OpenSessions implements Sessions {
         if (session.hasEnded) await session.recorded
       }
     }
-    // Upkeep may clear the record of a transaction that was open for long as soon as it is committed.
+    // The upkeep may clear the record of a long transaction as soon as it is committed.
     const record = session ? await this.#read(id) : await this.#recordOf(id, owner)
     if (record === undefined) return undefined
     if (record.status !== 'Succeeded') throw notOpen(id, record)

@@ -14,7 +14,6 @@ import { UnderWay } from './under-way.ts'
 /** What one run of the function works on. */
 export interface FunctionRun {
   readonly transactionId: string
-  /** Runs an operation inside. */
   run(operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown>
   /** The error by which the run lost a race, if it did. `error` is what the function failed with, if it failed. */
   lostBy(error: unknown): unknown
@@ -48,7 +47,7 @@ export function checkFunction(work: unknown, options: TransactionOptions) {
   return { attempts, isolation }
 }
 
-/** Runs a function until a run of it is committed, at most so many times. */
+/** Runs a function until a run of it is committed, for `attempts` runs at most. */
 export async function runFunction<T>(
   work: Parameters<Transact>[0],
   attempts: number,
@@ -122,7 +121,7 @@ function handleOf(run: FunctionRun, underWay: UnderWay, state: { readonly ended:
   return Object.assign(handle as Transaction, { transactionId: run.transactionId })
 }
 
-/** What work resolves to, unless the signal aborts first: then its reason. */
+/** Resolves as `work` does, unless the signal aborts first: then rejects with its reason. */
 function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason)

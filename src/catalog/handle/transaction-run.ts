@@ -38,7 +38,6 @@ export const aboutTransaction: LongWork = { operation: 'Transaction', subject: [
 /** The most rebases of changes of rows, before that counts as a lost race. */
 const mostRebases = 100
 
-/** The options of a run. */
 export interface RunOptions {
   readonly onProgress?: OperationOptions['onProgress']
   /** Default: `Serializable`. */
@@ -128,7 +127,6 @@ export class TransactionRun {
     return this.#staged.bytes
   }
 
-  /** Runs an operation inside. */
   run(operation: AnyOperation, request: unknown, given: OperationOptions): Promise<unknown> {
     const { run = runOperation } = this.#hooks
     const options = this.#progress ? { ...given, onProgress: this.#progress.of(given.onProgress) } : given

@@ -16,7 +16,7 @@ import type { DatasetFolder } from './dataset.ts'
 export interface Differences {
   /** Versions that have a manifest and no record. */
   readonly adopted: ReadonlyMap<number, VersionRecord>
-  /** Versions whose record does not hold any more, with the transaction that wrote the record. */
+  /** Versions whose record is no longer valid, with the transaction that wrote the record. */
   readonly gone: ReadonlyMap<number, string>
 }
 

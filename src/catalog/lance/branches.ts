@@ -14,15 +14,15 @@ import { shallowClone } from './shallow-clone.ts'
 
 /* Branches of datasets, made as Lance makes them: first the branch's first manifest, then its file. */
 
-/** What a branch is to begin with. */
-interface Start {
+/** The name and the origin of a new branch. */
+interface BranchStart {
   readonly id: Identifier
   readonly name: string
   readonly from_branch: string
   readonly from_version: number | undefined
 }
 
-export async function createBranch(core: Core, dataset: Dataset, start: Start): Promise<void> {
+export async function createBranch(core: Core, dataset: Dataset, start: BranchStart): Promise<void> {
   const { id, name, from_branch } = start
   requireOutside(core, id, 'branches')
   const { folder, table } = dataset

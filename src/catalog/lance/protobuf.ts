@@ -44,7 +44,6 @@ function readValue(wire: number, varint: () => bigint, take: (length: number) =>
   throw new RangeError(`There is no wire type ${wire}.`)
 }
 
-/** The bytes of a message. */
 export function writeFields(fields: readonly Field[]): Uint8Array {
   return Buffer.concat(fields.map(({ number, value, bytes }) => bytes ?? fieldBytes(number, value)))
 }

@@ -252,7 +252,7 @@ async function requirePublished(core: Core, staged: StagedManifests): Promise<vo
   }
 }
 
-/** The record of a version and the head of its branch, as far as they are there. */
+/** The record of a version and the head of its branch, as far as they exist. */
 function readAgain(reader: Reader, { table }: StagedManifest, { branch, version }: VersionToPublish) {
   const record = reader.get<VersionRecord>(keys.version(table.id, branch, version))
   const head =

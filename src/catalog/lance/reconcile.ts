@@ -22,8 +22,8 @@ import { isWaiting } from './waiting-versions.ts'
  * The records and the manifests of a branch are reconciled before its versions are reported or changed:
  * - A version that was recorded, but not published because the process died, is published.
  * - A version that another program published without asking the catalog gets a record: it is adopted.
- * - A version whose manifest is gone, after Lance's cleanup, loses its record. Without manifests, the records alone
- *   count.
+ * - A version whose manifest is gone, after Lance's cleanup, loses its record.
+ * Without manifests, the records alone count.
  *
  * Inside of a transaction over many operations, this changes the records outside, since manifests are visible to all.
  */
@@ -130,7 +130,7 @@ async function listManifests(folder: DatasetFolder, branch: string): Promise<Man
   return { published, staged, canMiss }
 }
 
-/** Manifests of transactions over many operations, be they under way, given up, or committed. */
+/** Manifests of transactions over many operations, whether under way, rolled back or committed. */
 async function listWaiting({ content, prefix }: DatasetFolder): Promise<StagedFile[]> {
   const found: StagedFile[] = []
   for await (const { path } of content.list(prefix + waitingFolder)) {

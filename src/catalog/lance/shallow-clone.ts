@@ -5,7 +5,6 @@ import { type Field, readFields, writeFields } from './protobuf.ts'
  * where their files lie. https://lance.org/format/table has the messages.
  */
 
-/** The fields of a manifest. */
 const manifestField = {
   fragments: 2,
   auxiliary: 4,

@@ -6,7 +6,6 @@ import { nameOf, waitingPathOf } from '../locations/lance-files.ts'
 import { toTableVersion } from '../lookup/versions.ts'
 import type { DatasetFolder } from './dataset.ts'
 
-/** A version whose manifest waits. */
 export interface WaitingVersion {
   readonly id: Identifier
   readonly branch: string

@@ -94,7 +94,7 @@ class WaitingManifests implements Participant {
     const { outside } = this.#staging
     const recorded = await outside.store.read((reader) =>
       [...this.#versions.values()].filter(({ table, branch, version, staging_path }) => {
-        // A table that was deregistered takes its versions along. Of a dropped one, everything goes.
+        // The versions of a deregistered table stay with it. Those of a dropped table are removed.
         if (tableById(reader, table) === undefined) return true
         const record = reader.get<VersionRecord>(keys.version(table, branch, version))
         return record?.staging_path === staging_path

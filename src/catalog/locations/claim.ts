@@ -9,7 +9,7 @@ import { LocationBusy } from '../transactions/retry.ts'
 import { type ContentRoot, locationOf, segmentsOf, tablesFolder } from './locations.ts'
 import { formerIdentifier } from './waiting.ts'
 
-/** The operations whose requests name the location of a table to be. */
+/** The operations whose requests name the location of a new table. */
 type Claiming = 'declareTable' | 'registerTable'
 
 /**
@@ -61,7 +61,7 @@ export async function askAboutLocation(core: Core, operation: Claiming, location
   core.access?.require(questions)
 }
 
-/** What hooks are asked about a location: the table that lies there, and those whose content waits there. */
+/** The questions to hooks about a location: the table that lies there, and those whose content waits there. */
 function questionsAbout(
   roots: readonly ContentRoot[],
   reader: Reader,

@@ -192,12 +192,10 @@ function filePath(location: string): string {
   }
 }
 
-/** Releases the location of a table that is being dropped or deregistered. */
 export function releaseLocation(writer: Writer, record: TableRecord): void {
   if (record.location !== null) writer.remove(keys.location(segmentsOf(record.location)))
 }
 
-/** The table whose content lies at a location. */
 export function tableAt(
   roots: readonly ContentRoot[],
   reader: Reader,

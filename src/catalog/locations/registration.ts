@@ -222,7 +222,6 @@ export async function deregisteredFolders(core: Core): Promise<Set<string>> {
   return new Set(inside.map((path) => path.slice(0, path.lastIndexOf(registrationFolder))))
 }
 
-/** Stores the versions, tags and branches of a registration. */
 export function putRegistration(writer: Writer, internalId: string, known: Registration): void {
   for (const [branch, version, record] of known.versions) {
     writer.put(keys.version(internalId, branch, version), withoutUndefined(record))

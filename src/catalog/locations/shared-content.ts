@@ -110,7 +110,6 @@ export async function foldersOfUnknownClones(
   return [...new Set(folders.filter((one) => one.content === content).map(({ prefix }) => prefix))]
 }
 
-/** Both keys of a share. */
 export function keysOf({ source, clone }: Pick<ShareRecord, 'source' | 'clone'>) {
   return [
     keys.shareBySource(hash(source), hash(clone)),

@@ -52,7 +52,6 @@ export function changeTable(writer: Writer, internalId: string, record: TableRec
   writer.put(keys.table(record.parent, record.name), pack(internalId, record))
 }
 
-/** Removes a table's record and its name. */
 export function removeTable(writer: Writer, internalId: string, { parent, name }: TableRecord): void {
   writer.remove(keys.table(parent, name))
   writer.remove(keys.tablePointer(internalId))

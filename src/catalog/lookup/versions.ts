@@ -158,7 +158,6 @@ export function putHead(writer: Writer, table: FoundTable, branch: string, head:
   }
 }
 
-/** The number of the next version of a branch. */
 export function nextVersion(head: Head): number {
   return head.last === null ? 1 : head.last + 1
 }

@@ -46,7 +46,6 @@ export async function* allTables(core: Core): AsyncGenerator<KnownTable> {
   } while (after !== undefined)
 }
 
-/** Reads the versions and the location of a table. */
 export function knownTable(core: Core, reader: Reader, internalId: string, record: TableRecord): KnownTable {
   const versions = Array.from(
     reader.range<VersionRecord>({ prefix: ['v', internalId] }),

@@ -114,7 +114,7 @@ async function list(
   return candidates
 }
 
-/** The name of a manifest that a writer of Lance gave to be published. The record of its version, if there is one, has it. */
+/** The name of a manifest that a writer of Lance staged. The record of its version, if there is one, has it. */
 function stagedNameOf(path: string): string | undefined {
   if (path.includes('/_versions/') && isStaged(path)) return nameOf(path)
   return waitingAt(path)?.stagedName

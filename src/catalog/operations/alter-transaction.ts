@@ -36,7 +36,7 @@ type Action = v.InferOutput<typeof action>
 
 /**
  * Changes a transaction: sets its status, sets or unsets properties; all actions, or none. Setting a running
- * transaction to `Canceled` stops its work and makes its commit refuse. What is finished keeps its status.
+ * transaction to `Canceled` stops its work and makes its commit fail. A finished one keeps its status.
  */
 export const alterTransaction = operation({
   name: 'alterTransaction',

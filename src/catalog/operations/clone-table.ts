@@ -53,8 +53,8 @@ const response = v.object({ ...changeFields, location: text, version, properties
 type Request = v.InferOutput<typeof request>
 
 /**
- * Creates a table with the rows and columns of another one, as version 1. `source` names that table, or `source_location`
- * says where it lies. Cloned is the version that is the latest one when the call begins, or the one that
+ * Creates a table with the rows and columns of another one, as version 1. `source` names that table, or
+ * `source_location` says where it lies. It clones the version that is the latest when the call begins, or the one that
  * `source_version` or `source_tag` names. The clone shares the files of that version, so it takes no time and no room.
  * From then on, each of the two changes without the other, and may be dropped. With `is_shallow: false`, the clone gets
  * copies of the files.

@@ -12,8 +12,8 @@ import { operation } from './framework/operation.ts'
 import { listedStatuses, post, versionQuery } from './framework/route.ts'
 
 /**
- * Counts the rows of a table: of its latest version or the one that `version` or `tag` names, all rows or those a predicate holds
- * for. Without a predicate no row is read.
+ * Counts the rows of a table: of its latest version or the one that `version` or `tag` names, all rows or those that
+ * match a predicate. Without a predicate no row is read.
  *
  * ```ts
  * const { count } = await catalog.countTableRows({ id: ['prod', 'flights'], predicate: 'delay > 60' })

@@ -88,7 +88,7 @@ const keyHeaders = ['header.idempotency-key', 'header.x-request-id']
 /** Longer keys are not kept: a retry with one is a conflict. */
 const mostKeyCharacters = 256
 
-/** What a retry of a request has in common with the first attempt, and no other request has. */
+/** The key that a retry of a request shares with the first attempt, and with no other request. */
 export function requestKey(context: Readonly<Record<string, string>> | null | undefined): string | undefined {
   const key = keyHeaders.map((name) => context?.[name]).find((value) => value)
   return key !== undefined && key.length <= mostKeyCharacters ? key : undefined

@@ -113,7 +113,6 @@ export async function credentialsFor(
   return vendedCredentials(core, url, request)
 }
 
-/** Declares the table within a change. */
 export function declare(
   core: Core,
   { writer, now, noteSubject }: ChangeContext,

@@ -42,7 +42,6 @@ export const deregisterTable = operation({
     ),
 })
 
-/** Deregisters the table within a change. */
 export function deregister(core: Core, change: ChangeContext, detach: Deregister, id: Identifier) {
   const table = findTableToChange(change, id)
   detach(table)

@@ -20,10 +20,10 @@ export const transactionResponse = v.object({
 })
 
 /**
- * Describes a transaction: its status, and as properties what it did, when, and why it failed if it did.
- * After `Succeeded` the whole change is visible. What has ended stays so. A transaction whose process died while it ran is
- * `Failed` once its lease has ended, the time in `lease_until`. Where the catalog cannot be written, nothing can record
- * that: then it stays `Running`.
+ * Describes a transaction: its status, and as properties what it did, when, and why it failed if it did. After
+ * `Succeeded` the whole change is visible. A final status does not change. A transaction whose process died while it
+ * ran is `Failed` once its lease has ended, the time in `lease_until`. Where the catalog cannot be written, nothing can
+ * record that: then it stays `Running`.
  *
  * ```ts
  * const { transaction_id } = await catalog.deleteFromTable({ id: ['prod', 'flights'], predicate: 'delay > 60' })

@@ -82,7 +82,7 @@ export const listTableVersions = operation({
   },
 })
 
-/** What made a version. The record of a transaction is kept for some days only, and another engine leaves none. */
+/** The transaction that made a version. Its record is kept for some days only, and another engine leaves none. */
 function makerOf(
   reader: Reader,
   { transaction_id }: VersionRecord,

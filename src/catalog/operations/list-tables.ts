@@ -32,7 +32,7 @@ export const listTablesQuery = { ...pageQuery, include_declared: 'boolean' } as 
 /** The fields of a listing of tables besides the namespace. */
 export const listTablesFields = {
   page_token: pageToken,
-  /** At most so many names: 1,000 when absent, never more than 10,000. */
+  /** The most names: 1,000 when absent, never more than 10,000. */
   limit: v.nullish(limit),
   /** Whether tables that are only declared are listed; true when absent. */
   include_declared: v.nullish(flag),

@@ -43,8 +43,7 @@ type Listed = v.InferOutput<typeof transaction>
  * empty, and still have a `page_token`: one request looks at a few thousand records at most.
  *
  * Not part of the protocol. Transactions of `beginTransaction` are listed for the caller who began them, and for
- * callers without a name. Where hooks decide that, other transactions are listed for callers who may describe their
- * subjects.
+ * callers without a name. With hooks, other transactions are listed for callers who may describe their subjects.
  *
  * ```ts
  * const { transactions } = await catalog.listTransactions({ status: ['Queued', 'Running'] })

@@ -9,13 +9,13 @@ import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 /**
- * Reads rows of a table, in the order they were inserted or in that of `order_by`: `data` holds the bytes of an Arrow IPC
- * file. `columns` picks and renames columns, nested ones by their path, and computes what is none by a SQL expression.
+ * Reads rows of a table, in the order they were inserted or in that of `order_by`: `data` holds the bytes of an Arrow
+ * IPC file. `columns` picks and renames columns, nested ones by their path, and computes others by an SQL expression.
  * `filter` is a predicate. `order_by` has a key or several, the first one first. `limit` and `offset` cut the result;
  * the protocol also calls the limit `k`. With `with_row_id` the column `_rowid` has the id of each row.
  *
- * With `vector` it answers the `k` rows whose vectors are nearest, the nearest first, and their `_distance`. Every vector
- * is compared, so these are exactly the nearest.
+ * With `vector` it answers the `k` rows whose vectors are nearest, the nearest first, and their `_distance`. Every
+ * vector is compared, so these are exactly the nearest.
  *
  * ```ts
  * const { data } = await catalog.queryTable({

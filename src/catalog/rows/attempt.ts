@@ -91,8 +91,8 @@ export async function commitDraft(
 }
 
 /**
- * Whether two heads are the same. A branch that was deleted and created anew may have the same number, but not the same
- * content.
+ * Whether two heads are the same. A branch that was deleted and created again may have the same number, but not the
+ * same content.
  */
 export function isSame(a: KnownHead, b: KnownHead): boolean {
   return (

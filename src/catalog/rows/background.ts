@@ -9,13 +9,13 @@ import { optimize, type RunOptimize } from './optimize.ts'
 
 /** When the catalog optimizes tables by itself, and how far. */
 export interface BackgroundOptimize {
-  /** Looks at a table each time its version number is a multiple of this. Default: 64. */
+  /** Checks a table each time its version number is a multiple of this. Default: 64. */
   readonly every?: number
   /** Most rows of a merged fragment. Default: 1,048,576. */
   readonly targetRows?: number
   /** Most bytes of a merged fragment, about. Default: 128 MiB. */
   readonly targetBytes?: number
-  /** Share of deleted rows, 0 to 1, from which a fragment is written anew for their sake. Default: 0.1. */
+  /** Share of deleted rows, 0 to 1, from which a fragment is rewritten without them. Default: 0.1. */
   readonly minDeletedShare?: number
 }
 

@@ -23,7 +23,7 @@ import { type BranchAtWork, commitWaiting } from './commit-waiting.ts'
 import type { Rows } from './input.ts'
 import { declaredOnly, foreign, openManifest, requireContentFolder, retryIfReplaced } from './rows.ts'
 
-/** A table whose rows are to be changed, as it was found at first. */
+/** A table whose rows are to be changed, as it was at the start. */
 export interface TableToChange {
   readonly id: Identifier
   readonly table: FoundTable

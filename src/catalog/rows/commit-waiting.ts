@@ -27,7 +27,7 @@ export interface BranchAtWork {
   /** How many changes are under way. */
   changes: number
   head: KnownHead
-  /** What is ready to be committed, in the order in which it became so. */
+  /** Changes that are ready to be committed, in the order in which they became so. */
   readonly waiting: Waiting[]
 }
 
@@ -194,7 +194,7 @@ async function write(core: Core, waiting: Waiting, head: KnownHead): Promise<Dra
   }
 }
 
-/** Whether work goes on after a while. Resolves as soon as that is known. */
+/** Whether work takes longer than {@link groupDelayMillis}. Resolves as soon as that is known. */
 function isSlow(work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(true), groupDelayMillis)

@@ -42,7 +42,6 @@ type ParameterFields = { [Name in keyof typeof parameters]?: v.InferOutput<(type
 /** The same, as a file of an export has it. */
 export const indexParameters = v.pipe(v.object(parameters), v.transform(parametersOf))
 
-/** The request for an index. */
 export const indexRequest = v.object({
   ...requestFields,
   id: tableIdentifier,

@@ -67,7 +67,6 @@ const rowCount = v.pipe(
   v.transform((given) => Math.min(given, Number.MAX_SAFE_INTEGER)),
 )
 
-/** The fields of a query. */
 export const queryFields = {
   ...requestFields,
   id: tableIdentifier,

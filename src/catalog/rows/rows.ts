@@ -118,7 +118,6 @@ export function openManifest(
   return engine.open(folder.prefix, manifestOf(record))
 }
 
-/** The manifest of a version. */
 export function manifestOf(record: VersionRecord): ManifestRef {
   return {
     path: record.manifest_path,

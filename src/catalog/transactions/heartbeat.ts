@@ -13,7 +13,7 @@ const renewalMillis = (leaseMillis * 2) / 3
 /** What a process holds for as long as it renews the lease in a record: work under way, a backup, a task. */
 export interface Holding<Held extends Value = Value> {
   readonly key: Key
-  /** When the lease of the record ends. Undefined when the record is not the holder's any more. */
+  /** When the lease of the record ends. Undefined when the record is no longer the holder's. */
   readonly leaseOf: (record: Held, now: number) => number | undefined
   readonly renewed: (record: Held, until: number) => Held
   /** Called once when the record is lost: others changed it, its lease ended, or it is gone. */

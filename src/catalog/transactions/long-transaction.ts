@@ -174,7 +174,6 @@ function finishAtOnce<T>(
   })
 }
 
-/** Runs the body of a commit, and records success. */
 function succeed<T>(
   core: Core,
   writer: Writer,
@@ -268,7 +267,6 @@ function describe(error: unknown): NonNullable<TransactionRecord['failure']> {
   return { code: 'Internal', message: 'An unexpected error.' }
 }
 
-/** The error for work whose transaction was canceled. */
 export function canceled(id: string): CatalogError {
   return new CatalogError(
     'ConcurrentModification',

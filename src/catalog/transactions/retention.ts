@@ -7,9 +7,9 @@ import { hasLapsed, isFinished } from './transaction-record.ts'
 import type { UpkeepTask, UpkeepTurn } from './upkeep.ts'
 
 /*
- * Old transaction records are removed after every so many changes. Counting all records would take longer the more
- * there are. So a process writes a mark after a fixed number of changes, and the marks are counted instead. Records
- * older than enough marks are removed.
+ * Old transaction records are removed after a fixed number of changes. A count of all records would take longer the
+ * more there are. So a process writes a mark each time, and the marks are counted. Records older than enough marks are
+ * removed.
  */
 
 /** How many changes a mark stands for: a hundredth of the number of records to keep. */

@@ -59,7 +59,6 @@ export class AccessUndecided extends Error {
   }
 }
 
-/** Whether an error means that the operation should run again. */
 export function isRetryable(error: unknown): error is RunAgain {
   return error instanceof RunAgain
 }

@@ -38,7 +38,7 @@ export function refuseReserved(key: string): void {
   )
 }
 
-/** Who asks about a transaction. */
+/** The caller of a request about a transaction. */
 export interface Asking {
   /** The caller, if a server named one. */
   readonly caller: string | undefined

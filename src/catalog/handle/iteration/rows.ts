@@ -7,7 +7,7 @@ import type { RowsRequest } from './types.ts'
 const firstPage = 1_000
 /** About how many bytes a page has. */
 const pageBytes = 4 * 1024 * 1024
-/** A page has at most so many times the rows of the one before, whose rows may have been short by chance. */
+/** A page has at most this many times the rows of the one before, whose rows may have been short by chance. */
 const growth = 16
 
 type Asked = RowsRequest & { readonly k?: number | null }

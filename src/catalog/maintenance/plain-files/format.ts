@@ -73,7 +73,6 @@ export const tableJson = v.object({
 export type NamespaceJson = v.InferOutput<typeof namespaceJson>
 export type TableJson = v.InferOutput<typeof tableJson>
 
-/** Parses and checks a JSON file. */
 export function parseJson<T extends v.GenericSchema>(
   schema: T,
   text: string,

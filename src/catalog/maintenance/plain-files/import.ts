@@ -54,7 +54,7 @@ export function importFrom(core: Core, source: string, options?: ImportOptions):
   return importItems(core, exportItems(source), options)
 }
 
-/** Brings namespaces and tables into a catalog, whole or not at all. `check` may refuse to commit. */
+/** Imports namespaces and tables into a catalog, whole or not at all. `check` may refuse to commit. */
 export function importItems(
   core: Core,
   items: AsyncIterable<ExportItem>,

@@ -29,7 +29,6 @@ export type ExportItem =
       readonly where: string
     }
 
-/** Walks the folders of an export. */
 export async function* exportItems(source: string): AsyncGenerator<ExportItem> {
   const directory = requireFolderPath(source)
   await readJson(

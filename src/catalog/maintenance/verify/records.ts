@@ -28,7 +28,6 @@ export async function verifyRecords(core: Core, findings: Findings): Promise<voi
   } while (after)
 }
 
-/** Verifies the next records after a key. */
 function verifyChunk(core: Core, reader: Reader, after: Key | undefined): Chunk {
   const now = core.now()
   // The range begins with `after` itself, unless that record was removed.

@@ -48,7 +48,6 @@ export function damagedStore(
   return findings.report()
 }
 
-/** Verifies the content of every table. */
 async function verifyContent(core: Core, findings: Findings, options: VerifyOptions): Promise<void> {
   const borrowed = new BorrowedFiles(core)
   for await (const table of allTables(core)) {
@@ -117,7 +116,6 @@ async function isStill(core: Core, { key, record }: KnownVersion): Promise<boole
   return now?.manifest_path === record.manifest_path
 }
 
-/** Verifies the registrations of deregistered tables. */
 async function verifyRegistrations(core: Core, findings: Findings): Promise<void> {
   const registrations = await core.store.read((reader) => [
     ...reader.range<string>({ prefix: keys.registrations }),

@@ -49,10 +49,9 @@ function shown(id: unknown): string {
 
 const oneId = `Give one id, as the option transaction or as the header ${insideHeader}.`
 
-/** What an id of a transaction consists of: a header that came twice has a comma. */
+/** The characters of an id of a transaction. No comma: a header that was sent twice has one. */
 export const transactionIdPattern = /^[\x21-\x2b\x2d-\x7e]{1,128}$/
 
-/** Whether a text may be an id. */
 export function isTransactionId(text: string): boolean {
   return transactionIdPattern.test(text)
 }

@@ -1739,8 +1739,8 @@ export interface OperationMethods {
   ) => Promise<CreateTableResponse>
 
   /**
-   * Creates a table with the rows and columns of another one, as version 1. `source` names that table, or `source_location`
-   * says where it lies. Cloned is the version that is the latest one when the call begins, or the one that
+   * Creates a table with the rows and columns of another one, as version 1. `source` names that table, or
+   * `source_location` says where it lies. It clones the version that is the latest when the call begins, or the one that
    * `source_version` or `source_tag` names. The clone shares the files of that version, so it takes no time and no room.
    * From then on, each of the two changes without the other, and may be dropped. With `is_shallow: false`, the clone gets
    * copies of the files.
@@ -1933,8 +1933,8 @@ export interface OperationMethods {
   ) => Promise<MergeInsertIntoTableResponse>
 
   /**
-   * Counts the rows of a table: of its latest version or the one that `version` or `tag` names, all rows or those a predicate holds
-   * for. Without a predicate no row is read.
+   * Counts the rows of a table: of its latest version or the one that `version` or `tag` names, all rows or those that
+   * match a predicate. Without a predicate no row is read.
    *
    * ```ts
    * const { count } = await catalog.countTableRows({ id: ['prod', 'flights'], predicate: 'delay > 60' })
@@ -1946,13 +1946,13 @@ export interface OperationMethods {
   ) => Promise<CountTableRowsResponse>
 
   /**
-   * Reads rows of a table, in the order they were inserted or in that of `order_by`: `data` holds the bytes of an Arrow IPC
-   * file. `columns` picks and renames columns, nested ones by their path, and computes what is none by a SQL expression.
+   * Reads rows of a table, in the order they were inserted or in that of `order_by`: `data` holds the bytes of an Arrow
+   * IPC file. `columns` picks and renames columns, nested ones by their path, and computes others by an SQL expression.
    * `filter` is a predicate. `order_by` has a key or several, the first one first. `limit` and `offset` cut the result;
    * the protocol also calls the limit `k`. With `with_row_id` the column `_rowid` has the id of each row.
    *
-   * With `vector` it answers the `k` rows whose vectors are nearest, the nearest first, and their `_distance`. Every vector
-   * is compared, so these are exactly the nearest.
+   * With `vector` it answers the `k` rows whose vectors are nearest, the nearest first, and their `_distance`. Every
+   * vector is compared, so these are exactly the nearest.
    *
    * ```ts
    * const { data } = await catalog.queryTable({
@@ -2294,10 +2294,10 @@ export interface OperationMethods {
   ) => Promise<RollbackTransactionResponse>
 
   /**
-   * Describes a transaction: its status, and as properties what it did, when, and why it failed if it did.
-   * After `Succeeded` the whole change is visible. What has ended stays so. A transaction whose process died while it ran is
-   * `Failed` once its lease has ended, the time in `lease_until`. Where the catalog cannot be written, nothing can record
-   * that: then it stays `Running`.
+   * Describes a transaction: its status, and as properties what it did, when, and why it failed if it did. After
+   * `Succeeded` the whole change is visible. A final status does not change. A transaction whose process died while it
+   * ran is `Failed` once its lease has ended, the time in `lease_until`. Where the catalog cannot be written, nothing can
+   * record that: then it stays `Running`.
    *
    * ```ts
    * const { transaction_id } = await catalog.deleteFromTable({ id: ['prod', 'flights'], predicate: 'delay > 60' })
@@ -2315,8 +2315,7 @@ export interface OperationMethods {
    * empty, and still have a `page_token`: one request looks at a few thousand records at most.
    *
    * Not part of the protocol. Transactions of `beginTransaction` are listed for the caller who began them, and for
-   * callers without a name. Where hooks decide that, other transactions are listed for callers who may describe their
-   * subjects.
+   * callers without a name. With hooks, other transactions are listed for callers who may describe their subjects.
    *
    * ```ts
    * const { transactions } = await catalog.listTransactions({ status: ['Queued', 'Running'] })
@@ -2330,7 +2329,7 @@ export interface OperationMethods {
 
   /**
    * Changes a transaction: sets its status, sets or unsets properties; all actions, or none. Setting a running
-   * transaction to `Canceled` stops its work and makes its commit refuse. What is finished keeps its status.
+   * transaction to `Canceled` stops its work and makes its commit fail. A finished one keeps its status.
    */
   readonly alterTransaction: (
     request: AlterTransactionRequest,
