@@ -3,7 +3,7 @@ import { CatalogError, invalid } from '../../base/errors.ts'
 import { type CatalogRecord, catalogFormat, keys, sharingFormat } from '../../base/store/records.ts'
 import type { Store } from '../../base/store/store.ts'
 
-/** What a catalog notes about itself; undefined where there is none yet. */
+/** The catalog's record of itself; undefined when there is no catalog yet. */
 export function readRecord(store: Store): Promise<CatalogRecord | undefined> {
   return store.read((reader) => reader.get<CatalogRecord>(keys.catalog))
 }
@@ -37,7 +37,9 @@ export function placeOf(content: string | undefined): string | undefined {
   return content?.replace(/[?#].*$/s, '').replace(/\/*$/, '/')
 }
 
-/** Makes the record of a new catalog, or answers with that of another process which was first: then it is not new. */
+/**
+ * Creates the record of a new catalog. If another process was first, returns that one's record, and `isNew` is false.
+ */
 export function createRecord(
   store: Store,
   now: () => number,

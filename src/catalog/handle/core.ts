@@ -58,7 +58,7 @@ export interface Core {
   readonly running: Map<string, () => void>
   /** What was counted since the catalog was opened. */
   readonly counts: Counts
-  /** Renews the leases of work under way, and hears when others cancel it. */
+  /** Renews the leases of work under way, and notices when others cancel it. */
   readonly heartbeat: Heartbeat
   /** Runs work under one key one after the other. */
   readonly inTurn: <T>(key: string, work: () => Promise<T>) => Promise<T>
@@ -82,37 +82,37 @@ export interface Core {
   readonly upkeep: Upkeep
   /** What commits changed, in their order. */
   readonly feed: Feed
-  /** Who asked for what is being done, where a server told. */
+  /** The caller and the request of the current operation, if a server named them. */
   readonly origin?: Origin
   /** What the caller may do and see, where hooks decide that. */
   readonly access?: Access
-  /** The transactions that were begun here for others to work in, until they are committed or given up. */
+  /** The sessions: transactions that were begun here, until they are committed or rolled back. */
   readonly sessions: SessionSource
-  /** Set inside of a transaction over many operations, whose store holds changes back until the commit. */
+  /** Set inside of a transaction over many operations, whose store stages changes until the commit. */
   readonly staging?: Staging
 }
 
-/** Something that hooks are asked: whether the caller may run an operation on what has an identifier. */
+/** A question to hooks: whether the caller may run an operation on an identifier. */
 export interface Question {
   readonly operation: string
   readonly id: Identifier
   /** Whether that operation changes anything. */
   readonly changes: boolean
-  /** The location by which the request led there. */
+  /** The location through which the request reached it. */
   readonly location?: string | undefined
 }
 
 /**
- * What the caller of one operation may do and see, as the hooks answered. Both {@link require} and {@link mayRead} are for
- * bodies of store transactions, where what a location or a transaction leads to is known for sure: where a hook was not
- * asked yet, they throw `AccessUndecided`, and the operation runs again with the answer.
+ * What the caller of one operation may do and see, as the hooks answered. {@link require} and {@link mayRead} are for
+ * bodies of store transactions, which know for sure what a location or a transaction leads to. If a hook was not asked
+ * yet, they throw `AccessUndecided`, and the operation runs again with the answer.
  */
 export interface Access {
   /** Fails with what a hook answered, if one refuses. */
   require(questions: readonly Question[]): void
-  /** Which of the namespaces and tables the caller may learn of. */
+  /** For each namespace or table, whether the caller may see it. */
   mayRead(subjects: readonly Named[]): boolean[]
-  /** Asks the hooks what was not asked before, so that bodies need not run again for it. */
+  /** Asks the hooks the new ones of these questions, so that bodies need not run again for them. */
   decide(questions: readonly Question[]): Promise<void>
 }
 
@@ -122,43 +122,44 @@ export interface Named {
   readonly id: Identifier
 }
 
-/** What operations inside of a transaction leave for its commit. */
+/** What operations inside of a transaction defer to its commit. */
 export interface Staging {
   readonly transactionId: string
-  /** The place of an operation that is about to change something, in the order of the operations. */
-  nextPlace(): number
+  /** The ordinal of the next operation that changes something. */
+  nextOrdinal(): number
   /** The catalog outside of the transaction. */
   readonly outside: Core
-  /** Lets something take part in the commit that the store does not hold. */
+  /** Adds a participant from outside of the store to the commit. */
   join(participant: Participant): void
-  /** Does work that lies outside of the store once the transaction is committed, and never if it is not. */
+  /** Runs work outside of the store after the commit, and never without one. */
   afterCommit(work: (core: Core) => unknown): void
   /**
-   * The store as a change of rows uses it: the heads of branches that it reads may move before the commit. `harden`
-   * makes them matter after all.
+   * The store for a change of rows: the commit does not compare the branch heads that it reads, except after `harden`.
    */
-  softly(): { readonly store: Store; harden(): void }
+  toleratingHeads(): { readonly store: Store; harden(): void }
   /**
-   * Notes a change of rows, to be put on top of what others commit before the transaction does.
+   * Notes a change of rows, which the commit rebases onto what others commit first.
    *
    * @internal Published types would need those of Arrow.
    */
   changed(step: RowsStep): void
-  /** The error for a location whose content is still to be removed: nothing inside can wait for that. */
+  /** The error for a location whose content is still to be removed: no operation inside can wait for that. */
   busy(removal: RemovalRecord, error: Error): Error
 }
 
-/** Gives the sessions of a catalog, which are loaded when they are first needed. */
+/** Loads the sessions of a catalog when they are first needed. */
 export interface SessionSource {
   of(core: Core): Promise<Sessions>
-  /** Gives up those that are open. The next one begins anew. */
+  /** Rolls open sessions back. A later {@link of} loads them again. */
   close(): Promise<void>
 }
 
 /** A caller, as a server named it; undefined where callers have no names. */
 export type SessionOwner = string | undefined
 
-/** The transactions that are open in this process. Each belongs to who began it, and nobody else learns of it. */
+/**
+ * The transactions that are open in this process. Each belongs to the caller who began it, and is hidden from others.
+ */
 export interface Sessions {
   begin(
     owner: SessionOwner,
@@ -166,15 +167,14 @@ export interface Sessions {
       readonly idleSeconds?: number | undefined
       readonly isolation?: Isolation | undefined
       readonly properties: Readonly<Record<string, string>>
-      /** The transaction that this one does again. It must be the caller's, and must have ended without a commit. */
+      /** The transaction that this one retries. It must be the caller's, and must have ended without a commit. */
       readonly retryOf?: string | undefined
-      /** Ends it while it waits for turns. */
+      /** Cancels it while it waits for turns. */
       readonly signal?: AbortSignal | undefined
-      /** The server that the request came to, if others can reach it. */
+      /** The server of the request, if other servers can reach it. */
       readonly server?: SessionServer | undefined
     },
   ): Promise<{ readonly id: string; readonly idleSeconds: number }>
-  /** Runs an operation inside. */
   run(
     id: string,
     owner: SessionOwner,
@@ -182,30 +182,30 @@ export interface Sessions {
     request: unknown,
     options: OperationOptions,
   ): Promise<unknown>
-  /** Commits. What is committed already stays so. Fails when it cannot be, and then nothing of it is committed. */
+  /** Commits, unless that is done already. When it fails, nothing of the transaction is committed. */
   commit(id: string, owner: SessionOwner): Promise<TransactionRecord | undefined>
-  /** Ends one as if no request had come for too long. Harmless for one that is not open. */
+  /** Ends one as if its idle timeout had passed. Does nothing when it is not open. */
   expire(id: string): Promise<void>
-  /** Where a caller's transaction is held, if that is on another server, and for how long its lease lasts. */
+  /** The server that holds a caller's transaction, if it is another one, and how long its lease lasts. */
   serverOf(
     id: string,
     owner: SessionOwner,
   ): Promise<{ readonly server: SessionServer; readonly leaseMillis: number } | undefined>
-  /** Notes that a server has ended, so that what it held can no longer be committed. What is committed stays so. */
+  /** Records that the server of a transaction has ended, so that it can no longer commit. A committed one stays so. */
   serverEnded(id: string, server: SessionServer): Promise<void>
-  /** Why a transaction that is not open here takes no operations. */
+  /** The error for an operation in a transaction that is not open here. */
   refusal(id: string, owner: SessionOwner): Promise<CatalogError>
-  /** Gives up; with `failure`, the record says so. What has failed already stays so. Fails for what is committed. */
+  /** Rolls back; with `failure`, it is recorded as Failed. A failed one stays so. Fails when it is committed. */
   rollback(id: string, owner: SessionOwner, failure: TransactionRecord['failure']): Promise<TransactionRecord>
 }
 
 /** Something outside of the store that becomes visible with a transaction, or never. */
 export interface Participant {
-  /** Makes everything ready, right before the commit. A `ConcurrentModification` counts as a lost race. */
+  /** Prepares, right before the commit. A `ConcurrentModification` counts as a lost race. */
   prepare(): Promise<void>
   /** Makes it visible, right after the commit. An error reaches the caller of a transaction that is committed. */
   committed(): Promise<void>
-  /** Removes what was left, when the run was given up or its commit failed. That commit may be there all the same. */
+  /** Cleans up when the run was given up or its commit failed. That commit may have succeeded all the same. */
   givenUp(): Promise<void>
 }
 
@@ -214,7 +214,7 @@ export interface Settings {
   readonly readOnly: boolean
   /** How the database differs from the one that the catalog lives in, where it is a copy of that one. */
   readonly copy?: string | undefined
-  /** Tells clients to keep table versions through the catalog. */
+  /** Whether clients are to keep table versions through the catalog. */
   readonly managedVersioning: boolean
   /** Asked for what a client needs to reach a table's location. */
   readonly storageOptions: StorageOptionsHook | undefined

@@ -30,7 +30,7 @@ export function engines(
       growthBytes,
       threads: threads ?? defaultThreads(),
       now,
-      // Given ids are there to make answers repeatable, and versions tell the names of objects.
+      // Given ids make answers repeatable, and versions show the names of objects.
       newName: newId && namesFrom(now, newId),
     })
     caches.push(engine.cacheUse)
@@ -76,7 +76,7 @@ async function throughCache(
   const { cachedContent } = await import('../../contents/cache/index.ts')
   // A catalog may have several contents.
   const owner = `${cache.owner} ${content.url?.replace(/[?#].*$/s, '')}`
-  // Should the folder have been taken away since, rows are read as if there were no cache.
+  // If the folder was removed since, rows are read without a cache.
   const cached = await cachedContent(content, { ...cache, owner }).catch(() => undefined)
   if (cached === undefined) return content
   found.push(cached.found)

@@ -27,50 +27,51 @@ export type {
 } from './watch-types.ts'
 export type { OperationMethods }
 
-/** The member by which a handle offers the state of its store to caches of answers. */
+/** The member by which a handle gives the state of its store to response caches. */
 export const storeState = Symbol('storeState')
 
-/** Stands for the state of a store that cannot tell it. */
+/** Stands for the state of a store that cannot report one. */
 export const untoldState = Symbol('untoldState')
 
 type StoreState = number | string | typeof untoldState
 
-/** The member by which a handle reads from its store, for servers that are asked whether it answers. */
+/** The member by which a handle reads from its store, for health checks of servers. */
 export const readStore = Symbol('readStore')
 
-/** The member by which a handle tells servers where open transactions are held. */
+/** The member by which a server finds out where open transactions are held. */
 export const heldTransactions = Symbol('heldTransactions')
 
-/** Where transactions are held that were begun on several servers over one catalog. */
+/** Where open transactions are held, for several servers over one catalog. */
 export interface HeldTransactions {
-  /** Where a caller's transaction is held, if that is on another server, and for how long its lease lasts. */
+  /** The server that holds a caller's transaction, if it is another one, and how long its lease lasts. */
   serverOf(
     id: string,
     owner: string | undefined,
   ): Promise<{ readonly server: SessionServer; readonly leaseMillis: number } | undefined>
-  /** Notes that a server has ended, so that what it held can no longer be committed. */
+  /** Records that the server of a transaction has ended, so that it can no longer commit. */
   serverEnded(id: string, server: SessionServer): Promise<void>
-  /** Why a transaction that is not open here takes no operations. */
+  /** The error for an operation in a transaction that is not open here. */
   refusal(id: string, owner: string | undefined): Promise<CatalogError>
 }
 
 /** An open catalog, wherever it is. */
 export interface Catalog extends OperationMethods, Iteration, Watching, Invocable, AsyncDisposable {
   /**
-   * Refuses new operations, waits for those under way, and lets go of everything. Harmless when called again;
-   * `await using` calls it at the end of its block.
+   * Refuses new operations, waits for those under way, and releases everything. May be called again; `await using`
+   * calls it at the end of its block.
    */
   close(): Promise<void>
   /** What the catalog counts and holds now; absent where it lies behind a server. See {@link CatalogMetrics}. */
   metrics?(): Promise<CatalogMetrics>
   /**
    * The state of the store that the answers of `method` follow from. Undefined when they may follow from more: a hook
-   * decides, or `method` is not the handle's own. Undefined also when the handle is closed. {@link untoldState} where only
-   * the store decides, and cannot tell its state. `isFromStore` of an operation's definition says for which requests the answers follow from the store.
+   * decides, or `method` is not the handle's own. Undefined also when the handle is closed. {@link untoldState} where
+   * only the store decides, and cannot report its state. `isFromStore` of an operation's definition says for which
+   * requests the answers follow from the store.
    */
   readonly [storeState]?: (method: unknown) => StoreState | undefined
   readonly [heldTransactions]?: HeldTransactions
-  /** Makes one small read of the store, past all that is kept of it; absent where the store is elsewhere. */
+  /** Makes one small read of the store, past all caches; absent where the store is elsewhere. */
   readonly [readStore]?: () => Promise<unknown>
 }
 
@@ -97,7 +98,7 @@ export type Transact = <T>(
   options?: TransactionOptions,
 ) => Promise<T>
 
-/** What a handle is made of: how to run an operation, and how to let go. */
+/** What a handle calls to run operations and to close. */
 export interface Backing {
   run(
     operation: AnyOperation,
@@ -107,7 +108,7 @@ export interface Backing {
   ): Promise<unknown>
   /** Runs a function as a transaction, where the catalog has transactions over many operations. */
   transact?: Transact
-  /** Goes over what is committed. */
+  /** Watches what is committed. */
   watch(request: WatchRequest | undefined): Changes
   /** Whether `run` calls `done` itself when an operation is answered, since it listens to the answers anyway. */
   readonly callsDone?: boolean
@@ -137,9 +138,8 @@ export function createHandle<Own extends object>(
     if (--running === 0) idle()
   }
   const handle = Object.create(parent) as Mutable<Catalog & { transaction?: Transact }>
-  // Assigned one by one: a literal with symbols as keys takes V8 three times as long.
-  // No async function: each one between the caller and the operation is another wait, a twentieth of the
-  // time of the shortest operation.
+  // Assigned one by one: a literal with symbols as keys takes V8 three times as long. Not async: each async function on
+  // the way to the operation adds a wait, a twentieth of the time of the shortest one.
   handle[invoke] = (operation, request, options) => {
     if (closing) return Promise.reject(closed(operation.name))
     running++
@@ -185,7 +185,6 @@ type Method = (request: unknown, options?: OperationOptions) => Promise<unknown>
 /** The handle that each method was made for: a method that replaces one is not here, or has another handle. */
 const handleOf = new WeakMap<Method, Invocable>()
 
-/** How the members are made that all handles have. */
 const makers: Readonly<Record<string, (handle: Invocable) => (...given: never[]) => unknown>> =
   Object.fromEntries([
     ...Object.entries(operations).map(([name, { definition }]) => [
@@ -196,9 +195,9 @@ const makers: Readonly<Record<string, (handle: Invocable) => (...given: never[])
   ])
 
 /**
- * What all handles inherit. A method is bound to its handle when it is first asked for. So it may be passed around
- * alone, and a fork pays nothing for methods that are never called. Whoever looks for the method itself, as test doubles
- * do before they replace it, finds one that works on whatever it is called on.
+ * What all handles inherit. A method is bound to its handle when it is first read. So it may be passed around alone,
+ * and a fork pays nothing for methods that are never called. The method on the prototype itself, which test doubles
+ * read before they replace it, works on its `this`.
  */
 const methods: object = new Proxy(
   Object.fromEntries(
@@ -222,8 +221,8 @@ const methods: object = new Proxy(
 )
 
 /**
- * Stands between handles and `methods`, and has each member that a handle was ever given: to assign one of which the proxy
- * must be asked takes ten times as long.
+ * Stands between handles and `methods`, and has each member that any handle has: an assignment that reaches the proxy
+ * takes ten times as long.
  */
 const parent: object = Object.create(methods)
 for (const name of [
@@ -242,7 +241,6 @@ function reserveMember(name: string | symbol): void {
   Object.defineProperty(parent, name, { value: undefined, writable: true })
 }
 
-/** The method an operation is on a handle. */
 function methodOf(definition: AnyOperation) {
   return (handle: Invocable) => {
     const method: Method = (request, options = {}) => handle[invoke](definition, request, options)
@@ -251,7 +249,6 @@ function methodOf(definition: AnyOperation) {
   }
 }
 
-/** The way to go over something that a handle has. It calls the operations of that handle. */
 function iterationOf(iterate: Iterate) {
   return (handle: Invocable) =>
     (request: Readonly<Record<string, unknown>> = {}, options: OperationOptions = {}) =>

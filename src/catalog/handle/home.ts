@@ -5,11 +5,12 @@ import type { Reader, Store } from '../../base/store/store.ts'
 import { openedReadOnly, wayOut } from './read-only.ts'
 
 /*
- * A catalog's record says where its records lie, where the store can tell that. Elsewhere, they are a copy, such as a
- * dump that was restored into another database. Its content is that of the original, which a change here would damage.
+ * A catalog's record says where its records lie, if the store can identify that. Anywhere else, they are a copy, such
+ * as a dump that was restored into another database. The content belongs to the original: a change of the copy would
+ * damage it.
  */
 
-/** How the place of a copy differs from that of the original, as the end of a sentence; undefined for no copy. */
+/** How the home of a copy differs from that of the original, as the end of a sentence; undefined for no copy. */
 export function copyOf({ home }: CatalogRecord, here: StoreHome | undefined): string | undefined {
   if (!isElsewhere(home, here)) return undefined
   const facts = here === undefined ? [] : differingFacts(home!, here)
@@ -18,14 +19,14 @@ export function copyOf({ home }: CatalogRecord, here: StoreHome | undefined): st
 }
 
 /**
- * Lets the record of a catalog say where it lies, if it does not say all that the store can tell. Who may not write it
- * leaves it to the next one who opens the catalog.
+ * Records where a catalog lies, unless its record has all facts that the store can report. A process that may not write
+ * leaves this to the next one that opens the catalog.
  */
-export async function settle(store: Store, catalog: CatalogRecord): Promise<CatalogRecord> {
+export async function recordHome(store: Store, catalog: CatalogRecord): Promise<CatalogRecord> {
   const here = store.home?.()
   if (here === undefined || Object.keys(here).every((fact) => catalog.home?.[fact] !== undefined))
     return catalog
-  const settled = await store
+  const recorded = await store
     .write((writer) => {
       const now = writer.get<CatalogRecord>(keys.catalog)
       if (now === undefined || isElsewhere(now.home, here)) return undefined
@@ -34,12 +35,12 @@ export async function settle(store: Store, catalog: CatalogRecord): Promise<Cata
       return record
     })
     .catch(() => undefined)
-  return settled ?? catalog
+  return recorded ?? catalog
 }
 
 /**
- * The store as an open catalog uses it. A copy changes nothing. What a copy is given of its own comes with a new id: who
- * opened the catalog before that must not go on, as it would with the content of the original.
+ * The store as an open catalog uses it. A copy is read-only. When a copy gets content of its own, it gets a new id. A
+ * process that opened it before must not go on: it would use the content of the original.
  */
 export function guardedStore(store: Store, { id }: CatalogRecord, copy: string | undefined): Store {
   if (copy === undefined && store.home?.() === undefined) return store
@@ -84,7 +85,7 @@ function becameAnother(): CatalogError {
   )
 }
 
-/** Says, where a copy is opened, that it changes nothing. */
+/** Warns that the opened catalog is a copy, and read-only. */
 export function warnOfCopy(copy: string): void {
   process.emitWarning(
     `The catalog was opened for reading only: its database is a copy of the one that it lives in (${copy}), and its rows belong to the original. ${wayOut}`,

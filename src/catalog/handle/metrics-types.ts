@@ -1,8 +1,8 @@
-/** What an open catalog tells those who look after it. Counts begin with 0 when the catalog is opened. */
+/** Metrics of an open catalog, for its operators. Counts begin with 0 when the catalog is opened. */
 export interface CatalogMetrics {
   /** Changes that this process committed: each by itself, a batch, or a transaction as a whole. */
   readonly commits: number
-  /** What was done again, or came to nothing, since others were first. One race may count as several of these. */
+  /** What was done again, or failed, since others were first. One race may count as several of these. */
   readonly lostRaces: {
     /** Commits that the database refused, since others had changed what they read. Only a database counts them. */
     readonly commits: number
@@ -23,7 +23,7 @@ export interface CatalogMetrics {
   readonly cache: {
     readonly bytes: number
     readonly mostBytes: number
-    /** How often something was there when it was needed, and how often it was read. */
+    /** How often content was in the cache when it was needed, and how often it had to be read. */
     readonly hits: number
     readonly misses: number
   }

@@ -5,7 +5,7 @@ import { type LeasesOfOthers, leasesOfOthers } from '../transactions/leases-of-o
 import type { Core } from './core.ts'
 import type { CatalogMetrics } from './metrics-types.ts'
 
-/** How long the store has for its answer, and how long that is told to others, in milliseconds. */
+/** The timeout of the store's answer, and how long that answer is reused, in milliseconds. */
 const times = { answer: 2_000, kept: 1_000 }
 
 /** What is read from the store. */
@@ -17,7 +17,7 @@ interface Records {
 
 const answers = new WeakMap<Core, SharedAnswer<Records | undefined>>()
 
-/** What an open catalog tells those who look after it. It never fails. */
+/** The metrics of an open catalog. Never fails. */
 export async function metricsOf(core: Core): Promise<CatalogMetrics> {
   const records = await sharedRecords(core).get()
   const { counts, heartbeat, store } = core
@@ -44,7 +44,7 @@ export async function metricsOf(core: Core): Promise<CatalogMetrics> {
   }
 }
 
-/** Who asks often makes no load: what was read is told to others for a while. */
+/** Frequent calls cause no load: an answer is reused for a while. */
 function sharedRecords(core: Core): SharedAnswer<Records | undefined> {
   let shared = answers.get(core)
   if (shared === undefined) {
@@ -56,7 +56,7 @@ function sharedRecords(core: Core): SharedAnswer<Records | undefined> {
         pendingRemovals: pendingRemovals(core, reader),
       }))
     const question = new BoundedQuestion(read, times.answer)
-    // Why there is no answer is for /readyz to tell, and for those who need the store.
+    // /readyz, and operations that need the store, report why there is no answer.
     shared = new SharedAnswer(() => question.answer().catch(() => undefined), times.kept)
     answers.set(core, shared)
   }

@@ -20,7 +20,7 @@ import { Upkeep } from '../transactions/upkeep.ts'
 import { checkRecord, createRecord, readRecord, removeRecord } from './catalog-record.ts'
 import type { Core, SessionSource, Settings, StorageOptionsHook } from './core.ts'
 import { engines } from './engines.ts'
-import { copyOf, guardedStore, settle, warnOfCopy } from './home.ts'
+import { copyOf, guardedStore, recordHome, warnOfCopy } from './home.ts'
 import type { ReadOnlyOption } from './read-only.ts'
 import { type OpenTransactionOptions, type SessionLimits, sessionLimitsOf } from './session-limits.ts'
 import type { OpenSessions } from './sessions.ts'
@@ -32,7 +32,7 @@ export interface CatalogOptions {
   /** Gives clients what they need to reach a table's location, when they ask for it. Default: nothing. */
   readonly storageOptions?: StorageOptionsHook
   /**
-   * Tells clients of Lance to keep table versions through the catalog. It says so only of tables whose versions it can
+   * Whether clients of Lance are to keep table versions through the catalog. Applies to tables whose versions it can
    * publish: below its own root and `locationRoots`. Default: false.
    */
   readonly managedVersioning?: boolean
@@ -73,8 +73,8 @@ export interface CatalogOptions {
   /** Bytes of table content kept decoded in memory. Default: 256 MiB. */
   readonly cacheBytes?: number
   /**
-   * Keeps what is read of rows in object storage in a folder on local disk, too, up to so many bytes. Several processes
-   * may share the folder. Default: nothing is kept there. See docs/object-storage.md.
+   * Keeps what is read of rows in object storage in a folder on local disk, too, up to a number of bytes. Several
+   * processes may share the folder. Default: nothing is kept there. See docs/object-storage.md.
    */
   readonly contentCache?: ContentCacheOptions
   /**
@@ -96,9 +96,9 @@ export interface CatalogOptions {
    * alone when merging would add little to them. Default: `'off'`.
    */
   readonly optimize?: 'off' | 'background' | BackgroundOptimize
-  /** Told of errors in work that nobody waits for. Default: a process warning. */
+  /** Called with errors of work that no caller waits for. Default: a process warning. */
   readonly onError?: (error: unknown) => void
-  /** Tells the time in milliseconds since the epoch. Default: the clock of the database, or else the system's. */
+  /** Returns the time in milliseconds since the epoch. Default: the clock of the database, or else the system's. */
   readonly now?: () => number
   /**
    * Makes internal ids and transaction ids, later ones sorting after earlier ones. The location of a table shows its id,
@@ -142,8 +142,8 @@ export interface GivenContent {
 }
 
 /**
- * Opens the parts of a catalog over a store and its content roots, the catalog's own root first. A new catalog notes the
- * URL of its content, if one is given; of any other catalog it must be the one that was noted.
+ * Opens the parts of a catalog over a store and its content roots, the catalog's own root first. A new catalog records
+ * the URL of its content, if one is given. For any other catalog, it must be the recorded one.
  */
 export async function openCore(
   store: Store,
@@ -169,7 +169,7 @@ export async function openCore(
     const opened = await roots(catalog, copy !== undefined)
     const cache = options.contentCache && (await openCache(options.contentCache, catalog, opened))
     if (copy !== undefined) warnOfCopy(copy)
-    else if (!options.readOnly) await settle(store, catalog)
+    else if (!options.readOnly) await recordHome(store, catalog)
     const guarded = guardedStore(store, catalog, copy)
     return makeCore(guarded, catalog, opened, options, cache, copy)
   } catch (error) {
@@ -179,15 +179,15 @@ export async function openCore(
 }
 
 /**
- * A catalog whose content cannot be used is not there: its next opening may give another content, and another catalog may
- * be given this one. Where the claim to the content cannot be undone, the record stays, too: the next opening finds both.
+ * Undoes the creation of a catalog whose content cannot be used. It may then be opened with another content, and
+ * another catalog may use this one. If the claim to the content cannot be undone, the record stays, too.
  */
 async function abandon(store: Store, catalog: CatalogRecord, content: GivenContent): Promise<void> {
   try {
     await content.leave(catalog)
     await removeRecord(store, catalog)
   } catch {
-    // The caller hears why the content cannot be used.
+    // The caller gets the error of the content.
   }
 }
 
@@ -205,7 +205,7 @@ async function openCache(
   return openContentCache(options, catalog.id)
 }
 
-/** The time of leases and records: that of the store where it has one, since its machines may disagree. */
+/** The clock of leases and records: that of the store if it has one, since the clocks of its machines may differ. */
 function clockOf(store: Store, { now }: CatalogOptions): () => number {
   return now ?? (store.now === undefined ? wallClock : () => store.now!())
 }
@@ -250,7 +250,7 @@ export function makeCore(
   return { ...core, background: background(core, optimize === 'background' ? {} : optimize, onError) }
 }
 
-/** Loads the sessions when they are first needed: most catalogs never are asked for any. */
+/** Loads the sessions when they are first needed: most catalogs never use any. */
 function sessionSource(limits: SessionLimits): SessionSource {
   let loaded: Promise<OpenSessions> | undefined
   return {

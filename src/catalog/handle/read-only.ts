@@ -9,7 +9,7 @@ export interface ReadOnlyOption {
   readonly readOnly?: boolean
 }
 
-/** What can be done about a copy of a catalog. */
+/** How to make a copy of a catalog writable. */
 export const wayOut =
   'Give the copy rows of its own by tabularium migrate with --adopt-content; or, where the original is gone for good, keep its rows by --keep-content.'
 

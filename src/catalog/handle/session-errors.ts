@@ -3,7 +3,9 @@ import type { TransactionRecord } from '../../base/store/records.ts'
 import { canceled } from '../transactions/long-transaction.ts'
 import { lapsedMessage } from '../transactions/transaction-record.ts'
 
-/** The error for a transaction that lost a race. Clients know by its id that the transaction as a whole is meant. */
+/**
+ * The error for a transaction that lost a race. Its `transaction_id` shows clients that the whole transaction failed.
+ */
 export function lostRace(id: string, cause?: unknown): CatalogError {
   return new CatalogError(
     'ConcurrentModification',
@@ -19,7 +21,7 @@ export function committed(id: string): CatalogError {
   )
 }
 
-/** The failure of a transaction that went without a request for too long. */
+/** The failure of a transaction whose idle timeout has passed. */
 export function expired(idle: number): CatalogError {
   return new CatalogError(
     'TransactionNotFound',
@@ -27,13 +29,13 @@ export function expired(idle: number): CatalogError {
   )
 }
 
-/** The failure of a transaction whose server was found to have ended. */
+/** The failure of a transaction whose server has ended. */
 export const serverGone: NonNullable<TransactionRecord['failure']> = {
   code: 'ServiceUnavailable',
   message: 'The server that held it has ended, or another one answers at the address that it advertised.',
 }
 
-/** What is told of a transaction that is not open here, by its record. */
+/** The error for a transaction that is not open here, from its record. */
 export function notOpen(
   id: string,
   { status, failure, session }: Pick<TransactionRecord, 'status' | 'failure' | 'session'>,
@@ -54,14 +56,14 @@ const elsewhere =
 const unadvertised =
   'It was begun by a process that other servers cannot reach. Send its requests to that process, or start each server with --advertise (the option advertise) and begin another one.'
 
-/** The error for doing again what may still be committed. */
+/** The error for the retry of a transaction that may still be committed. */
 export function stillOpen(id: string): CatalogError {
   return invalid(
     `The transaction ${id} is still open, so another one cannot do it again. Roll it back first, or commit it.`,
   )
 }
 
-/** The error for doing again what is committed. */
+/** The error for the retry of a committed transaction. */
 export function doneAlready(id: string): CatalogError {
   return new CatalogError(
     'ConcurrentModification',
@@ -69,7 +71,7 @@ export function doneAlready(id: string): CatalogError {
   )
 }
 
-/** The error for undoing what is committed. */
+/** The error for the rollback of a committed transaction. */
 export function staysCommitted(id: string): CatalogError {
   return new CatalogError(
     'ConcurrentModification',
@@ -78,7 +80,7 @@ export function staysCommitted(id: string): CatalogError {
   )
 }
 
-/** The error for one transaction more than a bound on their number allows. */
+/** The error for too many open transactions. */
 export function tooMany(which: string): CatalogError {
   return new CatalogError(
     'Throttling',
@@ -86,7 +88,7 @@ export function tooMany(which: string): CatalogError {
   )
 }
 
-/** The error for what a bound on their bytes has no room for. */
+/** The error for open transactions that hold too many bytes. */
 export function noRoom(problem: string): CatalogError {
   return new CatalogError(
     'Throttling',

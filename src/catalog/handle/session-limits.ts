@@ -11,11 +11,11 @@ export interface OpenTransactionOptions {
   /** About the most bytes of changed records, and of records read, that they hold together. Default: 256 MiB. */
   readonly bytes?: number | undefined
   /**
-   * About the most such bytes of one caller, where a server knows its callers, so that nobody fills what all have.
-   * Default: a quarter of `bytes`.
+   * About the most such bytes of one caller, where a server knows its callers, so that no caller uses up the bytes of
+   * all. Default: a quarter of `bytes`.
    */
   readonly bytesPerPrincipal?: number | undefined
-  /** How long one may go without a request, in seconds, unless its beginning says otherwise. Default: 60. */
+  /** How long one may go without a request, in seconds, unless `beginTransaction` sets another time. Default: 60. */
   readonly idleSeconds?: number | undefined
 }
 
@@ -29,7 +29,6 @@ const names: OptionNames<OpenTransactionOptions> = {
   idleSeconds: true,
 }
 
-/** The bounds with their defaults. */
 export function sessionLimitsOf(given: OpenTransactionOptions = {}): SessionLimits {
   requireKnown('openTransactions', given, names)
   const { count = 1_000, perPrincipal = 100, bytes = 256 * 1024 * 1024, idleSeconds = 60 } = given

@@ -9,14 +9,13 @@ import { TransactionTurns } from './transaction-turns.ts'
 import type { TurnShare } from './turn-shares.ts'
 import { UnderWay } from './under-way.ts'
 
-/** What a session begins with. */
 export interface SessionStart extends Pick<RunOptions, 'isolation' | 'requireRoom'> {
   readonly core: Core
   readonly transaction: LongTransaction
   readonly owner: SessionOwner
   /** How long it may go without a request, in milliseconds. */
   readonly idle: number
-  /** What those lost that it does again. */
+  /** The lost races of the transactions that it retries. */
   readonly before: LostRaces | undefined
   /** How long its caller may keep turns. */
   readonly share: TurnShare | undefined
@@ -26,7 +25,7 @@ export interface SessionStart extends Pick<RunOptions, 'isolation' | 'requireRoo
   readonly stop: AbortController
 }
 
-/** A transaction whose operations come one by one, until it is committed or given up. */
+/** A transaction whose operations come one by one, until it is committed or rolled back. */
 export class Session {
   readonly id: string
   readonly owner: SessionOwner
@@ -36,7 +35,7 @@ export class Session {
   readonly ended: Promise<void>
   /** Resolves when the record says how the session ended. */
   recorded: Promise<unknown> = Promise.resolve()
-  /** Why the record could not say how the session ended, if so. */
+  /** The error if the record of how the session ended could not be written. */
   unrecorded: unknown
   readonly #now: () => number
   readonly #run: TransactionRun
@@ -75,8 +74,8 @@ export class Session {
     })
     const onAbort = () => this.#end(signal.reason)
     signal.addEventListener('abort', onAbort)
-    // Node keeps a signal that is made of others for as long as it has listeners. Who waits for the end hears of it
-    // besides, and nobody else has to.
+    // Node keeps a composite signal for as long as it has listeners. Callers that await the end get a rejection
+    // themselves.
     const stopListening = () => signal.removeEventListener('abort', onAbort)
     this.ended.then(stopListening, stopListening)
   }
@@ -85,7 +84,7 @@ export class Session {
     return this.#hasEnded
   }
 
-  /** What it lost, if it ended by a lost race. */
+  /** Its lost races, if one of them ended it. */
   get lost(): LostRaces | undefined {
     return this.#isLost ? this.#turns.lost : undefined
   }
@@ -102,8 +101,8 @@ export class Session {
   }
 
   /**
-   * Takes the turns that those before it earned, or goes on without them. Rejects when it ends meanwhile, as it does when
-   * its caller goes away.
+   * Takes the turns that follow from the lost races before it, or goes on without them. Rejects when the session ends
+   * meanwhile, as it does when its caller goes away.
    */
   async takeTurns(caller: AbortSignal | undefined): Promise<void> {
     const cancel = () => void this.cancel()
@@ -117,7 +116,6 @@ export class Session {
     this.#lastUsed = this.#now()
   }
 
-  /** Runs an operation inside. */
   async run(operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown> {
     if (this.#committing) throw beingCommitted(this.id, operation.name)
     const { transaction: _, ...given } = options
@@ -128,11 +126,11 @@ export class Session {
     } catch (error) {
       const lost = this.#hasEnded ? undefined : await this.#run.lostBy(error)
       if (lost === undefined) throw error
-      const told = this.#lose(lost)
-      await this.giveUp(told)
-      // Another one may do it again, as soon as the caller hears of it.
+      const failure = this.#lose(lost)
+      await this.giveUp(failure)
+      // The caller may retry it as soon as the error arrives.
       await this.recorded
-      throw told
+      throw failure
     } finally {
       this.#lastUsed = this.#now()
     }
@@ -150,13 +148,13 @@ export class Session {
 
   /** Ends it with an error, unless it is committed, and waits for what is under way. */
   async giveUp(error: Error): Promise<void> {
-    // What was handed to the store can no longer be called back.
+    // A commit that the store has can no longer be revoked.
     await this.#committing?.catch(() => {})
     this.#end(error)
     await this.#underWay.stop(error)
   }
 
-  /** As {@link giveUp}, as the wish of its caller. */
+  /** As {@link giveUp}, at the caller's request. */
   async cancel(): Promise<void> {
     await this.#committing?.catch(() => {})
     if (!this.#hasEnded) this.#stop.abort(canceled(this.id))
@@ -165,7 +163,7 @@ export class Session {
 
   /** Removes what it held, after it has ended without a commit. */
   async letGo(error: Error): Promise<void> {
-    // A commit that is on its way may need it, also when the lease has ended meanwhile.
+    // A commit under way may need it, even if the lease has ended meanwhile.
     await this.#committing?.catch(() => {})
     await this.#underWay.stop(error)
     await this.#run.giveUp()

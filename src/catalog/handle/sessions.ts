@@ -26,7 +26,7 @@ import { TurnShares } from './turn-shares.ts'
 
 type Given = Parameters<Sessions['begin']>[1]
 
-/** The transactions that are open in this process. What became of those that are not is told by their records. */
+/** The transactions that are open in this process. The outcome of others is in their records. */
 export class OpenSessions implements Sessions {
   readonly #core: Core
   readonly #limits: SessionLimits
@@ -43,7 +43,7 @@ export class OpenSessions implements Sessions {
     const { retryOf } = given
     if (retryOf === undefined) return this.#begin(owner, given)
     this.#requireFree(owner)
-    return this.#begin(owner, given, await this.#takeLost(retryOf, owner))
+    return this.#begin(owner, given, await this.#takeLostRaces(retryOf, owner))
   }
 
   #begin(
@@ -98,7 +98,7 @@ export class OpenSessions implements Sessions {
           unwatch()
         }
       })
-      // It counts from now on: a run of long work begins at once.
+      // It counts from now on: `runLong` starts its work at once.
       const { session } = made
       const recorded = done.catch(reject).finally(() => session && this.#open.delete(session.id))
       if (session) session.recorded = recorded
@@ -154,11 +154,11 @@ export class OpenSessions implements Sessions {
       try {
         await session.commit()
       } finally {
-        // Its record tells what became of it before the caller hears of it.
+        // The outcome is recorded before the caller gets it.
         if (session.hasEnded) await session.recorded
       }
     }
-    // Upkeep may clear the record of a transaction that was open for long as soon as it is committed.
+    // The upkeep may clear the record of a long transaction as soon as it is committed.
     const record = session ? await this.#read(id) : await this.#recordOf(id, owner)
     if (record === undefined) return undefined
     if (record.status !== 'Succeeded') throw notOpen(id, record)
@@ -175,7 +175,7 @@ export class OpenSessions implements Sessions {
       if (failure) await session.giveUp(new CatalogError(failure.code, failure.message))
       else await session.cancel()
       await session.recorded
-      // The store was asked for as long as it is asked. Its record would be asked for as long again.
+      // The store was retried for the full timeout already. A read of the record would take as long again.
       if (session.unrecorded !== undefined) throw session.unrecorded
     }
     const record = await this.#recordOf(id, owner)
@@ -196,7 +196,7 @@ export class OpenSessions implements Sessions {
     await Promise.all(Array.from(this.#open.values(), (session) => end(session, error)))
   }
 
-  /** The session of an id, as long as it takes requests. */
+  /** The session with an id, while it takes requests. */
   async #find(id: string, owner: SessionOwner): Promise<Session | undefined> {
     const session = this.#open.get(id)
     if (session === undefined || session.owner !== owner) return undefined
@@ -206,7 +206,7 @@ export class OpenSessions implements Sessions {
     return undefined
   }
 
-  /** The record of a session that is the caller's. If its lease has ended, it says so. */
+  /** The record of a session of the caller. If its lease has ended, that is recorded first. */
   async #recordOf(id: string, owner: SessionOwner): Promise<TransactionRecord> {
     const find = async () => {
       const record = await this.#read(id)
@@ -220,10 +220,10 @@ export class OpenSessions implements Sessions {
   }
 
   /**
-   * What a transaction lost that its caller does again. That is told once, so that no race counts twice. Fails while it
-   * may still be committed.
+   * Takes over the lost races of a transaction that its caller retries. They are passed on once, so that no race counts
+   * twice. Fails while that one may still be committed.
    */
-  async #takeLost(id: string, owner: SessionOwner): Promise<LostRaces | undefined> {
+  async #takeLostRaces(id: string, owner: SessionOwner): Promise<LostRaces | undefined> {
     if (await this.#find(id, owner)) throw stillOpen(id)
     const { status, lost } = await this.#recordOf(id, owner)
     if (status === 'Succeeded') throw doneAlready(id)
@@ -275,7 +275,7 @@ export class OpenSessions implements Sessions {
 
 const closedBefore = 'The catalog that held it was closed before its commit.'
 
-/** Looks from time to time whether a session was silent for too long. Returns what ends that. */
+/** Ends a session once its idle timeout has passed. Returns a function that stops the timer. */
 function watch(session: Session): () => void {
   const look = () => {
     const { left } = session

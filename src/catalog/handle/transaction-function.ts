@@ -14,11 +14,10 @@ import { UnderWay } from './under-way.ts'
 /** What one run of the function works on. */
 export interface FunctionRun {
   readonly transactionId: string
-  /** Runs an operation inside. */
   run(operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown>
   /** The error by which the run lost a race, if it did. `error` is what the function failed with, if it failed. */
   lostBy(error: unknown): unknown
-  /** Commits, and answers with the error by which that lost a race, if it did. */
+  /** Commits. Returns the error of a lost race, if any. */
   commit(): Promise<unknown>
   /** Gives up, after the run failed or lost a race. It never fails. */
   giveUp?(error: unknown): Promise<void>
@@ -32,7 +31,7 @@ const optionNames: OptionNames<TransactionOptions> = {
 }
 const mostAttempts = 10_000
 
-/** Checks what `transaction` was given. Answers with its options, defaults filled in. */
+/** Checks the arguments of `transaction`. Returns its options with defaults. */
 export function checkFunction(work: unknown, options: TransactionOptions) {
   requireKnown('transaction', options, optionNames)
   const { attempts = 50, isolation = 'Serializable' } = options
@@ -48,7 +47,7 @@ export function checkFunction(work: unknown, options: TransactionOptions) {
   return { attempts, isolation }
 }
 
-/** Runs a function until a run of it is committed, at most so many times. */
+/** Runs a function until a run of it is committed, for `attempts` runs at most. */
 export async function runFunction<T>(
   work: Parameters<Transact>[0],
   attempts: number,
@@ -75,14 +74,14 @@ type Ended = { readonly result: unknown } | { readonly lost: unknown }
 
 async function runOnce(run: FunctionRun, work: Parameters<Transact>[0], signal: AbortSignal): Promise<Ended> {
   const underWay = new UnderWay(signal)
-  const life = { ended: false }
+  const state = { ended: false }
   const end = async () => {
-    life.ended = true
+    state.ended = true
     await underWay.stop(usedAfterEnd('The operation'))
   }
   let result: unknown
   try {
-    result = await unlessAborted(signal, async () => work(handleOf(run, underWay, life)))
+    result = await unlessAborted(signal, async () => work(handleOf(run, underWay, state)))
   } catch (error) {
     await end()
     signal.throwIfAborted()
@@ -101,10 +100,10 @@ async function runOnce(run: FunctionRun, work: Parameters<Transact>[0], signal: 
   return lost === undefined ? { result } : { lost }
 }
 
-function handleOf(run: FunctionRun, underWay: UnderWay, life: { readonly ended: boolean }): Transaction {
+function handleOf(run: FunctionRun, underWay: UnderWay, state: { readonly ended: boolean }): Transaction {
   const handle: Partial<ReturnType<typeof createHandle>> = createHandle({
     run: async (operation, request, options) => {
-      if (life.ended) throw usedAfterEnd(operation.name)
+      if (state.ended) throw usedAfterEnd(operation.name)
       // The function's own end ends the transaction.
       if (beginsOrEnds(operation.name)) throw nested()
       requireSame(run.transactionId, operation, request, options)
@@ -122,7 +121,7 @@ function handleOf(run: FunctionRun, underWay: UnderWay, life: { readonly ended: 
   return Object.assign(handle as Transaction, { transactionId: run.transactionId })
 }
 
-/** What work resolves to, unless the signal aborts first: then its reason. */
+/** Resolves as `work` does, unless the signal aborts first: then rejects with its reason. */
 function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason)

@@ -3,13 +3,13 @@ import type { OperationOptions } from '../operations/framework/operation.ts'
 /** Adds up the progress of the operations of a run. */
 export class RunProgress {
   readonly #id: string
-  readonly #tell: NonNullable<OperationOptions['onProgress']>
+  readonly #report: NonNullable<OperationOptions['onProgress']>
   #rows = 0
   #total = 0
 
-  constructor(id: string, tell: NonNullable<OperationOptions['onProgress']>) {
+  constructor(id: string, report: NonNullable<OperationOptions['onProgress']>) {
     this.#id = id
-    this.#tell = tell
+    this.#report = report
   }
 
   /** The listener of one operation, whose caller may listen, too. */
@@ -22,7 +22,7 @@ export class RunProgress {
       rows = progress.rows
       total = progress.total
       own?.(progress)
-      this.#tell({ transaction_id: this.#id, rows: this.#rows, total: this.#total })
+      this.#report({ transaction_id: this.#id, rows: this.#rows, total: this.#total })
     }
   }
 }

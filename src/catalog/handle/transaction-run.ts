@@ -7,7 +7,7 @@ import { segmentsOf } from '../locations/locations.ts'
 import { branchOf, withoutHead } from '../lookup/versions.ts'
 import { type Isolation, isAbout } from '../operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
-import { runOperation, settle } from '../operations/framework/run.ts'
+import { awaitRemoval, runOperation } from '../operations/framework/run.ts'
 import { type RowsStep, rebase } from '../rows/rebase.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
 import type { LongTransaction, LongWork } from '../transactions/long-transaction.ts'
@@ -18,7 +18,7 @@ import { pause } from './transaction-function.ts'
 import { RunProgress } from './transaction-progress.ts'
 import type { TransactionTurns } from './transaction-turns.ts'
 
-/** What stands between a transaction and its catalog, where something has to. */
+/** Replacements for the calls from a transaction to its catalog. */
 export interface TransactionHooks {
   /** Runs an operation of the transaction. */
   readonly run?: typeof runOperation
@@ -30,21 +30,20 @@ export interface TransactionHooks {
 }
 
 /**
- * What the record of a transaction over many operations says. It takes no slot: it may last for as long as its caller
- * likes. Its operations take them.
+ * The record of a transaction over many operations. It takes no slot, since it may last for as long as its caller
+ * likes. Its operations take slots.
  */
 export const aboutTransaction: LongWork = { operation: 'Transaction', subject: [], takesSlot: false }
 
-/** How often changes of rows are put on top of those of others, before that counts as a lost race. */
+/** The most rebases of changes of rows, before that counts as a lost race. */
 const mostRebases = 100
 
-/** What a run may have besides what every one has. */
 export interface RunOptions {
   readonly onProgress?: OperationOptions['onProgress']
   /** Default: `Serializable`. */
   readonly isolation?: Isolation | undefined
   readonly hooks?: TransactionHooks | undefined
-  /** Refuses to hold back more, where several transactions share a bound. Told of all bytes that this one holds. */
+  /** Fails when this transaction exceeds a shared bound. Called with all bytes that it holds. */
   readonly requireRoom?: ((bytes: number) => void) | undefined
   /** The turns of the transaction. They may last for several runs, so its caller ends them. */
   readonly turns: TransactionTurns
@@ -59,7 +58,7 @@ export class TransactionRun {
   readonly #engines: WritingEngines
   readonly #staged: StagedStore
   readonly #inner: Core
-  /** The same for operations that change nothing. */
+  /** The core of operations that change nothing. */
   readonly #reading: Core
   /** Stops the transaction as a whole. */
   readonly #signal: AbortSignal
@@ -87,7 +86,7 @@ export class TransactionRun {
       unremembered: keys.transaction(transaction.id),
       requireRoom,
     })
-    let place = 0
+    let ordinal = 0
     // Optimizing in the background begins after the commit.
     const { background: _, ...rest } = core
     this.#inner = {
@@ -100,7 +99,7 @@ export class TransactionRun {
       contended: new Map(),
       staging: {
         transactionId: transaction.id,
-        nextPlace: () => ++place,
+        nextOrdinal: () => ++ordinal,
         outside: core,
         join: (participant) => {
           this.#participants.push(participant)
@@ -108,7 +107,7 @@ export class TransactionRun {
         afterCommit: (work) => {
           this.#afterwards.push(work)
         },
-        softly: () => this.#staged.softly(),
+        toleratingHeads: () => this.#staged.softly(),
         changed: (step) => {
           this.#steps.push(step)
         },
@@ -128,7 +127,6 @@ export class TransactionRun {
     return this.#staged.bytes
   }
 
-  /** Runs an operation inside. */
   run(operation: AnyOperation, request: unknown, given: OperationOptions): Promise<unknown> {
     const { run = runOperation } = this.#hooks
     const options = this.#progress ? { ...given, onProgress: this.#progress.of(given.onProgress) } : given
@@ -144,7 +142,7 @@ export class TransactionRun {
       return this.#lostTo(this.#staged.failure)
     }
     if (!(error instanceof LocationBusy)) return undefined
-    await this.#settle(error)
+    await this.#awaitRemoval(error)
     return error
   }
 
@@ -153,7 +151,7 @@ export class TransactionRun {
     await Promise.allSettled(this.#participants.map((one) => one.givenUp()))
   }
 
-  /** Commits, and answers with the error by which that lost a race, if it did. */
+  /** Commits. Returns the error of a lost race, if any. */
   async commit(): Promise<unknown> {
     const { aroundCommit } = this.#hooks
     if (aroundCommit === undefined) return this.#commitNow()
@@ -187,7 +185,7 @@ export class TransactionRun {
     return undefined
   }
 
-  /** Notes where this run lost a race. What it changes is as likely to be lost by the next one. */
+  /** Notes where this run lost a race. The next run is as likely to lose at the branches that this one changes. */
   #lostTo(error: ReadsChanged): ReadsChanged {
     const { key, value } = error.changed ?? { key: [] }
     const branch = branchOf(key, value)
@@ -195,7 +193,7 @@ export class TransactionRun {
     return error
   }
 
-  /** Prepares what takes part in the commit. Answers with the error by which that lost a race, if it did. */
+  /** Prepares the participants of the commit. Returns the error of a lost race, if any. */
   async #prepare(): Promise<unknown> {
     try {
       await Promise.all(this.#participants.map((one) => one.prepare()))
@@ -222,7 +220,7 @@ export class TransactionRun {
       let moved: ReadonlySet<string> = new Set()
       try {
         const isCommitted = await this.#transaction.commit(({ writer }) => {
-          // What was only read was compared at each read, and all of it at the last one.
+          // Each read compared the reads before it, so nothing is left to compare.
           if (staged.isUnchanged) return true
           moved = staged.check(writer)
           if (moved.size > 0) return undefined
@@ -243,7 +241,7 @@ export class TransactionRun {
     }
   }
 
-  /** Puts changes of rows on top of what others committed. Answers with the error by which that failed, if it did. */
+  /** Rebases changes of rows onto what others committed. Returns the error of a failed rebase, if any. */
   async #rebase(moved: ReadonlySet<string>): Promise<unknown> {
     this.#staged.forget(moved)
     const core: Core = { ...this.#inner, store: this.#staged.softly().store }
@@ -254,13 +252,13 @@ export class TransactionRun {
       return undefined
     } catch (error) {
       this.#signal.throwIfAborted()
-      // The function finds out by itself what is the matter, when it runs again.
+      // The function meets the cause itself when it runs again.
       if (error instanceof CatalogError) return error
       throw error
     }
   }
 
-  /** Does what waited for the commit. The transaction has succeeded by then, so a failure here is no error. */
+  /** Runs what was deferred to the commit. The transaction has succeeded by then, so a failure here is no error. */
   async #afterCommit(): Promise<void> {
     const core = this.#core
     await Promise.allSettled(this.#afterwards.map(async (work) => work(core)))
@@ -275,10 +273,10 @@ export class TransactionRun {
   }
 
   /** Waits until the content of a dropped table is removed from a location. */
-  async #settle({ removal: { removing }, location }: LocationBusy): Promise<void> {
+  async #awaitRemoval({ removal: { removing }, location }: LocationBusy): Promise<void> {
     const key = keys.location(segmentsOf(removing))
     const removal = await this.#core.store.read((reader) => reader.get<string | RemovalRecord>(key))
-    if (typeof removal === 'object') await settle(this.#core, { removal, location })
+    if (typeof removal === 'object') await awaitRemoval(this.#core, { removal, location })
   }
 }
 

@@ -9,8 +9,8 @@ import type { TurnShare } from './turn-shares.ts'
 
 /*
  * A run of a function is lost when others commit to what it read. Short changes would win each time against a function
- * that takes long. So a function that lost twice takes turns at the branches where it lost, as changes of rows do. Only
- * time depends on a turn: the commit decides, with or without one.
+ * that takes long. So a function that lost twice takes turns at the branches where it lost, as changes of rows do.
+ * Turns affect timing only: the commit detects conflicts with or without one.
  */
 
 /** The races that a function loses before it takes turns. */
@@ -22,12 +22,12 @@ const mostNames = 16
 /** How long a transaction waits for all of its turns, in milliseconds. It goes on without them then. */
 const waitMillis = 10_000
 
-/** When so many turns of a function ended before its run did, it takes no more: they keep others waiting for nothing. */
+/** After this many turns that ended before their run, a function takes no more: they would delay others for nothing. */
 const mostOutlasted = 2
 
 /**
- * The turns of one transaction, which it keeps from a run that is lost to the next one. Each run of a client is a
- * transaction of its own. So a transaction may begin with what those before it lost.
+ * The turns of one transaction, kept from a lost run to the next one. Each run of a remote client is a transaction of
+ * its own. So a transaction may begin with the lost races of those before it.
  */
 export class TransactionTurns {
   readonly #core: Core
@@ -42,7 +42,7 @@ export class TransactionTurns {
   #runBegan = 0
   /** The turn in which the run began. */
   #turnOfRun: Turn | undefined
-  /** Whether the run was lost to somebody who took no turn. */
+  /** Whether the run was lost to a writer that took no turn. */
   #isOvertaken = false
 
   constructor(
@@ -61,7 +61,7 @@ export class TransactionTurns {
     this.#outlasted = before?.outlasted ?? 0
   }
 
-  /** What was lost so far, those before it included. Undefined where nothing was lost at rows. */
+  /** The lost races so far, with those of transactions before it. Undefined when none was lost at rows. */
   get lost(): LostRaces | undefined {
     if (this.#losses === 0) return undefined
     return { races: this.#losses, at: [...this.#lostAt], outlasted: this.#outlasted }
@@ -69,7 +69,7 @@ export class TransactionTurns {
 
   /** Notes that a race was lost at the first of these branches, and that the next one may be lost at the others. */
   lose(branches: readonly string[]): void {
-    // Several operations of one run may find out that it is lost.
+    // Several operations of one run may report that it is lost.
     if (!this.#isRunLost) this.#losses++
     this.#isRunLost = true
     this.#isOvertaken =
@@ -85,7 +85,7 @@ export class TransactionTurns {
   /** Takes turns for a run that begins now, where those before lost too often. */
   async beforeRun(): Promise<void> {
     const lastRun = performance.now() - this.#runBegan
-    // Others ask now and then whether there are turns. Until then, one run after the other would be lost to them.
+    // Other writers check only now and then for turns. Until they do, one run after the other would be lost to them.
     if (this.#isOvertaken) await pause(askMillis, this.#signal)
     this.#isOvertaken = false
     const held = this.#lasting
@@ -108,13 +108,13 @@ export class TransactionTurns {
     if (held ? !held.has(contended) : contended.length > 0) {
       const began = performance.now()
       await this.#take(new Set([...branches, ...(held?.branches ?? [])]))
-      // To wait is no part of the run.
+      // The wait is no part of the run.
       this.#runBegan += performance.now() - began
     }
     return this.#lasting ? commit() : inTurns(this.#core, branches, commit)
   }
 
-  /** Ends the turns that it has, after a commit of changes at some branches, if there was one. */
+  /** Ends its turns. `changed` lists the branches of a commit before, if there was one. */
   end(changed?: readonly string[]): void {
     this.#held?.end(changed)
     this.#held = undefined
@@ -124,7 +124,7 @@ export class TransactionTurns {
     return this.#held?.isLasting ? this.#held : undefined
   }
 
-  /** Whether others take turns at a branch. Asks now and then. */
+  /** Whether others take turns at a branch, checked now and then. */
   #respects(branch: string): boolean {
     if (isContended(this.#core, branch)) return true
     if (this.#core.store.inTurn) askForTurns(this.#core, branch)
@@ -178,14 +178,14 @@ class Turn {
 
   begin(): void {
     this.#until = performance.now() + turnMillis
-    // It keeps the process, whose function may wait for what only the end of the turn gives back.
+    // The timer keeps the process alive: the function may wait for something that only the end of the turn releases.
     this.#timer = setTimeout(() => {
       this.#onOutlasted()
       this.end()
     }, turnMillis)
   }
 
-  /** Runs work while nobody else of this process has a branch. Ends at once where the caller had its share meanwhile. */
+  /** Runs work while nothing else in this process has the branch. Ends at once if the caller has used up its share. */
   async keep<T>(branch: string, work: () => Promise<T>): Promise<T> {
     if (this.#share?.has(branch) === false) this.end()
     const began = performance.now()
@@ -205,7 +205,7 @@ class Turn {
   }
 }
 
-/** Waits until a turn has begun, or for so long that the work goes on without it. */
+/** Waits until a turn has begun, for {@link waitMillis} at most. */
 async function takeTurn(
   core: Core,
   turn: Turn,
@@ -227,7 +227,7 @@ async function takeTurn(
       if (turn.isOver || store.inTurn === undefined || names.length === 0) return last()
       return inProcessTurn(core, names, last)
     }
-    // Without a turn, the transaction finds out by itself what is wrong with the store.
+    // Without a turn, the transaction itself meets the error of the store.
     inTurns(core, branches, among, turn).then(resolve, resolve)
   })
   const late = sleep(waitMillis, { signal: AbortSignal.any([signal, waited.signal]) }).catch(() => {})
@@ -238,8 +238,8 @@ async function takeTurn(
 }
 
 /**
- * Runs work while no other work of this process has the turns of these branches. They are taken in order, so that nobody
- * waits for each other, until `turn` is over.
+ * Runs work while no other work of this process has the turns of these branches. They are taken in order, which
+ * excludes deadlocks, until `turn` is over.
  */
 function inTurns<T>(
   core: Core,

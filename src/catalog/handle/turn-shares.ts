@@ -2,17 +2,17 @@ import { performance } from '../../base/time.ts'
 import type { SessionOwner } from './core.ts'
 
 /*
- * Who may only read a table could keep its writers waiting: it loses two runs, takes a turn, and begins again. So a
+ * A caller who may only read a table could block its writers: it loses two runs, takes a turn, and begins again. So a
  * caller may keep turns at a table that it does not change for a tenth of the time, and for two whole turns in a row.
  */
 
-/** A caller who kept a turn for some time owes so many times as long without one. */
+/** A caller who kept a turn owes this many times its length without one. */
 const restFactor = 9
 
 /** A caller who owes as much as this takes no turn, in milliseconds. */
 const mostOwed = 60_000
 
-/** Tables that callers owe for. While there are so many, nobody takes a turn at a further one. */
+/** The most tables that callers owe for. At the limit, no caller takes a turn at a further one. */
 const mostKnown = 10_000
 
 /** What one caller may keep. */
@@ -25,7 +25,7 @@ export interface TurnShare {
 
 /** The shares of the callers of a server. */
 export class TurnShares {
-  /** When nothing will be owed any more, by caller and branch. What was spent last is last. */
+  /** The time at which nothing is owed any more, by caller and branch. The latest spending is last. */
   readonly #freeAt = new Map<string, number>()
 
   /** Undefined for callers without a name: each of them may do whatever the others may. */

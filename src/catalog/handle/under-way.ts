@@ -11,7 +11,6 @@ export class UnderWay {
     this.#signal = AbortSignal.any([signal, this.#stop.signal])
   }
 
-  /** Their names, each once. */
   get names(): readonly string[] {
     return [...new Set(this.#running.values())]
   }

@@ -9,7 +9,7 @@ export type { SubjectChange, VersionSpan }
 export interface WatchRequest {
   /** A namespace, with all that is below it, or a table. It need not be there yet. Default: the whole catalog. */
   readonly id?: Identifier | undefined
-  /** The token of a change: the watch begins behind it. Default: now. */
+  /** The token of a change: the watch begins after it. Default: now. */
   readonly since?: string | undefined
   /** Ends the watch; `next()` then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
@@ -19,24 +19,24 @@ export interface WatchRequest {
 
 /** What one commit changed: an operation, a batch, or a transaction of many operations. */
 export interface CommittedChange {
-  /** The place behind this change. As `since` of another watch, it goes on from there. */
+  /** The position after this change. Another watch with it as `since` goes on from there. */
   readonly token: string
-  /** When it was committed, in milliseconds since the epoch, as the writer's clock or the store's told. */
+  /** When it was committed, in milliseconds since the epoch, by the clock of the writer or of the store. */
   readonly timestamp_millis: number
   readonly transaction_id: string
-  /** Who asked for it, where a server named the caller. A server does not tell it to other callers. */
+  /** Who asked for it, if a server named the caller. A server hides it from other callers. */
   readonly principal?: string
-  /** The id of the request that asked for it. A server does not tell it to other callers. */
+  /** The id of the request that asked for it. A server hides it from other callers. */
   readonly request_id?: string
-  /** What it did, in the order in which it did so. Of a watch with an `id`, what concerns that. */
+  /** What it did, in order. In a watch with an `id`, only what concerns that. */
   readonly changes: readonly SubjectChange[]
 }
 
 /** Goes over changes as they are committed. It ends when the catalog closes, or by `return()`. */
 export interface Changes extends Items<CommittedChange> {
   /**
-   * The token of the place that the watch has come to: the changes that it gives next are those behind it. So a
-   * watch that has given nothing yet tells the token for now.
+   * The token of the position that the watch has reached: the changes that it gives next are those after it. So a watch
+   * that has given nothing yet returns the token for now.
    */
   token(): Promise<string>
   [Symbol.asyncIterator](): Changes
@@ -55,9 +55,9 @@ export interface Watching {
    * ```
    *
    * To know the state and all that follows, take `token()` of a watch, list, and then read that watch. Memory holds
-   * some dozens of changes, however slow the reader is. Commits of this process come at once, those of others
-   * within a second. Fails with `InvalidInput` for a token of another catalog. Fails with `TransactionNotFound`
-   * when changes behind the token were cleared already, as transaction records are. docs/changes.md has more.
+   * some dozens of changes, however slow the reader is. Commits of this process come at once, those of others within a
+   * second. Fails with `InvalidInput` for a token of another catalog. Fails with `TransactionNotFound` when changes
+   * after the token were cleared already, as transaction records are. docs/changes.md has more.
    */
   watch(request?: WatchRequest): Changes
 }

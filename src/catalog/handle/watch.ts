@@ -76,7 +76,7 @@ async function beginningOf({ feed }: Core, request: WatchRequest): Promise<Posit
   }
   if (since === undefined) return feed.end()
   const position = feed.positionOf(since)
-  // What is not there any more is told now, and not with the next change.
+  // A position that no longer exists fails now, and not with the next change.
   await feed.after(position)
   return position
 }

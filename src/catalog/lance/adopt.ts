@@ -16,7 +16,7 @@ import type { DatasetFolder } from './dataset.ts'
 export interface Differences {
   /** Versions that have a manifest and no record. */
   readonly adopted: ReadonlyMap<number, VersionRecord>
-  /** Versions whose record does not hold any more, with the transaction that wrote the record. */
+  /** Versions whose record is no longer valid, with the transaction that wrote the record. */
   readonly gone: ReadonlyMap<number, string>
 }
 
@@ -84,7 +84,7 @@ function latestIn(reader: Reader, table: FoundTable, branch: string): number | n
   return null
 }
 
-/** The record of a branch that Lance makes. What it comes from stands in the dataset. */
+/** The record of a branch that Lance makes. The dataset has its origin. */
 export function newBranch(head: Head, parent_version: number, now: number): BranchRecord {
   return { v: recordFormat, head, parent_branch: '', parent_version, created_at: now }
 }

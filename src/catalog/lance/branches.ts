@@ -8,21 +8,21 @@ import { locationOf } from '../locations/locations.ts'
 import { findTable } from '../lookup/names.ts'
 import { branchExists, branchNotFound, findVersion } from '../lookup/versions.ts'
 import { checkRefName, type Dataset, requireOutside } from './dataset.ts'
+import { reconcile } from './reconcile.ts'
 import { type BranchFile, readRef, readRefs, refBytes, refPath } from './ref-files.ts'
-import { settle } from './settle.ts'
 import { shallowClone } from './shallow-clone.ts'
 
 /* Branches of datasets, made as Lance makes them: first the branch's first manifest, then its file. */
 
-/** What a branch is to begin with. */
-interface Start {
+/** The name and the origin of a new branch. */
+interface BranchStart {
   readonly id: Identifier
   readonly name: string
   readonly from_branch: string
   readonly from_version: number | undefined
 }
 
-export async function createBranch(core: Core, dataset: Dataset, start: Start): Promise<void> {
+export async function createBranch(core: Core, dataset: Dataset, start: BranchStart): Promise<void> {
   const { id, name, from_branch } = start
   requireOutside(core, id, 'branches')
   const { folder, table } = dataset
@@ -32,7 +32,7 @@ export async function createBranch(core: Core, dataset: Dataset, start: Start): 
     (await readRef(folder, 'branches', name)) !== undefined ||
     (await folder.shared.names(folderOfBranch)).length > 0
   if (await isThere()) throw branchExists(id, name)
-  await settle(core, id, from_branch)
+  await reconcile(core, id, from_branch)
   const { version, record } = await core.store.read((reader) =>
     findVersion(reader, id, findTable(reader, id), from_branch, start.from_version),
   )
@@ -73,7 +73,7 @@ export async function createBranch(core: Core, dataset: Dataset, start: Start): 
     const isTaken = error instanceof CatalogError && error.code === 'ConcurrentModification'
     throw isTaken ? branchExists(id, name) : error
   }
-  await settle(core, id, name)
+  await reconcile(core, id, name)
 }
 
 export async function deleteBranch(
@@ -108,7 +108,7 @@ export async function deleteBranch(
       if (!kept.some((prefix) => path.startsWith(prefix))) await folder.content.remove(path)
     }
   }
-  await settle(core, id, name)
+  await reconcile(core, id, name)
 }
 
 /** Whether a branch begins with files of another one. */

@@ -53,8 +53,8 @@ export interface Publication {
 }
 
 /**
- * Where the manifest of a version is to be published. Undefined for one that is to be recorded only: it is not staged, or
- * out of reach, or a client that nobody told to keep versions here names it in a way of its own. Refuses a staged
+ * Where the manifest of a version is to be published. Undefined for one that is to be recorded only: it is not staged,
+ * or out of reach, or a client that does not keep versions in the catalog named it in its own way. Refuses a staged
  * manifest that Lance would not look for.
  */
 export function publicationOf(
@@ -90,7 +90,9 @@ export interface Dataset {
   readonly folder: DatasetFolder
 }
 
-/** The dataset of a table. Undefined where rows are our own engine's, or out of reach, or nobody wrote any. */
+/**
+ * The dataset of a table. Undefined when our own engine wrote the rows, or they are out of reach, or there are none.
+ */
 export async function findDataset(core: Core, id: Identifier): Promise<Dataset | undefined> {
   const found = await core.store.read((reader) => {
     const table = lookUpTable(reader, id)
@@ -110,8 +112,8 @@ function hasWaiting(core: Core, reader: Reader, { id, record: { main } }: FoundT
 }
 
 /**
- * Refuses to change what a dataset of Lance keeps in files of its own while a transaction over many operations is under
- * way: everybody would see that before the commit, and it would stay without one.
+ * Refuses a change of the files of a Lance dataset inside of a transaction over many operations: others would see it
+ * before the commit, and it would stay after a rollback.
  */
 export function requireOutside({ staging }: Core, id: Identifier, what: string): void {
   if (staging === undefined) return

@@ -4,14 +4,14 @@ import type { Core } from '../handle/core.ts'
 import { nameOf, versionOfName, versionsFolderOf } from '../locations/lance-files.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { type Dataset, findDataset } from './dataset.ts'
+import { reconcile } from './reconcile.ts'
 import { readRefs } from './ref-files.ts'
-import { settle } from './settle.ts'
 import { waitingManifests } from './waiting.ts'
 
 /* Versions of a dataset are deleted with their manifests: otherwise they would be adopted again. */
 
 /** A branch of a dataset whose versions are to be deleted. */
-export interface BranchToThin {
+export interface VersionDeletion {
   readonly dataset: Dataset
   readonly branch: string
   /** The versions that must stay, and what needs them. */
@@ -22,10 +22,10 @@ export interface BranchToThin {
 export async function prepareDeletion(
   core: Core,
   { id, branch }: { readonly id: Identifier; readonly branch: string },
-): Promise<BranchToThin | undefined> {
+): Promise<VersionDeletion | undefined> {
   const dataset = await findDataset(core, id)
   if (dataset === undefined) return undefined
-  await settle(core, id, branch)
+  await reconcile(core, id, branch)
   return { dataset, branch, needed: await neededVersions(dataset, branch) }
 }
 
@@ -41,7 +41,7 @@ async function neededVersions({ folder }: Dataset, branch: string): Promise<Map<
 
 /** Refuses to delete a version that something needs, and the latest one: Lance counts on from it. */
 export function requireDeletable(
-  { branch, needed }: BranchToThin,
+  { branch, needed }: VersionDeletion,
   id: Identifier,
   versions: Iterable<number>,
   latest: number | null,
@@ -60,24 +60,24 @@ export function requireDeletable(
 /** Removes the manifests of deleted versions, inside of a transaction over many operations after its commit. */
 export async function removeManifests(
   core: Core,
-  thinned: BranchToThin,
+  prepared: VersionDeletion,
   paths: readonly string[],
 ): Promise<void> {
   if (core.staging) {
-    waitingManifests(core.staging).check(() => requireStillDeletable(thinned, paths))
-    return core.staging.afterCommit((outside) => removeManifests(outside, thinned, paths))
+    waitingManifests(core.staging).check(() => requireStillDeletable(prepared, paths))
+    return core.staging.afterCommit((outside) => removeManifests(outside, prepared, paths))
   }
   const {
     dataset: { folder },
     branch,
-  } = thinned
+  } = prepared
   for (const path of paths)
     await folder.content.remove(folder.prefix + versionsFolderOf(branch) + nameOf(path))
 }
 
 /** Lance may have tagged a version, or begun a branch with it, while the transaction was under way. */
 async function requireStillDeletable(
-  { dataset, branch }: BranchToThin,
+  { dataset, branch }: VersionDeletion,
   paths: readonly string[],
 ): Promise<void> {
   const needed = await neededVersions(dataset, branch)

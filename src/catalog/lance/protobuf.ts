@@ -1,6 +1,6 @@
 /*
- * Protocol Buffers as far as manifests need them: a message is a list of fields, and fields that nobody looks at are
- * copied as they are.
+ * Protocol Buffers as far as manifests need them: a message is a list of fields, and unknown fields are copied as they
+ * are.
  */
 
 export interface Field {
@@ -44,7 +44,6 @@ function readValue(wire: number, varint: () => bigint, take: (length: number) =>
   throw new RangeError(`There is no wire type ${wire}.`)
 }
 
-/** The bytes of a message. */
 export function writeFields(fields: readonly Field[]): Uint8Array {
   return Buffer.concat(fields.map(({ number, value, bytes }) => bytes ?? fieldBytes(number, value)))
 }

@@ -17,7 +17,7 @@ import {
   type TableAt,
 } from './dataset.ts'
 import { linkAll, type ManifestLink } from './link-all.ts'
-import { settle } from './settle.ts'
+import { reconcile } from './reconcile.ts'
 import { waitingManifests } from './waiting.ts'
 import type { WaitingVersion } from './waiting-versions.ts'
 
@@ -36,8 +36,8 @@ export interface StagedManifest extends Publication {
   readonly table: TableAt
   /** Undefined when there is no such file. */
   readonly size: number | undefined
-  /** Whether the table is still to be made, where versions are that it would have to take over. */
-  readonly isBehind: boolean
+  /** Whether the work has yet to make the table, and its location already holds versions to adopt. */
+  readonly hasVersionsToAdopt: boolean
 }
 
 /** Finds the tables that versions are created of. */
@@ -63,7 +63,9 @@ export function publishing<T>(
   const toPublish = versions.filter(mayBePublished)
   if (toPublish.length === 0) return work(none)
   const { staging } = core
-  return staging ? letWait(core, staging, toPublish, find, work) : publishAfter(core, toPublish, find, work)
+  return staging
+    ? deferPublication(core, staging, toPublish, find, work)
+    : publishAfter(core, toPublish, find, work)
 }
 
 /** Whether a version has a manifest that a writer of Lance staged. */
@@ -72,14 +74,14 @@ export function mayBePublished({ manifest_path }: Pick<VersionToPublish, 'manife
 }
 
 /** Inside of a transaction over many operations, manifests are published by its commit. */
-async function letWait<T>(
+async function deferPublication<T>(
   core: Core,
   staging: Staging,
   versions: readonly VersionToPublish[],
   find: FindTables,
   work: (staged: StagedManifests) => Promise<T>,
 ): Promise<T> {
-  for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await settle(core, id, branch)
+  for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await reconcile(core, id, branch)
   const staged = await findManifests(core, versions, find)
   const waiting = waitingManifests(staging)
   const added: WaitingVersion[] = []
@@ -122,8 +124,8 @@ async function publishAfter<T>(
   find: FindTables,
   work: (staged: StagedManifests) => Promise<T>,
 ): Promise<T> {
-  // What others left unpublished comes first, and what they published past the catalog counts.
-  for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await settle(core, id, branch)
+  // First publishes what others left unpublished, and adopts what they published past the catalog.
+  for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await reconcile(core, id, branch)
   const staged = await findManifests(core, versions, find)
   let result: T
   try {
@@ -137,15 +139,15 @@ async function publishAfter<T>(
   const published = branchesOf([...staged.keys()], (version) => staged.get(version)!.table.id)
   for (const version of published) {
     const { table } = staged.get(version)!
-    await settle(core, version.id, version.branch, (reader) => tableById(reader, table.id))
+    await reconcile(core, version.id, version.branch, (reader) => tableById(reader, table.id))
   }
   await requirePublished(core, staged)
   return result
 }
 
 /**
- * Publishes versions that follow on published ones. Returns whether that is all there was to do: otherwise others are at
- * work on the same branch.
+ * Publishes versions that follow on published ones. Returns whether nothing is left to do: otherwise others are at work
+ * on the same branch.
  */
 async function publishNow(staged: StagedManifests): Promise<boolean> {
   const inOrder = [...staged].sort(([a], [b]) => a.version - b.version)
@@ -190,13 +192,15 @@ async function findManifests(
     if (table === undefined || publication === undefined) continue
     const { folder } = publication
     const size = await folder.shared.sync(pathOf(folder, version))
-    const isBehind = !isThere && (await hasManifests(folder.shared, folder.prefix))
-    staged.set(version, { ...publication, table, size, isBehind })
+    const hasVersionsToAdopt = !isThere && (await hasManifests(folder.shared, folder.prefix))
+    staged.set(version, { ...publication, table, size, hasVersionsToAdopt })
   }
   return staged
 }
 
-/** Where a manifest is to be published. What is refused is refused when the version is created: others may fail first. */
+/**
+ * Where a manifest is to be published. A refusal is thrown when the version is created: items before it may fail first.
+ */
 function publicationIfAny(core: Core, table: TableAt, version: VersionToPublish) {
   try {
     return publicationOf(core, table, version)
@@ -248,7 +252,7 @@ async function requirePublished(core: Core, staged: StagedManifests): Promise<vo
   }
 }
 
-/** The record of a version and the head of its branch, as far as they are there. */
+/** The record of a version and the head of its branch, as far as they exist. */
 function readAgain(reader: Reader, { table }: StagedManifest, { branch, version }: VersionToPublish) {
   const record = reader.get<VersionRecord>(keys.version(table.id, branch, version))
   const head =

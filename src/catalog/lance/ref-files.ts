@@ -3,8 +3,8 @@ import { CatalogError } from '../../base/errors.ts'
 import type { DatasetFolder } from './dataset.ts'
 
 /*
- * Tags and branches of a dataset are small JSON files, one each. They are what counts: Lance's clients write them
- * without telling the catalog, and Lance's cleanup keeps what they name.
+ * Tags and branches of a dataset are small JSON files, one each. They are authoritative: Lance's clients write them
+ * without notice to the catalog, and Lance's cleanup keeps what they name.
  */
 
 const tag = v.looseObject({
@@ -39,7 +39,6 @@ export function refPath({ prefix }: DatasetFolder, kind: keyof Files, name: stri
   return `${prefix}${folderOf(kind)}${name.replaceAll('/', '%2F')}.json`
 }
 
-/** A tag or a branch of a dataset, if it exists. */
 export async function readRef<Kind extends keyof Files>(
   folder: DatasetFolder,
   kind: Kind,
@@ -82,7 +81,6 @@ export async function readRefs<Kind extends keyof Files>(
   return new Map(found.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** The bytes of a tag's or branch's file. */
 export function refBytes(ref: object): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(ref, undefined, 2))
 }

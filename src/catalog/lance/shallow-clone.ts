@@ -5,7 +5,6 @@ import { type Field, readFields, writeFields } from './protobuf.ts'
  * where their files lie. https://lance.org/format/table has the messages.
  */
 
-/** The fields of a manifest. */
 const manifestField = {
   fragments: 2,
   auxiliary: 4,
@@ -28,7 +27,7 @@ const indexBaseField = 9
 const knownFlags = 0b11_1111n
 const basePathsFlag = 0b1_0000n
 
-/** What a clone says besides what the manifest says. */
+/** What a clone adds to the manifest. */
 export interface Clone {
   /** The folder of the branch that is cloned, as a URL. */
   readonly source: string
@@ -37,7 +36,7 @@ export interface Clone {
   readonly branch: string
 }
 
-/** The bytes of a shallow clone. Undefined when a manifest needs more than is known here. */
+/** The bytes of a shallow clone. Undefined when the manifest has unknown features. */
 export function shallowClone(manifest: Uint8Array, clone: Clone): Uint8Array | undefined {
   try {
     return cloneOf(Buffer.from(manifest.buffer, manifest.byteOffset, manifest.byteLength), clone)

@@ -5,8 +5,8 @@ import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { findTable } from '../lookup/names.ts'
 import { findVersion, onBranch, tagExists, tagNotFound, type WantedVersion } from '../lookup/versions.ts'
 import { checkRefName, type Dataset, findDataset, requireOutside } from './dataset.ts'
+import { reconcile } from './reconcile.ts'
 import { readRef, refBytes, refPath, type TagFile } from './ref-files.ts'
-import { settle } from './settle.ts'
 
 /* Tags of datasets: Lance's own files are changed, so that its clients see the tags and its cleanup keeps the versions. */
 
@@ -73,7 +73,7 @@ function fieldsOf({ branch, version }: Target, manifestSize: number) {
 
 /** The size of the manifest of a version. Throws what looking for the version throws. */
 async function findManifest(core: Core, { id, branch, version }: Target): Promise<number> {
-  await settle(core, id, branch)
+  await reconcile(core, id, branch)
   const { record } = await core.store.read((reader) =>
     findVersion(reader, id, findTable(reader, id), branch, version),
   )
@@ -98,19 +98,19 @@ async function requireManifest(
 }
 
 /**
- * Settles the branch of the version that a request means, and looks up its tag where Lance keeps it. Returns the request
- * without the tag then.
+ * Reconciles the branch of the requested version. A tag that Lance keeps is replaced by its version in the returned
+ * request.
  */
-export async function settleWanted<Wanted extends WantedVersion>(
+export async function reconcileWanted<Wanted extends WantedVersion>(
   core: Core,
   id: Identifier,
   wanted: Wanted,
 ): Promise<Wanted> {
   const { tag, version, branch } = wanted
   const dataset = tag == null || version != null || branch !== '' ? undefined : await findDataset(core, id)
-  const settled = dataset ? await byVersion(dataset, id, wanted) : wanted
-  await settle(core, id, settled.branch)
-  return settled
+  const resolved = dataset ? await byVersion(dataset, id, wanted) : wanted
+  await reconcile(core, id, resolved.branch)
+  return resolved
 }
 
 async function byVersion<Wanted extends WantedVersion>(dataset: Dataset, id: Identifier, wanted: Wanted) {

@@ -6,7 +6,6 @@ import { nameOf, waitingPathOf } from '../locations/lance-files.ts'
 import { toTableVersion } from '../lookup/versions.ts'
 import type { DatasetFolder } from './dataset.ts'
 
-/** A version whose manifest waits. */
 export interface WaitingVersion {
   readonly id: Identifier
   readonly branch: string
@@ -36,12 +35,12 @@ export function isWaiting({ staging }: Core, { staging_path }: VersionRecord): b
   return waiting.get(staging)?.has(staging_path) === true
 }
 
-/** A version in the form of responses, with the path at which its manifest lies for whom is asking. */
+/** A version in the form of responses, with the path at which the caller finds its manifest. */
 export function toVersionFor(core: Core, version: number, record: VersionRecord): TableVersion {
-  const told = toTableVersion(version, record)
-  if (!isWaiting(core, record)) return told
+  const described = toTableVersion(version, record)
+  if (!isWaiting(core, record)) return described
   const staging_path = record.staging_path!
   const { folder } = waiting.get(core.staging!)!.get(staging_path)!
   const path = waitingPathOf(core.staging!.transactionId, nameOf(staging_path))
-  return { ...told, manifest_path: folder.objectPath + path }
+  return { ...described, manifest_path: folder.objectPath + path }
 }

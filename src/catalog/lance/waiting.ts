@@ -6,12 +6,13 @@ import { finalNameOf, nameOf, versionsFolderOf, waitingPathOf } from '../locatio
 import { tableById } from '../lookup/table-record.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { linkAll } from './link-all.ts'
-import { settle } from './settle.ts'
+import { reconcile } from './reconcile.ts'
 import { type WaitingVersion, waitingVersions } from './waiting-versions.ts'
 
 /*
  * Inside of a transaction over many operations, manifests wait for its commit outside of the folders that Lance lists.
- * Records inside are as they will be. Answers name the waiting file, so that writers of the transaction open it.
+ * Records inside already have the final names. Answers name the waiting file, so that writers of the transaction open
+ * it.
  */
 
 const participants = new WeakMap<Staging, WaitingManifests>()
@@ -42,8 +43,8 @@ class WaitingManifests implements Participant {
   }
 
   /**
-   * Lets a manifest wait. Its writer's file stays until {@link removeOriginal}. Returns false when it waits already, since
-   * the request is a retry, or when there is no such file.
+   * Defers the publication of a manifest. Its writer's file stays until {@link removeOriginal}. Returns false for a
+   * retry, whose manifest waits already, or when there is no such file.
    */
   async add(version: WaitingVersion): Promise<boolean> {
     const { staging_path } = version
@@ -55,7 +56,7 @@ class WaitingManifests implements Participant {
     return isNew && linked !== 'missing'
   }
 
-  /** Lets a manifest wait no longer, since its version was refused. */
+  /** Removes a waiting manifest, since its version was refused. */
   async withdraw(version: WaitingVersion): Promise<void> {
     this.#versions.delete(version.staging_path)
     await this.#remove(version)
@@ -71,11 +72,11 @@ class WaitingManifests implements Participant {
     await Promise.all(this.#branches().map((version) => this.#prepareBranch(version)))
   }
 
-  /** What was published past the catalog since counts: the transaction is told so before it commits. */
+  /** Versions that were published past the catalog meanwhile count: the transaction fails before it commits. */
   async #prepareBranch(version: WaitingVersion): Promise<void> {
     const { branch, table, folder } = version
     const { outside } = this.#staging
-    await this.#settle(version)
+    await this.#reconcile(version)
     if ((await outside.store.read((reader) => tableById(reader, table))) !== undefined) return
     // Nothing is recorded of a table that the transaction makes.
     const published = new Set(await folder.shared.names(folder.prefix + versionsFolderOf(branch)))
@@ -85,15 +86,15 @@ class WaitingManifests implements Participant {
     }
   }
 
-  #settle({ id, branch, table }: WaitingVersion): Promise<void> {
-    return settle(this.#staging.outside, id, branch, (reader) => tableById(reader, table))
+  #reconcile({ id, branch, table }: WaitingVersion): Promise<void> {
+    return reconcile(this.#staging.outside, id, branch, (reader) => tableById(reader, table))
   }
 
   async committed(): Promise<void> {
     const { outside } = this.#staging
     const recorded = await outside.store.read((reader) =>
       [...this.#versions.values()].filter(({ table, branch, version, staging_path }) => {
-        // A table that was deregistered takes its versions along. Of a dropped one, everything goes.
+        // The versions of a deregistered table stay with it. Those of a dropped table are removed.
         if (tableById(reader, table) === undefined) return true
         const record = reader.get<VersionRecord>(keys.version(table, branch, version))
         return record?.staging_path === staging_path
@@ -106,16 +107,16 @@ class WaitingManifests implements Participant {
       await remove(this.#versions.values())
       return
     }
-    // Somebody else published some, or the disk fails. What is still to be published then is done by the next request.
+    // Another process published some, or the disk fails. The next request publishes the rest.
     const isRecorded = new Set(recorded)
     await remove([...this.#versions.values()].filter((version) => !isRecorded.has(version)))
-    await Promise.allSettled(this.#branches().map((version) => this.#settle(version)))
+    await Promise.allSettled(this.#branches().map((version) => this.#reconcile(version)))
     await this.#requirePublished(recorded)
   }
 
   async givenUp(): Promise<void> {
     if (this.#versions.size === 0) return
-    // A commit may fail and still be there, as when its answer is lost. Then its versions are published.
+    // A commit may fail and still have succeeded, as when its answer is lost. Then its versions are published.
     const { outside, transactionId } = this.#staging
     const record = await outside.store.read((reader) =>
       reader.get<TransactionRecord>(keys.transaction(transactionId)),
@@ -134,7 +135,7 @@ class WaitingManifests implements Participant {
     if (lost === undefined) return
     throw new CatalogError(
       'InvalidTableState',
-      `The transaction ${this.#staging.transactionId} is committed, but not whole. Another program published ${nameIt(lost)} at the same moment, without asking the catalog, and its version counts. Write that table's changes again, and let all programs ask the catalog.`,
+      `The transaction ${this.#staging.transactionId} is committed, but not whole. Another program published ${describeVersion(lost)} at the same moment, without asking the catalog, and its version counts. Write that table's changes again, and let all programs ask the catalog.`,
     )
   }
 
@@ -170,10 +171,10 @@ class WaitingManifests implements Participant {
 function taken(version: WaitingVersion): CatalogError {
   return new CatalogError(
     'ConcurrentModification',
-    `Another program published ${nameIt(version)}, without asking the catalog. Open the table again, and do the transaction on what is there.`,
+    `Another program published ${describeVersion(version)}, without asking the catalog. Open the table again, and do the transaction on what is there.`,
   )
 }
 
-function nameIt({ id, branch, version }: WaitingVersion): string {
+function describeVersion({ id, branch, version }: WaitingVersion): string {
   return `version ${version} of the table ${formatIdentifier(id)}${onBranch(branch)}`
 }

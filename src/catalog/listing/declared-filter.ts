@@ -17,7 +17,7 @@ export interface CreatedTablesFilter extends PageFilter<Identifier> {
   readonly isCandidate: (reader: Reader, path: Identifier, parent: string) => boolean
 }
 
-/** Drops tables that are only declared. For some tables, only the objects at their location tell. */
+/** Drops tables that are only declared. For some tables, only the objects at their location show that. */
 export function createdTablesFilter(core: Core, recursive: boolean): CreatedTablesFilter {
   const undecided = new Map<Identifier, () => Promise<boolean>>()
   const filter: PageFilter<Identifier> = {

@@ -8,14 +8,14 @@ import type { Core } from '../handle/core.ts'
  * - A drop of something in the snapshot commits after the lease, and looks for leases before it removes content.
  * - A vacuum looks for leases after it decided what nothing refers to, so it sees the lease of every older snapshot.
  *
- * A renewal may travel for longer than the lease lasts. So whoever acts on the end of a lease removes the lease first: the
- * renewal is refused then, and the backup fails.
+ * A renewal may be under way for longer than the lease lasts. So a process that acts on the end of a lease removes it
+ * first: then the renewal is refused, and the backup fails.
  */
 
-/** Thrown where nothing but leases that have ended keeps content. */
+/** Thrown when only ended leases keep content. */
 class BackupsToEnd extends Error {}
 
-/** Whether a backup may still need content that nothing refers to any more. For the body of {@link onceBackupsEnded}. */
+/** Whether a backup may still need unreferenced content. For the body of {@link onceBackupsEnded}. */
 export function hasBackupLease(reader: Reader, now: number): boolean {
   let hasLapsed = false
   for (const { value } of reader.range<BackupLeaseRecord>({ prefix: keys.backupLeases })) {

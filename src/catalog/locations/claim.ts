@@ -9,7 +9,7 @@ import { LocationBusy } from '../transactions/retry.ts'
 import { type ContentRoot, locationOf, segmentsOf, tablesFolder } from './locations.ts'
 import { formerIdentifier } from './waiting.ts'
 
-/** The operations whose requests name the location of a table to be. */
+/** The operations whose requests name the location of a new table. */
 type Claiming = 'declareTable' | 'registerTable'
 
 /**
@@ -32,7 +32,7 @@ export function claimLocation(
   const segments = segmentsOf(location)
   const waiting = waitingAround(writer, segments)
   const own = by === 'registerTable' ? segments.length : undefined
-  if (waiting.some((place) => place.length !== own)) {
+  if (waiting.some((path) => path.length !== own)) {
     throw new CatalogError(
       'TableAlreadyExists',
       `The location ${location} holds or overlaps the content of a deregistered table, which waits to be registered. Register that content, or give a location of its own.`,
@@ -61,7 +61,7 @@ export async function askAboutLocation(core: Core, operation: Claiming, location
   core.access?.require(questions)
 }
 
-/** What hooks are asked about a location: the table that lies there, and those whose content waits there. */
+/** The questions to hooks about a location: the table that lies there, and those whose content waits there. */
 function questionsAbout(
   roots: readonly ContentRoot[],
   reader: Reader,
@@ -69,8 +69,8 @@ function questionsAbout(
   operation: Claiming,
 ): Question[] {
   const owner = markAround(roots, reader, location)
-  const former = waitingAround(reader, segmentsOf(location)).map((place) =>
-    formerIdentifier(roots, reader, place),
+  const former = waitingAround(reader, segmentsOf(location)).map((path) =>
+    formerIdentifier(roots, reader, path),
   )
   const owning = typeof owner === 'string' ? identifierOf(reader, tableRecord(reader, owner)) : undefined
   return [owning, ...former]
@@ -101,17 +101,17 @@ function mayRead(access: Access, id: Identifier): boolean {
   return access.mayRead([{ kind: 'table', id }])[0] === true
 }
 
-/** The places of content that waits to be registered: at or above a location, and the first one below it. */
+/** The locations of content that waits to be registered: at or above a location, and the first one below it. */
 function waitingAround(reader: Reader, segments: readonly string[]): (readonly string[])[] {
-  const places: (readonly string[])[] = []
+  const paths: (readonly string[])[] = []
   for (let depth = 1; depth <= segments.length; depth++) {
-    const place = segments.slice(0, depth)
-    if (reader.get(keys.registration(place)) !== undefined) places.push(place)
+    const path = segments.slice(0, depth)
+    if (reader.get(keys.registration(path)) !== undefined) paths.push(path)
   }
-  // The place itself may come first, and was found already.
+  // The location itself may come first, and was found already.
   for (const { key } of reader.range({ prefix: keys.registration(segments), limit: 2, keysOnly: true }))
-    if (key.length - 1 > segments.length) places.push(key.slice(1).map(String))
-  return places
+    if (key.length - 1 > segments.length) paths.push(key.slice(1).map(String))
+  return paths
 }
 
 function ownerOf(roots: readonly ContentRoot[], reader: Reader, location: string): string | undefined {

@@ -8,7 +8,7 @@ import { isManaged } from './managed.ts'
 import { registrationFolder } from './registration.ts'
 
 /*
- * A client may write rows at the location of a declared table without telling the catalog, as Lance's clients do.
+ * A client may write rows at the location of a declared table without notice to the catalog, as Lance's clients do.
  * Such a table has no version in the catalog, and still counts as created.
  */
 
@@ -18,15 +18,15 @@ export function isCreated({ registered, main }: TableRecord): boolean {
 }
 
 /**
- * Looks whether a table is more than declared, though its record does not show it. Undefined when the record decides,
+ * Checks whether a table is more than declared, though its record does not show it. Undefined when the record decides,
  * since the catalog cannot reach the location.
  */
 export function inspectionOf(core: Core, table: FoundTable): (() => Promise<boolean>) | undefined {
-  const place = unversionedPlace(core, table)
-  if (place === undefined) return undefined
-  if (!isManaged(core, table.record)) return () => hasForeignObjects(place)
+  const folder = unversionedFolder(core, table)
+  if (folder === undefined) return undefined
+  if (!isManaged(core, table.record)) return () => hasForeignObjects(folder)
   // Clients that keep versions through the catalog write rows first: the first version makes the table.
-  return () => hasManifests(place.content.shared!, place.prefix)
+  return () => hasManifests(folder.content.shared!, folder.prefix)
 }
 
 /** Whether a folder holds a dataset of Lance, which keeps at least the latest manifest of the main branch. */
@@ -35,14 +35,14 @@ export async function hasManifests(shared: SharedFiles, prefix: string): Promise
   return names.some((name) => versionOfName(name) !== undefined)
 }
 
-/** Whether another engine wrote rows at a table's location without telling the catalog. */
+/** Whether another engine wrote rows at a table's location without notice to the catalog. */
 export async function hasForeignRows(core: Core, table: FoundTable): Promise<boolean> {
-  const place = unversionedPlace(core, table)
-  return place !== undefined && hasForeignObjects(place)
+  const folder = unversionedFolder(core, table)
+  return folder !== undefined && hasForeignObjects(folder)
 }
 
 /** The folder of a table that never had a version, if the catalog can reach its location. */
-function unversionedPlace(core: Core, { id, record }: FoundTable): ContentFolder | undefined {
+function unversionedFolder(core: Core, { id, record }: FoundTable): ContentFolder | undefined {
   if (record.registered || record.main.last !== null) return undefined
   return contentFolderOf(core.contentRoots, locationOf(core.contentRoots, id, record))
 }

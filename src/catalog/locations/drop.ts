@@ -25,8 +25,8 @@ export function dropTable(
 }
 
 /**
- * Removes all records of a table: its name, versions, tags, branches and its claim on a location. What it named of other
- * tables' files stays noted. Who has read the versions, tags and branches hands over their keys.
+ * Removes all records of a table: its name, versions, tags, branches and its claim on a location. Its shares in other
+ * tables' files stay. `parts` has the keys of its versions, tags and branches, if they were read.
  */
 export function removeTableRecords(
   core: Core,

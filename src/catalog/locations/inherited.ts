@@ -6,7 +6,7 @@ import { identifierOf } from '../lookup/names.ts'
 import { tableById } from '../lookup/table-record.ts'
 import { type ContentRoot, segmentsOf } from './locations.ts'
 
-/** Locations looked at in one read. */
+/** The most locations in one read. */
 const atATime = 500
 
 /**

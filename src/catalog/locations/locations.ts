@@ -60,7 +60,7 @@ export function contentFolderOf(roots: readonly ContentRoot[], location: string)
   const url = normalize(location)
   const root = rootOf(roots, url)
   if (root === undefined) return undefined
-  // A location that was stored while nobody could reach it is a name, unless it is spelled as it would be now.
+  // A location that was stored while it was out of reach is only a name, unless its spelling is the normal one.
   if (root !== roots[0] && !isFileUrl(url) && !isNormalBelow(root, url)) return undefined
   const path = decodeURIComponent(url.slice(root.url.length)).replace(/\/+$/, '')
   return path === '' ? undefined : { content: root.content, prefix: `${path}/` }
@@ -192,12 +192,10 @@ function filePath(location: string): string {
   }
 }
 
-/** Releases the location of a table that is being dropped or deregistered. */
 export function releaseLocation(writer: Writer, record: TableRecord): void {
   if (record.location !== null) writer.remove(keys.location(segmentsOf(record.location)))
 }
 
-/** The table whose content lies at a location. */
 export function tableAt(
   roots: readonly ContentRoot[],
   reader: Reader,

@@ -2,8 +2,8 @@
 const clockSlack = 60_000
 
 /**
- * Returns a test for the dates of objects that are older than a grace period. Where that is zero, all are: an object may
- * bear the moment of the look, or a later one.
+ * Returns a test for the dates of objects that are older than a grace period. With zero, all are: the date of an object
+ * may equal the time of the listing, or be later.
  */
 export function olderThan(graceMillis: number, now: number): (modified: number) => boolean {
   if (graceMillis === 0) return () => true

@@ -91,20 +91,20 @@ export async function commitDeregistering<T extends object>(
             const written = JSON.stringify(known)
             const location = locationOf(core.contentRoots, table.id, table.record)
             const id = identifierOf(change.writer, table.record)
-            const wait = (path: string) => putWaiting(core, change.writer, location, path, id)
+            const markWaiting = (path: string) => putWaiting(core, change.writer, location, path, id)
             removeTableRecords(core, change.writer, table, known && keysIn(table.id, known))
             if (known === undefined) {
-              // Others may have written content there without telling the catalog.
-              wait(registrationPlace(core, location).prefix)
+              // Others may have written content there without notice to the catalog.
+              markWaiting(folderOfRegistrations(core, location).prefix)
               return undefined
             }
             const before = done.get(table.id)
             // A vacuum may have removed the registration: it cannot know that this commit will refer to it.
             if (before?.written === written && before.vacuums === vacuums) {
-              wait(before.path)
+              markWaiting(before.path)
             } else {
-              // What the body does afterwards, and how it fails, must be as when the registration is there.
-              wait(registrationPlace(core, location).prefix)
+              // The rest of the body must run, and fail, as if the registration existed.
+              markWaiting(folderOfRegistrations(core, location).prefix)
               open.push({ table, written, vacuums })
             }
             return known
@@ -117,7 +117,7 @@ export async function commitDeregistering<T extends object>(
     } catch (error) {
       if (!(error instanceof RegistrationNeeded)) throw error
       const write = async ({ table, written, vacuums }: NeededRegistration) => {
-        const { content, prefix } = registrationPlace(
+        const { content, prefix } = folderOfRegistrations(
           core,
           locationOf(core.contentRoots, table.id, table.record),
         )
@@ -148,7 +148,7 @@ export interface FoundRegistration {
 export async function readRegistration(core: Core, location: string): Promise<FoundRegistration> {
   const key = keys.registration(segmentsOf(location))
   const own = await core.store.read((reader) => reader.get<string>(key))
-  const { content, prefix } = registrationPlace(core, location)
+  const { content, prefix } = folderOfRegistrations(core, location)
   const path = await newestIn(content, prefix, own, writtenBy(core))
   const bytes = path === undefined ? undefined : await content.get(path)
   const known = bytes && parseRegistration(bytes, `${path} of ${location}`)
@@ -162,8 +162,8 @@ export async function readRegistration(core: Core, location: string): Promise<Fo
 }
 
 /**
- * Whether a registration tells of shared files that this catalog does not know of: files of other tables that its
- * versions name, or files of its own that clones in another catalog name.
+ * Whether a registration lists shared files that are unknown to this catalog: files of other tables that its versions
+ * name, or files of its own that clones in another catalog name.
  */
 function sharesUnknown(
   core: Core,
@@ -174,10 +174,11 @@ function sharesUnknown(
 ): boolean {
   if (shared && !isOwn && !isShared(core.contentRoots, reader, location)) return true
   const bases = new Set(versions.flatMap(([, , record]) => record.bases ?? []))
-  const place = bases.size > 0 ? contentFolderOf(core.contentRoots, location) : undefined
+  const folder = bases.size > 0 ? contentFolderOf(core.contentRoots, location) : undefined
   return (
     bases.size > 0 &&
-    (place === undefined || ![...bases].every((base) => mayName(core, reader, place, folderIn(place, base))))
+    (folder === undefined ||
+      ![...bases].every((base) => mayName(core, reader, folder, folderIn(folder, base))))
   )
 }
 
@@ -221,7 +222,6 @@ export async function deregisteredFolders(core: Core): Promise<Set<string>> {
   return new Set(inside.map((path) => path.slice(0, path.lastIndexOf(registrationFolder))))
 }
 
-/** Stores the versions, tags and branches of a registration. */
 export function putRegistration(writer: Writer, internalId: string, known: Registration): void {
   for (const [branch, version, record] of known.versions) {
     writer.put(keys.version(internalId, branch, version), withoutUndefined(record))
@@ -282,10 +282,10 @@ export async function registrationFault(
 }
 
 /** The folder of a location's registrations: within the location, or in the own root when it is out of reach. */
-function registrationPlace(core: Core, location: string): ContentFolder {
-  const place = contentFolderOf(core.contentRoots, location)
-  if (place === undefined) return offsiteFolderOf(core.contentRoots, location)
-  return { content: place.content, prefix: `${place.prefix}${registrationFolder}` }
+function folderOfRegistrations(core: Core, location: string): ContentFolder {
+  const folder = contentFolderOf(core.contentRoots, location)
+  if (folder === undefined) return offsiteFolderOf(core.contentRoots, location)
+  return { content: folder.content, prefix: `${folder.prefix}${registrationFolder}` }
 }
 
 function withoutUndefined<T extends object>(record: T): T {

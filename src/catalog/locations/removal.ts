@@ -36,7 +36,7 @@ export function markRemoval(writer: Writer, location: string, now: number): stri
 export async function removeContent(core: Core, locations: readonly string[]): Promise<void> {
   if (locations.length === 0) return
   if (core.staging) return core.staging.afterCommit((outside) => removeContent(outside, locations))
-  // Where the store cannot tell whether anything needs the content, it stays for now.
+  // If the store cannot say whether anything needs the content, it stays for now.
   const kept = await keptContent(core, locations).catch(() => locations)
   const free = locations.filter((location) => !kept.includes(location))
   const emptied: string[] = []
@@ -45,12 +45,13 @@ export async function removeContent(core: Core, locations: readonly string[]): P
   const away = new Set<Content>()
   for (const location of free) {
     // For a location out of reach, this removes what the catalog keeps of it in its own root.
-    const place = contentFolderOf(core.contentRoots, location) ?? offsiteFolderOf(core.contentRoots, location)
-    // A service that is away is away for all of them, and the caller would wait for each.
-    if (away.has(place.content)) continue
-    const outcome = await removeFolder(place)
+    const folder =
+      contentFolderOf(core.contentRoots, location) ?? offsiteFolderOf(core.contentRoots, location)
+    // An unavailable service fails for all of them, and the caller would wait for each.
+    if (away.has(folder.content)) continue
+    const outcome = await removeFolder(folder)
     if (outcome === 'removed') emptied.push(location)
-    else if (outcome === 'away') away.add(place.content)
+    else if (outcome === 'away') away.add(folder.content)
   }
   for (const holding of holdings) core.heartbeat.release(holding)
   if (emptied.length === 0) return
@@ -64,7 +65,10 @@ export async function removeContent(core: Core, locations: readonly string[]): P
     .catch(() => {})
 }
 
-/** The mark of a removal under way. While it has a lease, nobody else removes there: a table may get the location then. */
+/**
+ * The mark of a removal under way. While it has a lease, no other process removes there: that one would free the
+ * location for a new table.
+ */
 function holdingOf(location: string): Holding<string | RemovalRecord> {
   return {
     key: keys.location(segmentsOf(location)),
@@ -97,7 +101,7 @@ async function keptContent(core: Core, locations: readonly string[]): Promise<re
   return kept
 }
 
-/** Removes a folder of content, if its service is not away and does not refuse. */
+/** Removes a folder of content, unless its service is unavailable or refuses. */
 async function removeFolder({ content, prefix }: ContentFolder): Promise<'removed' | 'refused' | 'away'> {
   return content.remove(prefix).then(
     () => 'removed',
@@ -106,20 +110,20 @@ async function removeFolder({ content, prefix }: ContentFolder): Promise<'remove
 }
 
 /**
- * Removes the content that was written for a table whose creation failed. A commit may fail and still be there, as
- * when a disk breaks in the middle of it. So content stays where the store has the table, or cannot tell. Returns
- * whether the store and the content did what was asked of them.
+ * Removes the content that was written for a table whose creation failed. A commit may fail and still have succeeded,
+ * as when a disk breaks in the middle of it. So content stays if the store has the table, or fails to answer. Returns
+ * whether the store and the content both worked.
  */
-export async function removeUnused(core: Core, internalId: string, place: ContentFolder): Promise<boolean> {
+export async function removeUnused(core: Core, internalId: string, folder: ContentFolder): Promise<boolean> {
   try {
     const isUsed = await core.store.read((reader) => tableById(reader, internalId) !== undefined)
-    return isUsed || (await removeFolder(place)) === 'removed'
+    return isUsed || (await removeFolder(folder)) === 'removed'
   } catch {
     return false
   }
 }
 
-/** Locations that are looked at in one turn of the upkeep. */
+/** The most locations in one turn of the upkeep. */
 const inOneTurn = 250
 
 /** Removes the content that dead processes left, of some locations at a time. */
@@ -135,7 +139,7 @@ export function finishRemovals(): UpkeepTask {
       // Another process may reach the others.
       .filter((location) => contentFolderOf(core.contentRoots, location) !== undefined)
     await gently(() => removeContent(core, left))
-    // Locations that stay would be looked at for ever: the rest is for the next time.
+    // Locations that stay would be checked forever. The rest is for the next turn.
     return false
   }
   return { run }
@@ -150,7 +154,7 @@ export function abandonedRemovals(reader: Reader, now: number): string[] {
     .map(({ removing }) => removing)
 }
 
-/** Marks that are read at most. */
+/** The most marks that are read. */
 const mostMarks = 1_000
 
 /**

@@ -54,27 +54,30 @@ export function putShares(
   }
 }
 
-/** Releases can only be trusted with shared content if they know of it: those that do not refuse the catalog from now on. */
+/**
+ * Raises the format of the catalog, so that releases which do not know shared content, and might remove it, refuse the
+ * catalog.
+ */
 function requireSharingFormat(writer: Writer): void {
   const record = writer.get<CatalogRecord>(keys.catalog)
   if (record !== undefined && record.v < sharingFormat)
     writer.put(keys.catalog, { ...record, v: sharingFormat })
 }
 
-/** Forgets what the table in a folder named of others, since the table is dropped. */
+/** Removes the shares of a dropped table in other folders. */
 export function removeSharesOf(core: Core, writer: Writer, location: string): void {
-  const place = contentFolderOf(core.contentRoots, location)
-  if (place === undefined) return
-  const prefix = keys.sharesOfClone(hash(folderName(core.contentRoots, place)))
+  const folder = contentFolderOf(core.contentRoots, location)
+  if (folder === undefined) return
+  const prefix = keys.sharesOfClone(hash(folderName(core.contentRoots, folder)))
   for (const { value } of Array.from(writer.range<ShareRecord>({ prefix })))
     for (const key of keysOf(value)) writer.remove(key)
 }
 
 /** Whether clones name files in the folder of a location. */
 export function isShared(roots: readonly ContentRoot[], reader: Reader, location: string): boolean {
-  const place = contentFolderOf(roots, location)
-  if (place === undefined) return false
-  const prefix = keys.sharesOfSource(hash(folderName(roots, place)))
+  const folder = contentFolderOf(roots, location)
+  if (folder === undefined) return false
+  const prefix = keys.sharesOfSource(hash(folderName(roots, folder)))
   return Array.from(reader.range({ prefix, limit: 1, keysOnly: true })).length > 0
 }
 
@@ -107,7 +110,6 @@ export async function foldersOfUnknownClones(
   return [...new Set(folders.filter((one) => one.content === content).map(({ prefix }) => prefix))]
 }
 
-/** Both keys of a share. */
 export function keysOf({ source, clone }: Pick<ShareRecord, 'source' | 'clone'>) {
   return [
     keys.shareBySource(hash(source), hash(clone)),

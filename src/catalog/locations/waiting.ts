@@ -6,8 +6,8 @@ import type { Core } from '../handle/core.ts'
 import { type ContentRoot, folderName, rootBySegments, segmentsOf } from './locations.ts'
 
 /*
- * Content that waits to be registered belonged to a table. Which one is remembered, so that hooks can be asked whether a
- * caller may take it.
+ * Content that waits to be registered belonged to a table. Its identifier is kept, so that hooks can decide whether a
+ * caller may register the content.
  */
 
 /** Notes that content waits: the path of its registration, and the identifier that its table had. */
@@ -23,7 +23,7 @@ export function putWaiting(
   writer.put(formerKey(contentRoots, segments, path), { v: recordFormat, path, id: [...id] })
 }
 
-/** Forgets that content waits at a location. */
+/** Removes the note that content waits at a location. */
 export function removeWaiting(
   { contentRoots }: Pick<Core, 'contentRoots'>,
   writer: Writer,
@@ -36,7 +36,7 @@ export function removeWaiting(
   writer.remove(formerKey(contentRoots, segments, path))
 }
 
-/** The identifier of the table whose content waits at a place; undefined where an earlier release took it out. */
+/** The identifier of the table whose content waits at a location; undefined if an earlier release deregistered it. */
 export function formerIdentifier(
   roots: readonly ContentRoot[],
   reader: Reader,
@@ -45,7 +45,7 @@ export function formerIdentifier(
   const path = reader.get<string>(keys.registration(segments))
   if (path === undefined) return undefined
   const former = reader.get<FormerRecord>(formerKey(roots, segments, path))
-  // An earlier release may have registered the content, and taken it out again, without a look at this record.
+  // An earlier release may have registered the content, and deregistered it again, without this record.
   return former?.path === path ? former.id : undefined
 }
 

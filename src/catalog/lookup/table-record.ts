@@ -52,7 +52,6 @@ export function changeTable(writer: Writer, internalId: string, record: TableRec
   writer.put(keys.table(record.parent, record.name), pack(internalId, record))
 }
 
-/** Removes a table's record and its name. */
 export function removeTable(writer: Writer, internalId: string, { parent, name }: TableRecord): void {
   writer.remove(keys.table(parent, name))
   writer.remove(keys.tablePointer(internalId))
@@ -60,7 +59,7 @@ export function removeTable(writer: Writer, internalId: string, { parent, name }
 
 /**
  * Whether a table only ever had a name, at a location that the catalog chose. It has no versions, tags or branches, so
- * nobody need look for them: in a batch of such tables, the walks took most of the time.
+ * nothing need look for them: in a batch of such tables, the walks took most of the time.
  */
 export function isNameOnly({ location, main }: TableRecord): boolean {
   return location === null && main.last === null

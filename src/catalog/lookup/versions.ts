@@ -112,7 +112,7 @@ export function findVersion(
 
 /**
  * How a change of rows depends on a record: on all but the head of its branch, which may move on before the change is
- * committed. The group is the table. Undefined for records of other kinds, which matter in full.
+ * committed. The group is the table. Undefined for other records, which are compared in full.
  */
 export function withoutHead(
   key: Key,
@@ -127,7 +127,9 @@ export function withoutHead(
   return withoutMainHead(key, value)
 }
 
-/** The branch whose head a record tells of, by the id of the table and the name of the branch (`''` is the main branch). */
+/**
+ * The branch whose head a record holds, by the id of the table and the name of the branch (`''` is the main branch).
+ */
 export function branchOf(key: Key, value: Value | undefined): string | undefined {
   if ((key[0] === 'b' || key[0] === 'v') && key.length >= 3) return `${key[1]}/${key[2]}`
   const main = value === undefined ? undefined : withoutMainHead(key, value)
@@ -156,7 +158,6 @@ export function putHead(writer: Writer, table: FoundTable, branch: string, head:
   }
 }
 
-/** The number of the next version of a branch. */
 export function nextVersion(head: Head): number {
   return head.last === null ? 1 : head.last + 1
 }

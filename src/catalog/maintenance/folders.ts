@@ -101,7 +101,7 @@ function explain(target: string) {
   }
 }
 
-/** Turns an error of the file system into one that tells the caller what to do. */
+/** Turns an error of the file system into one that says what to do. */
 function explained(error: unknown, target: string): unknown {
   const { code, path } = (error ?? {}) as NodeJS.ErrnoException
   if (error instanceof CatalogError || code === undefined) return error

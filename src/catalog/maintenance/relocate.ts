@@ -16,7 +16,7 @@ export function relocate(writer: Writer, roots: readonly ContentRoot[], to: stri
   const moved = (location: string) => to + location.slice(from.length)
   const replaced = (key: Key): Key => [key[0]!, ...segmentsOf(to), ...key.slice(1 + old.length)]
   // Content to be removed was not copied, or lies elsewhere, where the original catalog removes it. What clones share
-  // of it was copied, and its place stays marked.
+  // of it was copied, and its location stays marked.
   for (const { key, value } of all<string | RemovalRecord>(writer, keys.locations)) {
     if (typeof value === 'object' && !isShared(roots, writer, value.removing)) writer.remove(key)
   }

@@ -18,7 +18,7 @@ export interface KnownTable {
   readonly record: TableRecord
   readonly location: string
   /** The folder of its content; undefined when its location is out of reach. */
-  readonly place: ContentFolder | undefined
+  readonly folder: ContentFolder | undefined
   /** The versions on all branches. */
   readonly versions: readonly KnownVersion[]
   /** Whether there are versions, and our own engine wrote all of them. */
@@ -46,7 +46,6 @@ export async function* allTables(core: Core): AsyncGenerator<KnownTable> {
   } while (after !== undefined)
 }
 
-/** Reads the versions and the location of a table. */
 export function knownTable(core: Core, reader: Reader, internalId: string, record: TableRecord): KnownTable {
   const versions = Array.from(
     reader.range<VersionRecord>({ prefix: ['v', internalId] }),
@@ -61,7 +60,7 @@ export function knownTable(core: Core, reader: Reader, internalId: string, recor
     id: idOf(reader, record),
     record,
     location,
-    place: contentFolderOf(core.contentRoots, location),
+    folder: contentFolderOf(core.contentRoots, location),
     versions,
     fromOwnEngine: versions.length > 0 && versions.every((version) => version.record.rows !== undefined),
   }

@@ -42,14 +42,14 @@ export interface VacuumReport {
 }
 
 /**
- * Removes unreachable content below the catalog's own root: objects that no version of their table refers to, and
- * the content of tables that were dropped. These objects stay:
+ * Removes unreachable content below the catalog's own root: objects that no version of their table refers to, and the
+ * content of tables that were dropped. These objects stay:
  * - Objects younger than the grace period, as their content dates them.
- * - Objects that work under way wrote, which their names tell: a commit may follow.
- * - Objects that a clone names, be their own table still there or not.
+ * - Objects that work under way wrote, as their names show: a commit may follow.
+ * - Objects that a clone names, even if their own table was dropped.
  * - Objects that another engine may have written, but not manifests that a writer of Lance staged and left.
- * - Objects that were written since a transaction over many operations began that is under way, where no table lies: the
- *   transaction may have declared a table there.
+ * - Objects outside of all tables that are younger than the oldest open transaction over many operations: it may have
+ *   declared a table there.
  * - Objects outside of the catalog's own root.
  */
 export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<VacuumReport> {
@@ -61,9 +61,9 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
   }
   const { content } = core.contentRoots[0]!
   const report = { examined: 0, removed: 0, bytes: 0 }
-  // The order decides. Objects are listed first, and then the work under way is read: all that may still refer to one of
-  // them. Tables are read last, with every other commit that refers to one. Later, work may have committed behind the
-  // tables, and its record may be cleared.
+  // The order matters. Objects are listed first. Then the work under way is read: all that may still refer to one of
+  // them. Tables are read last, with every other commit that refers to one. If work were read later, it might commit
+  // after the read of the tables, and its record might be cleared.
   const now = core.now()
   const candidates = await list(content, graceMillis, now, report, signal)
   const work = await workUnderWay(core, dryRun)
@@ -92,8 +92,8 @@ async function requireNoBackupLease(core: Core): Promise<void> {
 }
 
 /**
- * Lists the objects that are older than the grace period. A manifest that a writer of Lance stages is there a while
- * before it is committed.
+ * Lists the objects that are older than the grace period. A writer of Lance stages a manifest some time before the
+ * commit.
  */
 async function list(
   content: Content,
@@ -114,7 +114,7 @@ async function list(
   return candidates
 }
 
-/** The name of a manifest that a writer of Lance gave to be published. The record of its version, if there is one, has it. */
+/** The name of a manifest that a writer of Lance staged. The record of its version, if there is one, has it. */
 function stagedNameOf(path: string): string | undefined {
   if (path.includes('/_versions/') && isStaged(path)) return nameOf(path)
   return waitingAt(path)?.stagedName
@@ -127,7 +127,7 @@ function stagedNameOf(path: string): string | undefined {
 async function workUnderWay(core: Core, dryRun: boolean): Promise<ReadonlyMap<string, TransactionRecord>> {
   if (!dryRun) await beginVacuum(core)
   const work = await core.store.read(unfinishedTransactions)
-  // Only a record ends a lease for sure.
+  // Only a record ends a lease for sure. A dry run writes none, so it uses the clock.
   if (dryRun) for (const [id, record] of work) if (hasLapsed(record, core.now())) work.delete(id)
   return work
 }
@@ -277,13 +277,13 @@ function contentOf(
   internalId: string,
   record: TableRecord,
 ): TableContent | undefined {
-  const place = contentFolderOf(core.contentRoots, locationOf(core.contentRoots, internalId, record))
-  if (place === undefined || place.content !== content) return undefined
+  const folder = contentFolderOf(core.contentRoots, locationOf(core.contentRoots, internalId, record))
+  if (folder === undefined || folder.content !== content) return undefined
   const versions = versionsOf(reader, internalId)
   const fromOwnEngine = versions.length > 0 && versions.every((version) => version.rows !== undefined)
   return {
     internalId,
-    prefix: place.prefix,
+    prefix: folder.prefix,
     versions: fromOwnEngine ? versions.map(manifestOf) : undefined,
     stagedNames: versions.flatMap(({ staging_path }) =>
       staging_path === undefined ? [] : nameOf(staging_path),

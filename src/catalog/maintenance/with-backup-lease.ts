@@ -16,7 +16,7 @@ export async function withBackupLease<T>(
   work: (signal: AbortSignal) => Promise<T>,
   signal?: AbortSignal | undefined,
 ): Promise<T> {
-  // Who writes nothing here cannot hold back those who remove content of the original.
+  // A copy is read-only, so no lease can keep the content of the original.
   if (core.settings.copy !== undefined) return work(signal ?? new AbortController().signal)
   const key = keys.backupLease(core.newId())
   const lost = new AbortController()
@@ -36,7 +36,7 @@ export async function withBackupLease<T>(
     if (!(await isLeaseValid(core, key))) throw lostError()
     return result
   } catch (error) {
-    // What it misses may have been removed because its lease had ended.
+    // Missing content may have been removed because the lease had ended.
     const isValid = await isLeaseValid(core, key).catch(() => true)
     if (isValid || signal?.aborted) throw error
     throw lostError({ cause: error })

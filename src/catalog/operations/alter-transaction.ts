@@ -3,7 +3,7 @@ import { CatalogError, invalid } from '../../base/errors.ts'
 import { choice, requestFields, text } from '../../base/model/fields.ts'
 import { quote } from '../../base/model/identifier.ts'
 import { keys, type TransactionRecord } from '../../base/store/records.ts'
-import { LapsesToRecord, tellRecorded } from '../transactions/lapsed.ts'
+import { LapsesToRecord, withRecordedLapses } from '../transactions/lapsed.ts'
 import {
   alterations,
   findTransaction,
@@ -36,7 +36,7 @@ type Action = v.InferOutput<typeof action>
 
 /**
  * Changes a transaction: sets its status, sets or unsets properties; all actions, or none. Setting a running
- * transaction to `Canceled` stops its work and makes its commit refuse. What is finished keeps its status.
+ * transaction to `Canceled` stops its work and makes its commit fail. A finished one keeps its status.
  */
 export const alterTransaction = operation({
   name: 'alterTransaction',
@@ -63,7 +63,7 @@ export const alterTransaction = operation({
   },
   run: async (core, request) => {
     const { id, actions } = request
-    const { found, altered } = await tellRecorded(core, (hasEnded) =>
+    const { found, altered } = await withRecordedLapses(core, (hasEnded) =>
       core.store.write((writer) => {
         const caller = principalOf(request)
         const found = findTransaction(writer, id, { caller, access: core.access })

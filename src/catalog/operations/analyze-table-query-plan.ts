@@ -3,11 +3,11 @@ import { responseFields, text } from '../../base/model/fields.ts'
 import { performance } from '../../base/time.ts'
 import type { QueryStep } from '../../engine/table/index.ts'
 import { queryErrors, queryFields, queryIgnores, queryNotes, queryOptionsOf } from '../rows/query.ts'
-import { openVersion, whileThere } from '../rows/rows.ts'
+import { openVersion, retryIfReplaced } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
-/** Runs a query and answers how: its plan, and the rows and the time of each step. The rows themselves are left out. */
+/** Runs a query and answers with its plan, and the rows and the time of each step. The rows themselves are left out. */
 export const analyzeTableQueryPlan = operation({
   name: 'analyzeTableQueryPlan',
   summary: 'Run a query, and tell rows and time of its steps.',
@@ -27,7 +27,7 @@ export const analyzeTableQueryPlan = operation({
     const { id } = request
     const asked = queryOptionsOf(request, core.settings)
     const { table, engine, snapshot } = await openVersion(core, id, request)
-    return whileThere(core, id, table, async () => {
+    return retryIfReplaced(core, id, table, async () => {
       const lines = await engine.explainQuery(snapshot, { ...asked, signal })
       const steps: QueryStep[] = []
       const started = performance.now()
@@ -46,7 +46,10 @@ export const analyzeTableQueryPlan = operation({
   },
 })
 
-/** What was measured of a line of the plan. The first line makes the columns, and the second one ends what finds the rows. */
+/**
+ * The measurements for a line of the plan. The first line makes the columns, and the second one is the last step that
+ * finds rows.
+ */
 function metrics(steps: readonly QueryStep[], line: number): string {
   const step = line < 2 && steps.find(({ name }) => name === (line === 0 ? 'columns' : 'rows'))
   return step ? `, metrics=[output_rows=${step.rows}, elapsed_compute=${millis(step.milliseconds)}]` : ''

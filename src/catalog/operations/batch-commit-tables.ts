@@ -3,7 +3,7 @@ import { changeFields, limits, requestFields } from '../../base/model/fields.ts'
 import { mapInSlices } from '../../base/scheduling/time-slice.ts'
 import type { Core } from '../handle/core.ts'
 import type { TableAt } from '../lance/dataset.ts'
-import { type BranchToThin, prepareDeletion, removeManifests } from '../lance/delete-versions.ts'
+import { prepareDeletion, removeManifests, type VersionDeletion } from '../lance/delete-versions.ts'
 import { mayBePublished, publishing, type StagedManifests } from '../lance/publish.ts'
 import { decideAboutLocations } from '../locations/claim.ts'
 import { commitDeregistering, type Deregister } from '../locations/registration.ts'
@@ -26,7 +26,7 @@ import { operation } from './framework/operation.ts'
 import { listedStatuses, post } from './framework/route.ts'
 import { objectsIn, subjectOf } from './framework/subjects.ts'
 
-/** The members that an operation of a batch may have, each an operation that may also be asked for alone. */
+/** The members that an operation of a batch may have. Each is an operation of its own, too. */
 const members = {
   declare_table: declareTable,
   create_table_version: createTableVersion,
@@ -131,15 +131,15 @@ export const batchCommitTables = operation({
       operations,
       ({ declare_table }) => declare_table && prepared(() => prepareDeclaration(core, declare_table)),
     )
-    // All at once, as the claims would ask one by one.
+    // All at once, since the claims would ask one by one.
     if (core.access) await decideAboutLocations(core, 'declareTable', declarations.flatMap(namedLocationOf))
     const versions = operations.flatMap((step) => step.create_table_version ?? [])
     const made = tablesMade(operations, declarations)
     const deletions = await prepareDeletions(core, operations, made)
-    // Before the commit: a hook that fails must not make a failure of a batch that was applied.
+    // Before the commit: a failing hook must not make an applied batch fail.
     const vended = await vendedFor(core, operations, declarations)
     const commit = (staged: StagedManifests) =>
-      commitDeregistering(core, 'BatchCommitTables', [], (given, takeOut) => {
+      commitDeregistering(core, 'BatchCommitTables', [], (given, detach) => {
         // No operation of a batch changes a namespace.
         const change = { ...given, writer: withNamespaceCache(given.writer) }
         const prepared: Prepared = { key, staged, deletions }
@@ -147,15 +147,15 @@ export const batchCommitTables = operation({
           results: doEach('operations', operations, (step, index) => {
             // A hook that failed is a failure of its step.
             vended?.[index]?.()
-            return runStep(core, change, takeOut, step, declarations[index]?.(), prepared)
+            return runStep(core, change, detach, step, declarations[index]?.(), prepared)
           }),
         }
       })
     const response = await publishing(core, versions, commit, (reader, version) =>
       made.has(version) ? made.get(version) : lookUpTable(reader, version.id),
     )
-    for (const [, { thinned, paths }] of deletions) {
-      const dataset = thinned()
+    for (const [, { prepare, paths }] of deletions) {
+      const dataset = prepare()
       if (dataset) await removeManifests(core, dataset, paths)
     }
     vended?.forEach((credentials, index) => {
@@ -166,7 +166,7 @@ export const batchCommitTables = operation({
   },
 })
 
-/** What the steps need besides the change. */
+/** Further input of the steps. */
 interface Prepared {
   /** The key of the request. */
   readonly key: string | undefined
@@ -174,10 +174,10 @@ interface Prepared {
   readonly deletions: Deletions
 }
 
-/** What is known of each deletion of versions before the batch runs, and the paths of the manifests that it removes. */
+/** What is known of each deletion of versions before the batch, and the paths of the manifests that it removes. */
 type Deletions = Map<
   TableOperation,
-  { readonly thinned: () => BranchToThin | undefined; paths: readonly string[] }
+  { readonly prepare: () => VersionDeletion | undefined; paths: readonly string[] }
 >
 
 async function prepareDeletions(
@@ -189,18 +189,18 @@ async function prepareDeletions(
   for (const step of operations) {
     const request = step.delete_table_versions
     if (!request) continue
-    // Nothing of what the batch makes is published before it.
-    const thinned = made.has(request)
+    // Tables that the batch makes have nothing published before it.
+    const prepare = made.has(request)
       ? () => undefined
       : await preparedLater(() => prepareDeletion(core, request))
-    deletions.set(step, { thinned, paths: [] })
+    deletions.set(step, { prepare, paths: [] })
   }
   return deletions
 }
 
 /**
- * The tables of those versions, created or deleted, whose names earlier steps declared or deregistered; undefined where
- * these leave no table. What is not in it is about tables that were there before.
+ * The tables of versions to create or delete whose names earlier steps declared or deregistered; undefined if these
+ * leave no table. Other versions are of tables that existed before.
  */
 type TablesMade = ReadonlyMap<object, TableAt | undefined>
 
@@ -254,7 +254,7 @@ function declaredBy(declaration: (() => Declaration) | null | undefined): TableA
 function runStep(
   core: Core,
   change: ChangeContext,
-  takeOut: Deregister,
+  detach: Deregister,
   step: TableOperation,
   declaration: Declaration | null | undefined,
   { key, staged, deletions }: Prepared,
@@ -278,11 +278,11 @@ function runStep(
   }
   if (step.delete_table_versions) {
     const deletion = deletions.get(step)!
-    deletion.paths = deleteVersions(change, step.delete_table_versions, deletion.thinned())
+    deletion.paths = deleteVersions(change, step.delete_table_versions, deletion.prepare())
     return { delete_table_versions: { deleted_count: deletion.paths.length, transaction_id } }
   }
   return {
-    deregister_table: { ...deregister(core, change, takeOut, step.deregister_table!.id), transaction_id },
+    deregister_table: { ...deregister(core, change, detach, step.deregister_table!.id), transaction_id },
   }
 }
 

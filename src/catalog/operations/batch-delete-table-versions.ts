@@ -4,10 +4,10 @@ import { branch, changeFields, requestFields, tableIdentifier, version } from '.
 import { formatIdentifier } from '../../base/model/identifier.ts'
 import { keys, type TagRecord, type VersionRecord } from '../../base/store/records.ts'
 import {
-  type BranchToThin,
   prepareDeletion,
   removeManifests,
   requireDeletable,
+  type VersionDeletion,
 } from '../lance/delete-versions.ts'
 import { headOf, onBranch, putHead } from '../lookup/versions.ts'
 import { type ChangeContext, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
@@ -59,28 +59,28 @@ export const batchDeleteTableVersions = operation({
     examples: [`./catalog prod.flights --ranges '[{"start_version":1,"end_version":5}]'`],
   },
   run: async (core, request) => {
-    const thinned = await prepareDeletion(core, request)
+    const prepared = await prepareDeletion(core, request)
     let deleted: readonly string[] = []
     const response = await commit(core, 'BatchDeleteTableVersions', request.id, (change) => {
-      deleted = deleteVersions(change, request, thinned)
+      deleted = deleteVersions(change, request, prepared)
       const deleted_count = deleted.length
       return deleted_count > 0 ? { deleted_count } : unchanged({ deleted_count })
     })
-    if (thinned) await removeManifests(core, thinned, deleted)
+    if (prepared) await removeManifests(core, prepared, deleted)
     return response
   },
 })
 
-/** Deletes the ranges within a change. Returns the paths of the manifests of the versions that went. */
+/** Deletes the ranges within a change. Returns the paths of the manifests of the deleted versions. */
 export function deleteVersions(
   change: ChangeContext,
   { id, branch, ranges }: Pick<v.InferOutput<typeof deleteVersionsRequest>, 'id' | 'branch' | 'ranges'>,
-  thinned: BranchToThin | undefined,
+  prepared: VersionDeletion | undefined,
 ): readonly string[] {
   const { writer } = change
   const table = findTableToChange(change, id)
-  // What was looked up is about the files of another table, which must stay.
-  if (thinned && thinned.dataset.table.id !== table.id) throw new TargetReplaced(id)
+  // The lookup found the files of another table, which must stay.
+  if (prepared && prepared.dataset.table.id !== table.id) throw new TargetReplaced(id)
   const head = headOf(writer, id, table, branch)
   const prefix = keys.versions(table.id, branch)
   const doomed = new Map<number, string>()
@@ -94,7 +94,7 @@ export function deleteVersions(
     }
   }
   if (doomed.size === 0) return []
-  if (thinned) requireDeletable(thinned, id, doomed.keys(), head.latest)
+  if (prepared) requireDeletable(prepared, id, doomed.keys(), head.latest)
   for (const { key, value } of writer.range<TagRecord>({ prefix: keys.tags(table.id) })) {
     if (value.branch === branch && doomed.has(value.version)) {
       throw new CatalogError(

@@ -21,21 +21,20 @@ const transactionId = v.pipe(
 )
 
 /**
- * Begins a transaction that operations then take part in, one by one: each names the `transaction_id` as its option
- * `transaction`, or over HTTP as the header `x-tabularium-transaction`. They see what those before them did, and nobody
- * else does. `commitTransaction` commits all of it at once, and `rollbackTransaction` gives it up.
+ * Begins a transaction for operations that follow one by one: each names the `transaction_id` as its option
+ * `transaction`, or over HTTP as the header `x-tabularium-transaction`. They see what those before them did. Others do
+ * not. `commitTransaction` commits all of it at once, and `rollbackTransaction` gives it up.
  *
- * With the `isolation` `ReadCommitted` the commit does not compare what was read, but only what the changes looked at.
+ * With the `isolation` `ReadCommitted`, the commit compares only what the changes looked at, and not all that was read.
  *
- * With `retry_of`, it does again what another transaction of the caller did, which ended without a commit. When that lost
- * a race, and those that it did again lost, too, the answer comes once others wait for this one where they were lost: ten
- * seconds later at most. `ConcurrentModification` when that one is committed, `InvalidInput` when it is still open, and
- * `TransactionNotFound` when it is unknown, or not the caller's.
+ * With `retry_of`, it retries another transaction of the caller that ended without a commit. After two lost races, the
+ * answer comes once this one has turns at the branches where they were lost, ten seconds later at most. Fails with
+ * `ConcurrentModification` when that one is committed, `InvalidInput` when it is still open, and `TransactionNotFound`
+ * when it is unknown, or not the caller's.
  *
  * The transaction lives in the process that began it, and belongs to its caller. Other servers over the catalog pass
- * its requests on. When no request comes for
- * `idle_timeout_seconds`, it expires. Prefer `catalog.transaction(…)`, which does the three in one and runs again after
- * a lost race.
+ * its requests on. When no request comes for `idle_timeout_seconds`, it expires. Prefer `catalog.transaction(…)`, which
+ * does the three in one and runs again after a lost race.
  *
  * ```ts
  * const { transaction_id: transaction } = await catalog.beginTransaction({})

@@ -29,7 +29,7 @@ import { findNamespace, identifierOf, requireFreeName } from '../lookup/names.ts
 import { putTable, tableById } from '../lookup/table-record.ts'
 import { putVersion } from '../lookup/versions.ts'
 import { requireReadable } from '../rows/client-columns.ts'
-import { openVersion, requirePlace, versionOf, whileThere } from '../rows/rows.ts'
+import { openVersion, requireContentFolder, retryIfReplaced, versionOf } from '../rows/rows.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 import { type OperationOptions, operation } from './framework/operation.ts'
@@ -53,8 +53,8 @@ const response = v.object({ ...changeFields, location: text, version, properties
 type Request = v.InferOutput<typeof request>
 
 /**
- * Creates a table with the rows and columns of another one, as version 1. `source` names that table, or `source_location`
- * says where it lies. Cloned is the version that is the latest one when the call begins, or the one that
+ * Creates a table with the rows and columns of another one, as version 1. `source` names that table, or
+ * `source_location` says where it lies. It clones the version that is the latest when the call begins, or the one that
  * `source_version` or `source_tag` names. The clone shares the files of that version, so it takes no time and no room.
  * From then on, each of the two changes without the other, and may be dropped. With `is_shallow: false`, the clone gets
  * copies of the files.
@@ -105,27 +105,27 @@ async function clone(
   await requireReadable(options, source.snapshot.schema)
   const target = newTable(core, id, asked.properties ?? source.table.record.properties)
   const isShallow = asked.is_shallow ?? true
-  const from = requirePlace(core, sourceId, source.table)
-  if (isShallow && from.content !== target.place.content) {
+  const from = requireContentFolder(core, sourceId, source.table)
+  if (isShallow && from.content !== target.folder.content) {
     throw invalid(
       `The clone of ${formatIdentifier(sourceId)} would lie at ${target.location}, in another storage than the files that it would share. Ask with is_shallow false, which copies them.`,
     )
   }
-  const engine = await core.engine(target.place.content)
+  const engine = await core.engine(target.folder.content)
   let isUnused = true
   const work = () =>
     runLong(core, options, { operation: 'CloneTable', subject: id }, async (transaction, work) => {
       const writing = engine.writtenBy(transaction.id)
       const given = { ...work, version: 1 }
       const snapshot = isShallow
-        ? await writing.shareRows(target.place.prefix, source.snapshot, given)
-        : await writing.copyRows(target.place.prefix, source.snapshot, from.content, given)
+        ? await writing.shareRows(target.folder.prefix, source.snapshot, given)
+        : await writing.copyRows(target.folder.prefix, source.snapshot, from.content, given)
       transaction.releaseSlot()
       await writing.sync()
       work.signal?.throwIfAborted()
-      await transaction.commit(({ writer, now, transactionId, concerns }) => {
+      await transaction.commit(({ writer, now, transactionId, noteSubject }) => {
         const { branch, version, record } = source.found
-        // What the clone names stays where it is only while a version names it.
+        // The files that the clone names stay only while a version names them.
         const there = writer.get<VersionRecord>(keys.version(source.table.id, branch, version))
         const isThere = tableById(writer, source.table.id) && there?.manifest_path === record.manifest_path
         if (!isThere) throw new TargetReplaced(sourceId)
@@ -134,12 +134,12 @@ async function clone(
         const { internalId } = target
         if (target.record.location !== null) claimLocation(core, writer, target.record.location, internalId)
         const table = { id: internalId, record: { ...target.record, parent, created_at: now } }
-        concerns(internalId)
+        noteSubject(internalId)
         putTable(writer, internalId, table.record)
         putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
         const bases = snapshot.manifest.bases ?? []
-        const folders = bases.map((base) => folderIn(target.place, base))
-        putShares(core, writer, target.place, folders)
+        const folders = bases.map((base) => folderIn(target.folder, base))
+        putShares(core, writer, target.folder, folders)
         return {}
       })
       isUnused = false
@@ -147,13 +147,13 @@ async function clone(
       return { location, version: 1, properties: record.properties, transaction_id: transaction.id }
     })
   try {
-    return await whileThere(core, sourceId, source.table, work)
+    return await retryIfReplaced(core, sourceId, source.table, work)
   } finally {
-    if (isUnused) await removeUnused(core, target.internalId, target.place)
+    if (isUnused) await removeUnused(core, target.internalId, target.folder)
   }
 }
 
-/** The identifier of the table to clone. Refuses at once what can be known to fail. */
+/** The identifier of the table to clone. Refuses at once what is known to fail. */
 async function sourceOf(core: Core, asked: Request): Promise<Identifier> {
   const { id, source, source_location, source_version, source_tag, source_branch } = asked
   if ((source == null) === (source_location == null)) {
@@ -183,7 +183,7 @@ async function sourceOf(core: Core, asked: Request): Promise<Identifier> {
   })
 }
 
-/** The record and the place of the table to be. */
+/** The record and the folder of the new table. */
 function newTable(core: Core, id: Identifier, properties: Readonly<Record<string, string>>) {
   const internalId = core.newTableId()
   const record: Omit<TableRecord, 'parent' | 'created_at'> = {
@@ -194,12 +194,12 @@ function newTable(core: Core, id: Identifier, properties: Readonly<Record<string
     registered: false,
   }
   const location = locationOf(core.contentRoots, internalId, record)
-  const place: ContentFolder | undefined = contentFolderOf(core.contentRoots, location)
-  if (place === undefined) {
+  const folder: ContentFolder | undefined = contentFolderOf(core.contentRoots, location)
+  if (folder === undefined) {
     throw new CatalogError(
       'InvalidTableState',
       `The table ${formatIdentifier(id)} would lie at ${location}, outside what this catalog reads and writes. Clone it with an engine that can write there, or choose another tableRoot.`,
     )
   }
-  return { internalId, record, location, place }
+  return { internalId, record, location, folder }
 }

@@ -48,7 +48,7 @@ export const commitTransaction = operation({
   },
 })
 
-/** The id of a transaction over many operations: it has no table that could stand before it. */
+/** The id of a transaction over many operations, which no table may precede. */
 export function soleId([id, ...more]: readonly string[]): string {
   if (more.length > 0) throw transactionNotFound(more.at(-1), [id!, ...more.slice(0, -1)])
   return id!

@@ -7,13 +7,13 @@ import {
   version,
   wantedFields,
 } from '../../base/model/fields.ts'
-import { openVersion, readRows, versionErrors, whileThere } from '../rows/rows.ts'
+import { openVersion, readRows, retryIfReplaced, versionErrors } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { listedStatuses, post, versionQuery } from './framework/route.ts'
 
 /**
- * Counts the rows of a table: of its latest version or the one that `version` or `tag` names, all rows or those a predicate holds
- * for. Without a predicate no row is read.
+ * Counts the rows of a table: of its latest version or the one that `version` or `tag` names, all rows or those that
+ * match a predicate. Without a predicate no row is read.
  *
  * ```ts
  * const { count } = await catalog.countTableRows({ id: ['prod', 'flights'], predicate: 'delay > 60' })
@@ -49,7 +49,7 @@ export const countTableRows = operation({
       return { count: found.record.rows! }
     }
     const { table, engine, snapshot } = await openVersion(core, id, wanted)
-    const count = await whileThere(core, id, table, () =>
+    const count = await retryIfReplaced(core, id, table, () =>
       engine.countRows(snapshot, {
         predicate,
         signal,

@@ -46,10 +46,10 @@ const createTableVersionRequest = v.object({ ...requestFields, ...versionEntry }
 const createTableVersionResponse = v.object({ ...changeFields, version: tableVersion })
 
 /**
- * Records a version that a client wrote at the table's location. The first one may have any number. Each later one
- * must be exactly the latest plus one, so one of two concurrent writers fails with `ConcurrentModification`.
+ * Records a version that a client wrote at the table's location. The first one may have any number. Each later one must
+ * be exactly the latest plus one, so one of two concurrent writers fails with `ConcurrentModification`.
  *
- * A retry is safe where the catalog can tell it from another writer: the same record again succeeds and changes
+ * A retry is safe where the catalog can distinguish it from another writer: the same record again succeeds and changes
  * nothing when `manifest_path` ends in a name with a UUID, as staged manifests of Lance do, or when both requests had
  * the same header `idempotency-key` or `x-request-id` (in process: the entry `header.idempotency-key` of `context`).
  * Otherwise the same record again is `ConcurrentModification`, since two writers may have chosen the same name.
@@ -82,13 +82,13 @@ export const createTableVersion = operation({
     ),
 })
 
-/** The headers that tell a retry from another request, the first one that is there. */
+/** The headers that identify a retry. The first one that is present counts. */
 const keyHeaders = ['header.idempotency-key', 'header.x-request-id']
 
 /** Longer keys are not kept: a retry with one is a conflict. */
 const mostKeyCharacters = 256
 
-/** What a retry of a request has in common with the first attempt, and no other request has. */
+/** The key that a retry of a request shares with the first attempt, and with no other request. */
 export function requestKey(context: Readonly<Record<string, string>> | null | undefined): string | undefined {
   const key = keyHeaders.map((name) => context?.[name]).find((value) => value)
   return key !== undefined && key.length <= mostKeyCharacters ? key : undefined
@@ -108,11 +108,11 @@ export function createVersion(
   const { writer, transactionId, now } = change
   const table = findTableToChange(change, entry.id)
   const manifest = staged.get(entry)
-  // The table came, or another came in its place, after the manifest was looked for.
+  // The table was created or replaced after the lookup of the manifest.
   if (manifest ? manifest.table.id !== table.id : publicationOf(core, table, entry) !== undefined)
     throw new TargetReplaced(entry.id)
   if (manifest) {
-    if (manifest.isBehind) throw behind(entry.id)
+    if (manifest.hasVersionsToAdopt) throw cannotAdopt(entry.id)
     if (core.staging) requireBranch(writer, manifest, entry)
     makeBranch(change, table.id, entry)
   }
@@ -154,7 +154,7 @@ function makeBranch({ writer, now }: ChangeContext, table: string, { branch, ver
   writer.put(key, newBranch({ latest: null, last: null }, version, now))
 }
 
-function behind(id: Identifier): CatalogError {
+function cannotAdopt(id: Identifier): CatalogError {
   return new CatalogError(
     'InvalidTableState',
     `The location of the table ${formatIdentifier(id)} holds versions of Lance, which a table cannot take over in the batch that declares it. Declare the table first, and create the version then.`,
@@ -189,7 +189,7 @@ function toRecord(
 }
 
 function sameRecord(a: VersionRecord, b: VersionRecord): boolean {
-  // Nobody names two manifests to publish alike.
+  // No writer gives two staged manifests the same name.
   if (b.staging_path !== undefined) return a.staging_path === b.staging_path
   return (
     a.manifest_path === b.manifest_path &&

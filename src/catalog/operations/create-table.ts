@@ -24,7 +24,7 @@ import { putVersion } from '../lookup/versions.ts'
 import { changeRows, createRows } from '../rows/change.ts'
 import { requireReadable, requireSameColumns } from '../rows/client-columns.ts'
 import { checkRows, rowsInput, schemaInput } from '../rows/input.ts'
-import { openVersion, versionOf, whileThere } from '../rows/rows.ts'
+import { openVersion, retryIfReplaced, versionOf } from '../rows/rows.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 import { type OperationOptions, operation } from './framework/operation.ts'
@@ -135,12 +135,12 @@ async function createDeclared(
       check: () => checkRows(core, data, schema, options),
       prepare: (_, work, pending) => pending.build(work),
       apply: (found, { rows, work: { onProgress } }, current, work) => {
-        // Declared when the work began, created by somebody else since.
+        // It was declared when the work began, and created by another writer since.
         if (current !== undefined) throw new TargetReplaced(id)
         return createRows(found, rows, { ...work, onProgress })
       },
     })
-  const { version, transaction_id } = await whileThere(core, id, declared, create, isDeclared)
+  const { version, transaction_id } = await retryIfReplaced(core, id, declared, create, isDeclared)
   const { record } = declared
   const location = locationOf(core.contentRoots, declared.id, record)
   return { location, properties: record.properties, version, transaction_id }
@@ -151,9 +151,9 @@ async function create(
   { id, data, schema }: v.InferOutput<typeof request>,
   mode: 'Create' | 'ExistOk' | 'Overwrite',
   properties: Readonly<Record<string, string>>,
-  /** A table that its record calls declared, with content of another engine: it is replaced like others. */
+  /** A table that is declared by its record, with content of another engine: it is replaced like others. */
   foreign: FoundTable | undefined,
-  /** How many vacuums had begun, where no record of a transaction keeps them off. */
+  /** How many vacuums had begun, if no record of a transaction protects the objects. */
   vacuums: number | undefined,
   options: OperationOptions,
 ) {
@@ -167,9 +167,9 @@ async function create(
     registered: false,
   }
   const location = locationOf(core.contentRoots, internalId, record as TableRecord)
-  const place = contentFolderOf(core.contentRoots, location)
-  if (place === undefined) throw outOfReach(id, location)
-  const engine = await core.engine(place.content)
+  const folder = contentFolderOf(core.contentRoots, location)
+  if (folder === undefined) throw outOfReach(id, location)
+  const engine = await core.engine(folder.content)
   let isUnused = true
   let replaced: string[] = []
   try {
@@ -181,20 +181,20 @@ async function create(
         const { rows, work } = await pending.build(given)
         await requireReadable(options, rows.schema)
         const writing = engine.writtenBy(transaction.id)
-        const snapshot = await writing.create(place.prefix, rows, { ...work, version: 1 })
+        const snapshot = await writing.create(folder.prefix, rows, { ...work, version: 1 })
         transaction.releaseSlot()
         await writing.sync()
         work.signal?.throwIfAborted()
         let kept: FoundTable | undefined
         await transaction.commit((change) => {
-          const { writer, now, transactionId, concerns } = change
+          const { writer, now, transactionId, noteSubject } = change
           replaced = []
           kept = undefined
           const existing = lookUpTable(writer, id)
           if (existing && existing.id !== foreign?.id && isDeclared(existing)) throw new TargetReplaced(id)
           if (existing && mode === 'ExistOk') {
             kept = existing
-            // As where the table was there from the beginning, nothing is recorded: but a record that is there has to end.
+            // Nothing is recorded, as if the table had existed from the beginning. But an existing record has to end.
             return transaction.hasRecord ? {} : undefined
           }
           const parent = findNamespace(writer, id.slice(0, -1))
@@ -203,7 +203,7 @@ async function create(
           else requireFreeName(writer, parent, id, 'TableAlreadyExists')
           if (record.location !== null) claimLocation(core, writer, record.location, internalId)
           const table = { id: internalId, record: { ...record, parent, created_at: now } }
-          concerns(internalId)
+          noteSubject(internalId)
           putTable(writer, internalId, table.record)
           putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
           return {}
@@ -217,12 +217,12 @@ async function create(
       },
     )
   } finally {
-    if (isUnused) await removeUnused(core, internalId, place)
+    if (isUnused) await removeUnused(core, internalId, folder)
     else await removeContent(core, replaced)
   }
 }
 
-/** Refuses columns that differ from those of the table that is there, where the client who asks expects that. */
+/** Refuses columns that differ from those of the existing table, if the requesting client expects that. */
 function requireColumnsOf(
   core: Core,
   { id, data, schema }: Pick<v.InferOutput<typeof request>, 'id' | 'data' | 'schema'>,

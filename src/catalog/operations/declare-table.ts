@@ -58,7 +58,7 @@ export const declareTable = operation({
   command: { group: 'Tables', aliases: ['declare'], begins: true, examples: ['./catalog prod.orders'] },
   run: async (core, request) => {
     const declaration = prepareDeclaration(core, request)
-    // Before the commit: a hook that fails must not make a failure of a change that was made.
+    // Before the commit: a failing hook must not make a committed change fail.
     const vended = request.vend_credentials && (await credentialsFor(core, declaration, request))
     const response = await commit(core, 'DeclareTable', request.id, (change) =>
       declare(core, change, declaration),
@@ -109,14 +109,13 @@ export async function credentialsFor(
   request: Parameters<typeof vendedCredentials>[2],
 ): ReturnType<typeof vendedCredentials> {
   if (location !== null && isNamed) await askAboutLocation(core, 'declareTable', location)
-  const place = locationOf(core.contentRoots, internalId, { location })
-  return vendedCredentials(core, place, request)
+  const url = locationOf(core.contentRoots, internalId, { location })
+  return vendedCredentials(core, url, request)
 }
 
-/** Declares the table within a change. */
 export function declare(
   core: Core,
-  { writer, now, concerns }: ChangeContext,
+  { writer, now, noteSubject }: ChangeContext,
   { id, internalId, location, isNamed, properties }: Declaration,
 ): DeclaredTable {
   const parent = findNamespace(writer, id.slice(0, -1))
@@ -132,10 +131,10 @@ export function declare(
     main: { latest: null, last: null },
     registered: false,
   }
-  concerns(internalId, id)
+  noteSubject(internalId, id)
   putTable(writer, internalId, record)
   const declared: DeclaredTable = { location: locationOf(core.contentRoots, internalId, record), properties }
-  // Tells clients to keep versions through the catalog, when it is set up so.
+  // Asks clients to keep versions through the catalog, if it is configured so.
   if (isManaged(core, record)) declared.managed_versioning = true
   return declared
 }

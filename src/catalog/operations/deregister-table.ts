@@ -37,15 +37,14 @@ export const deregisterTable = operation({
   route: post('/v1/table/{id}/deregister', { statuses: listedStatuses }),
   command: { group: 'Tables', aliases: ['deregister'], examples: ['./catalog prod.flights'] },
   run: (core, { id }) =>
-    commitDeregistering(core, 'DeregisterTable', id, (change, takeOut) =>
-      deregister(core, change, takeOut, id),
+    commitDeregistering(core, 'DeregisterTable', id, (change, detach) =>
+      deregister(core, change, detach, id),
     ),
 })
 
-/** Deregisters the table within a change. */
-export function deregister(core: Core, change: ChangeContext, takeOut: Deregister, id: Identifier) {
+export function deregister(core: Core, change: ChangeContext, detach: Deregister, id: Identifier) {
   const table = findTableToChange(change, id)
-  takeOut(table)
+  detach(table)
   return {
     id: [...id],
     location: locationOf(core.contentRoots, table.id, table.record),

@@ -6,7 +6,7 @@ import {
   tableVersion,
   wantedFields,
 } from '../../base/model/fields.ts'
-import { settleWanted } from '../lance/tags.ts'
+import { reconcileWanted } from '../lance/tags.ts'
 import { toVersionFor } from '../lance/waiting-versions.ts'
 import { findTable } from '../lookup/names.ts'
 import { findVersion, requireWanted, wantedVersion } from '../lookup/versions.ts'
@@ -34,7 +34,7 @@ export const describeTableVersion = operation({
   },
   run: async (core, { id, ...asked }) => {
     requireWanted('describeTableVersion', asked)
-    const settled = await settleWanted(core, id, asked)
+    const settled = await reconcileWanted(core, id, asked)
     return core.store.read((reader) => {
       const table = findTable(reader, id)
       const wanted = wantedVersion(reader, id, table, settled)

@@ -13,7 +13,7 @@ import type { Reader } from '../../base/store/store.ts'
 import type { JsonArrowSchema } from '../../engine/arrow/types.ts'
 import type { Snapshot } from '../../engine/table/index.ts'
 import type { Core } from '../handle/core.ts'
-import { settleWanted } from '../lance/tags.ts'
+import { reconcileWanted } from '../lance/tags.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
 import { inspectionOf, isCreated } from '../locations/declared-only.ts'
 import { contentFolderOf, locationOf } from '../locations/locations.ts'
@@ -21,7 +21,7 @@ import { isManaged } from '../locations/managed.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
 import { type FoundVersion, findVersion, headOf, wantedVersion } from '../lookup/versions.ts'
 import { describedColumns } from '../rows/client-columns.ts'
-import { openManifest, versionErrors, whileThere } from '../rows/rows.ts'
+import { openManifest, retryIfReplaced, versionErrors } from '../rows/rows.ts'
 import { clientRules } from './framework/client-rules.ts'
 import { type OperationOptions, operation, type RawRequest } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -74,7 +74,7 @@ export const describeTable = operation({
   response,
   errors: versionErrors,
   changes: false,
-  isFromStore: (asked) => !asked.check_declared && !asked.vend_credentials && !tellsVersion(asked),
+  isFromStore: (asked) => !asked.check_declared && !asked.vend_credentials && !dependsOnVersions(asked),
   route: post('/v1/table/{id}/describe', {
     query: { with_table_uri: 'boolean', load_detailed_metadata: 'boolean', check_declared: 'boolean' },
   }),
@@ -83,20 +83,20 @@ export const describeTable = operation({
     examples: ['./catalog prod.flights', './catalog prod.flights --load-detailed-metadata'],
   },
   run: (core, asked, options) =>
-    // The operation that is asked most: what the records tell is answered within the read, with no further wait.
-    asked.check_declared || asked.vend_credentials || tellsVersion(asked)
+    // The most frequent operation: if the records suffice, the read itself answers, with no further wait.
+    asked.check_declared || asked.vend_credentials || dependsOnVersions(asked)
       ? describeFurther(core, asked, options)
       : core.store.read((reader) => describe(core, asked, select(reader, asked).table)),
 })
 
-/** Whether an answer follows from the table's versions, which other programs may write where the table lies. */
-function tellsVersion({ version, tag, branch, load_detailed_metadata }: RawRequest): boolean {
+/** Whether an answer follows from the table's versions, which other programs may write at its location. */
+function dependsOnVersions({ version, tag, branch, load_detailed_metadata }: RawRequest): boolean {
   return Boolean(load_detailed_metadata || branch) || version != null || tag != null
 }
 
 type Description = v.InferInput<typeof response>
 
-/** What a table's record tells. Built member by member, since spreading costs as much as the rest. */
+/** The description from a table's record. Built member by member, since spreading costs as much as the rest. */
 function describe(core: Core, asked: v.InferOutput<typeof request>, { id, record }: FoundTable): Description {
   const location = locationOf(core.contentRoots, id, record)
   const described: Description = { location, properties: record.properties }
@@ -105,13 +105,13 @@ function describe(core: Core, asked: v.InferOutput<typeof request>, { id, record
   return described
 }
 
-/** Describes a table where the answer also takes its content, or credentials for its location. */
+/** Describes a table when the answer also needs its content, or credentials for its location. */
 async function describeFurther(
   core: Core,
   given: v.InferOutput<typeof request>,
   options: OperationOptions,
 ): Promise<Description> {
-  const asked = tellsVersion(given) ? await settleWanted(core, given.id, given) : given
+  const asked = dependsOnVersions(given) ? await reconcileWanted(core, given.id, given) : given
   const { table, found } = await core.store.read((reader) => select(reader, asked))
   const described = describe(core, asked, table)
   const { location } = described
@@ -121,7 +121,7 @@ async function describeFurther(
   if (asked.load_detailed_metadata) {
     Object.assign(
       described,
-      await whileThere(core, asked.id, table, () => details(core, asked.id, location, found, options)),
+      await retryIfReplaced(core, asked.id, table, () => details(core, asked.id, location, found, options)),
     )
   }
   if (asked.vend_credentials) Object.assign(described, await vendedCredentials(core, location, asked))
@@ -155,11 +155,11 @@ async function details(
   options: OperationOptions,
 ) {
   const names = { table: id.at(-1)!, namespace: id.slice(0, -1) }
-  const place = contentFolderOf(core.contentRoots, location)
+  const folder = contentFolderOf(core.contentRoots, location)
   if (found === undefined) return names
   // Only the engine that wrote a version knows its columns.
-  if (found.record.rows === undefined || place === undefined) return { ...names, version: found.version }
-  const snapshot = await openManifest(await core.engine(place.content), place, found.record)
+  if (found.record.rows === undefined || folder === undefined) return { ...names, version: found.version }
+  const snapshot = await openManifest(await core.engine(folder.content), folder, found.record)
   return { ...names, version: found.version, ...(await describeSnapshot(id, snapshot, options)) }
 }
 

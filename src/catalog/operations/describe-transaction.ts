@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { requestFields, responseFields, stringMap, text } from '../../base/model/fields.ts'
-import { LapsesToRecord, tellRecorded } from '../transactions/lapsed.ts'
+import { LapsesToRecord, withRecordedLapses } from '../transactions/lapsed.ts'
 import { findTransaction, propertiesOf, transactionStatuses } from '../transactions/transaction-record.ts'
 import { operation } from './framework/operation.ts'
 import { principalOf } from './framework/principal.ts'
@@ -20,10 +20,10 @@ export const transactionResponse = v.object({
 })
 
 /**
- * Describes a transaction: its status, and as properties what it did, when, and why it failed if it did.
- * After `Succeeded` the whole change is visible. What has ended stays so. A transaction whose process died while it ran is
- * `Failed` once its lease has ended, the time in `lease_until`. Where the catalog cannot be written, nothing can record
- * that: then it stays `Running`.
+ * Describes a transaction: its status, and as properties what it did, when, and why it failed if it did. After
+ * `Succeeded` the whole change is visible. A final status does not change. A transaction whose process died while it
+ * ran is `Failed` once its lease has ended, the time in `lease_until`. Where the catalog cannot be written, nothing can
+ * record that: then it stays `Running`.
  *
  * ```ts
  * const { transaction_id } = await catalog.deleteFromTable({ id: ['prod', 'flights'], predicate: 'delay > 60' })
@@ -45,7 +45,7 @@ export const describeTransaction = operation({
     examples: ['./catalog 01JDZ6Y4M8Q3V0S1T2R3N4P5K6'],
   },
   run: (core, request) =>
-    tellRecorded(core, (hasEnded) =>
+    withRecordedLapses(core, (hasEnded) =>
       core.store.read((reader) => {
         const asking = { caller: principalOf(request), access: core.access }
         const { id, record } = findTransaction(reader, request.id, asking)

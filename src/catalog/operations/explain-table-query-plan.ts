@@ -8,7 +8,7 @@ import {
   text,
 } from '../../base/model/fields.ts'
 import { queryErrors, queryFields, queryIgnores, queryOptionsOf } from '../rows/query.ts'
-import { openVersion, whileThere } from '../rows/rows.ts'
+import { openVersion, retryIfReplaced } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -47,7 +47,9 @@ export const explainTableQueryPlan = operation({
     const asked = queryOptionsOf({ ...query, id }, core.settings)
     const wanted = { ...query, branch: query.branch || branch }
     const { table, engine, snapshot } = await openVersion(core, id, wanted)
-    const lines = await whileThere(core, id, table, () => engine.explainQuery(snapshot, { ...asked, signal }))
+    const lines = await retryIfReplaced(core, id, table, () =>
+      engine.explainQuery(snapshot, { ...asked, signal }),
+    )
     return { plan: `${lines.join('\n')}\n` }
   },
 })

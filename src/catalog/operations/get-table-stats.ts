@@ -6,7 +6,7 @@ import {
   version,
   wantedFields,
 } from '../../base/model/fields.ts'
-import { openVersion, versionErrors, whileThere } from '../rows/rows.ts'
+import { openVersion, retryIfReplaced, versionErrors } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { post, versionQuery } from './framework/route.ts'
 
@@ -24,7 +24,7 @@ const lengths = v.object({
 })
 
 /**
- * Tells the size of a table: bytes, rows, indexes, and how many rows its fragments have. They are those of the latest
+ * Reports the size of a table: bytes, rows, indexes, and how many rows its fragments have. They are those of the latest
  * version, or of the one that `version`, `tag` or `branch` picks; `version` and `tag` are not part of the protocol.
  */
 export const getTableStats = operation({
@@ -52,7 +52,7 @@ export const getTableStats = operation({
   command: { group: 'Tables', aliases: ['stats'], examples: ['./catalog prod.flights'] },
   run: async (core, { id, version, tag, branch }) => {
     const { table, engine, snapshot } = await openVersion(core, id, { version, tag, branch })
-    const rows = await whileThere(core, id, table, () => engine.fragmentRows(snapshot))
+    const rows = await retryIfReplaced(core, id, table, () => engine.fragmentRows(snapshot))
     return {
       total_bytes: snapshot.bytes,
       num_rows: snapshot.rows,

@@ -58,8 +58,8 @@ import { updateTableSchemaMetadata } from './update-table-schema-metadata.ts'
 import { updateTableTag } from './update-table-tag.ts'
 
 /**
- * All operations by name. Everything that offers operations (the handle, and what carries them elsewhere)
- * walks this record, so that a new one is added here and nowhere else.
+ * All operations by name. Everything that offers operations, such as the handle and transports, walks this record, so
+ * that a new one is added here only.
  */
 export const operations = {
   createNamespace,

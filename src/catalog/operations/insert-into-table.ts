@@ -71,7 +71,7 @@ export const insertIntoTable = operation({
         const change = found.base && (await write(found, found.base, rows, mode, work))
         return { rows, change, onProgress: work.onProgress }
       },
-      // What the table was when the work began, declared or created, it need not be any more.
+      // Whether the table is declared or created may have changed since the work began.
       apply: async (found, prepared, current, work) => {
         if (current === undefined)
           return createRows(found, prepared.rows, { ...work, onProgress: prepared.onProgress })
@@ -94,13 +94,13 @@ export const insertIntoTable = operation({
 })
 
 function write(
-  { engine, place }: TableToChange,
+  { engine, folder }: TableToChange,
   base: Snapshot,
   rows: Rows,
   mode: 'Append' | 'Overwrite' | null | undefined,
   options: WorkOptions,
 ): Promise<Change> {
   return mode === 'Overwrite'
-    ? engine.overwriteRows(place.prefix, rows, options)
+    ? engine.overwriteRows(folder.prefix, rows, options)
     : engine.insertRows(base, rows, options)
 }

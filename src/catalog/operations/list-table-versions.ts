@@ -13,7 +13,7 @@ import {
 } from '../../base/model/fields.ts'
 import { keys, type TransactionRecord, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
-import { settle } from '../lance/settle.ts'
+import { reconcile } from '../lance/reconcile.ts'
 import { toVersionFor } from '../lance/waiting-versions.ts'
 import { pageOfEntries, readPage } from '../listing/paging.ts'
 import { findTable } from '../lookup/names.ts'
@@ -58,7 +58,7 @@ export const listTableVersions = operation({
     examples: ['./catalog prod.flights', './catalog prod.flights --descending --limit 1'],
   },
   run: async (core, { id, branch, page_token, limit, descending, with_transactions }) => {
-    await settle(core, id, branch)
+    await reconcile(core, id, branch)
     const { items, ...more } = await readPage(
       core,
       { listing: ['versions', id, branch, descending ?? false], page_token, limit },
@@ -82,7 +82,7 @@ export const listTableVersions = operation({
   },
 })
 
-/** What made a version. The record of a transaction is kept for some days only, and another engine leaves none. */
+/** The transaction that made a version. Its record is kept for some days only, and another engine leaves none. */
 function makerOf(
   reader: Reader,
   { transaction_id }: VersionRecord,

@@ -26,13 +26,13 @@ export const listTablesResponse = v.object({
   page_token: nextPageToken,
 })
 
-/** How what a listing of tables takes travels in a query string. */
+/** The fields of a listing of tables in a query string. */
 export const listTablesQuery = { ...pageQuery, include_declared: 'boolean' } as const
 
-/** What a listing of tables takes besides the namespace. */
+/** The fields of a listing of tables besides the namespace. */
 export const listTablesFields = {
   page_token: pageToken,
-  /** At most so many names: 1,000 when absent, never more than 10,000. */
+  /** The most names: 1,000 when absent, never more than 10,000. */
   limit: v.nullish(limit),
   /** Whether tables that are only declared are listed; true when absent. */
   include_declared: v.nullish(flag),
@@ -67,7 +67,7 @@ export const listTables = operation({
   response: listTablesResponse,
   errors: ['NamespaceNotFound'],
   changes: false,
-  // Which of the tables are declared only is told by their content.
+  // Only the content of tables shows which of them are declared only.
   isFromStore: ({ include_declared }) => include_declared !== false,
   route: { ...get('/v1/namespace/{id}/table/list', listTablesQuery), statuses: [...listedStatuses, 406] },
   command: {

@@ -15,7 +15,7 @@ import type { Position } from '../../base/model/page-token.ts'
 import { keys, type TransactionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import { PageItems, readPage } from '../listing/paging.ts'
-import { LapsesToRecord, tellRecorded } from '../transactions/lapsed.ts'
+import { LapsesToRecord, withRecordedLapses } from '../transactions/lapsed.ts'
 import { type Asking, areShown, transactionStatuses } from '../transactions/transaction-record.ts'
 import { operation } from './framework/operation.ts'
 import { principalOf } from './framework/principal.ts'
@@ -42,8 +42,8 @@ type Listed = v.InferOutput<typeof transaction>
  * `status` asks for some statuses only, and `since_millis` for those that began then or later. A page may be short, or
  * empty, and still have a `page_token`: one request looks at a few thousand records at most.
  *
- * Not part of the protocol. Transactions that were begun for others to work in are listed for who began them, and for
- * callers without a name. Where hooks decide who may see what, others are listed for who may describe their subjects.
+ * Not part of the protocol. Transactions of `beginTransaction` are listed for the caller who began them, and for
+ * callers without a name. With hooks, other transactions are listed for callers who may describe their subjects.
  *
  * ```ts
  * const { transactions } = await catalog.listTransactions({ status: ['Queued', 'Running'] })
@@ -67,7 +67,8 @@ export const listTransactions = operation({
     limit: v.nullish(limit),
   }),
   response: v.object({ ...responseFields, transactions: v.array(transaction), page_token: nextPageToken }),
-  // One that lists Unsupported alone would count as not supported at all. It is so inside of transactions only.
+  // `Unsupported`, which it throws only inside of transactions, is not listed: an operation that lists it alone counts
+  // as unsupported.
   errors: [],
   changes: false,
   route: post('/v1/transaction/list'),
@@ -87,7 +88,7 @@ export const listTransactions = operation({
       access: core.access,
     }
     const listing = ['transactions', status ? [...new Set(status)].sort() : null, since_millis ?? null]
-    const { items, ...more } = await tellRecorded(core, (hasEnded) =>
+    const { items, ...more } = await withRecordedLapses(core, (hasEnded) =>
       readPage(core, { listing, page_token, limit }, (reader, after, size) =>
         pageOfTransactions(reader, after, size, { ...wanted, hasEnded }),
       ),
@@ -96,7 +97,7 @@ export const listTransactions = operation({
   },
 })
 
-/** Its commit would compare every record that was listed, and other changes write such records all the time. */
+/** The commit would compare every listed record, and other changes write such records all the time. */
 function listedInside(): CatalogError {
   return new CatalogError(
     'Unsupported',
@@ -108,11 +109,11 @@ interface Wanted extends Asking {
   readonly statuses: ReadonlySet<string> | undefined
   /** In milliseconds since 1970. */
   readonly since: number
-  /** Whether the lease of one has ended, which is to be recorded before it is listed. */
+  /** Whether the lease of a transaction has ended, which must be recorded before it is listed. */
   readonly hasEnded: (record: TransactionRecord) => boolean
 }
 
-/** Records that one page looks at when it leaves some out. */
+/** The most records that one page reads when it leaves some out. */
 const mostLookedAt = 2_000
 
 /**

@@ -11,7 +11,6 @@ import { optimize } from '../rows/optimize.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
-/** A whole number within bounds. */
 function between(least: number, most: number) {
   // Made when it is needed, since the first number written in a language's way takes 20 ms: more than a quarter of
   // importing the package.

@@ -3,19 +3,19 @@ import { responseFields } from '../../base/model/fields.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import { plainFor } from '../rows/client-columns.ts'
 import { queryErrors, queryFields, queryIgnores, queryNotes, queryOptionsOf } from '../rows/query.ts'
-import { openVersion, whileThere } from '../rows/rows.ts'
+import { openVersion, retryIfReplaced } from '../rows/rows.ts'
 import { clientRules } from './framework/client-rules.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 /**
- * Reads rows of a table, in the order they were inserted or in that of `order_by`: `data` holds the bytes of an Arrow IPC
- * file. `columns` picks and renames columns, nested ones by their path, and computes what is none by a SQL expression.
+ * Reads rows of a table, in the order they were inserted or in that of `order_by`: `data` holds the bytes of an Arrow
+ * IPC file. `columns` picks and renames columns, nested ones by their path, and computes others by an SQL expression.
  * `filter` is a predicate. `order_by` has a key or several, the first one first. `limit` and `offset` cut the result;
  * the protocol also calls the limit `k`. With `with_row_id` the column `_rowid` has the id of each row.
  *
- * With `vector` it answers the `k` rows whose vectors are nearest, the nearest first, and their `_distance`. Every vector
- * is compared, so these are exactly the nearest.
+ * With `vector` it answers the `k` rows whose vectors are nearest, the nearest first, and their `_distance`. Every
+ * vector is compared, so these are exactly the nearest.
  *
  * ```ts
  * const { data } = await catalog.queryTable({
@@ -54,7 +54,7 @@ export const queryTable = operation({
     const plain = options[clientRules] && (await plainFor(options[clientRules]))
     const asked = queryOptionsOf(request, core.settings)
     const { table, engine, snapshot } = await openVersion(core, id, request)
-    const data = await whileThere(core, id, table, () =>
+    const data = await retryIfReplaced(core, id, table, () =>
       engine[memory?.inParts ? 'streamRows' : 'queryRows'](snapshot, {
         ...asked,
         plain,
@@ -65,7 +65,7 @@ export const queryTable = operation({
           onProgress && (({ rowsDone, rowsTotal }) => onProgress({ rows: rowsDone, total: rowsTotal })),
       }),
     )
-    // In parts only for a transport, which asked for them.
+    // Only a transport gets parts, when it asked for them.
     return { data: data as Uint8Array }
   },
 })

@@ -28,10 +28,9 @@ const request = v.object({
 })
 
 /**
- * Gives a name to content that lies at `location`. Where a table was deregistered, its rows, versions, tags
- * and branches are back. Content of another engine can be listed, described, renamed and tagged like any other.
- * `mode` says what happens when a table has that name already: `Create` (the default) fails, `Overwrite` deregisters
- * that table.
+ * Gives a name to content that lies at `location`. Where a table was deregistered, its rows, versions, tags and
+ * branches are back. Content of another engine can be listed, described, renamed and tagged like any other. `mode` says
+ * what happens when a table has that name already: `Create` (the default) fails, `Overwrite` deregisters that table.
  */
 export const registerTable = operation({
   name: 'registerTable',
@@ -60,15 +59,15 @@ async function register(
   await askAboutLocation(core, 'registerTable', location)
   const internalId = core.newTableId()
   const remembered = await readRegistration(core, location)
-  return commitDeregistering(core, 'RegisterTable', id, ({ writer, now, concerns }, takeOut) => {
-    concerns(internalId)
+  return commitDeregistering(core, 'RegisterTable', id, ({ writer, now, noteSubject }, detach) => {
+    noteSubject(internalId)
     const parent = findNamespace(writer, id.slice(0, -1))
     const existing = mode === 'Overwrite' ? lookUpTable(writer, id) : undefined
     const isSame = existing && locationOf(core.contentRoots, existing.id, existing.record) === location
-    const left = existing && takeOut(existing)
+    const left = existing && detach(existing)
     if (!existing) requireFreeName(writer, parent, id, 'TableAlreadyExists')
     claimLocation(core, writer, location, internalId, 'registerTable')
-    // The location was registered, and given up again, since it was read.
+    // The location was registered, and released again, since it was read.
     if (!isSame && !remembered.isCurrent(writer)) throw new TargetReplaced(id)
     if (!isSame) remembered.requireKnownShares(writer)
     removeWaiting(core, writer, location)

@@ -55,7 +55,7 @@ export const renameTable = operation({
     return commit(core, 'RenameTable', id, (change) => {
       const { writer } = change
       const { id: internalId, record } = findTableToChange(change, id)
-      change.concerns(internalId, id, target)
+      change.noteSubject(internalId, id, target)
       const parent = findNamespace(writer, namespace)
       requireFreeName(writer, parent, target, 'TableAlreadyExists')
       removeTable(writer, internalId, record)

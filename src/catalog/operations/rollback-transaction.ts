@@ -10,9 +10,9 @@ import { principalOf } from './framework/principal.ts'
 import { post } from './framework/route.ts'
 
 /**
- * Gives up a transaction of `beginTransaction`: nothing of it is committed, and operations inside that still run are
- * stopped. Its record says Canceled, or Failed where the request tells the `failure` that made the caller give up.
- * Harmless for one that has ended without a commit.
+ * Rolls back a transaction of `beginTransaction`: nothing of it is committed, and operations inside that still run are
+ * stopped. Its record says Canceled, or Failed with the `failure` of the request. Does nothing to one that has ended
+ * without a commit.
  */
 export const rollbackTransaction = operation({
   name: 'rollbackTransaction',

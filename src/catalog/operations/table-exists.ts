@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { requestFields, responseFields, tableIdentifier, text, version } from '../../base/model/fields.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { Core } from '../handle/core.ts'
-import { settleWanted } from '../lance/tags.ts'
+import { reconcileWanted } from '../lance/tags.ts'
 import { findTable } from '../lookup/names.ts'
 import { findVersion, type WantedVersion, wantedVersion } from '../lookup/versions.ts'
 import { operation } from './framework/operation.ts'
@@ -21,7 +21,7 @@ export const tableExists = operation({
   response: v.object(responseFields),
   errors: ['TableNotFound', 'TableVersionNotFound', 'TableTagNotFound'],
   changes: false,
-  // Other programs may write versions where the table lies.
+  // Other programs may write versions at the location of the table.
   isFromStore: ({ version, tag }) => version == null && tag == null,
   route: post('/v1/table/{id}/exists'),
   command: { group: 'Tables', aliases: ['exists'], examples: ['./catalog prod.flights'] },
@@ -29,7 +29,7 @@ export const tableExists = operation({
     const asked = { branch: '', version, tag }
     return version == null && tag == null
       ? find(core, id, asked)
-      : settleWanted(core, id, asked).then((settled) => find(core, id, settled))
+      : reconcileWanted(core, id, asked).then((settled) => find(core, id, settled))
   },
 })
 

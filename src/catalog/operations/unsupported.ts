@@ -13,7 +13,7 @@ function unsupported<const Name extends string>(name: Name, summary: string, ins
   return operation({
     name,
     summary: `${summary} Not supported.`,
-    // Whatever it is asked, it answers that it is not supported; a client hands on all fields.
+    // Any request gets the answer that this is not supported. So a client passes all fields on.
     request: v.looseObject(requestFields),
     response: v.object(responseFields),
     errors: ['Unsupported'],

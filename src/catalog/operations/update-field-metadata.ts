@@ -15,7 +15,7 @@ import { changeColumns, mostColumns, tooMany } from '../rows/columns.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
-/** A map of texts, in which null takes a key away. */
+/** A map of texts, in which null removes a key. */
 const changedPairs = v.pipe(
   v.custom<Readonly<Record<string, string | null>>>((given) => {
     if (typeof given !== 'object' || given === null || Array.isArray(given)) return false
@@ -31,7 +31,7 @@ const changedPairs = v.pipe(
 
 /**
  * Changes the metadata of a table's fields, in a new version, and answers with all pairs of each field that was named.
- * Pairs are added to those that are there, or with `replace` take their place. A null takes a key away.
+ * Pairs are added to the existing ones, or with `replace` take their place. A null removes a key.
  *
  * ```ts
  * await catalog.updateFieldMetadata({ id: ['prod', 'flights'], updates: [{ path: 'delay', metadata: { unit: 'minutes' } }] })
@@ -75,13 +75,13 @@ export const updateFieldMetadata = operation({
     const wanted = updates.map(({ replace, ...update }) => ({ ...update, replace: replace ?? false }))
     const { metadataOf } = await import('../../engine/table/index.ts')
     const paths = updates.map(({ path }) => path)
-    const told = ({ schema }: Snapshot) => metadataOf(schema, paths)
+    const reported = ({ schema }: Snapshot) => metadataOf(schema, paths)
     const { version, snapshot, transaction_id } = await changeColumns(
       core,
       options,
-      { operation: 'UpdateFieldMetadata', id, branch, told },
+      { operation: 'UpdateFieldMetadata', id, branch, reported },
       (engine) => engine.updateFieldMetadata(wanted),
     )
-    return { version, fields: told(snapshot), transaction_id }
+    return { version, fields: reported(snapshot), transaction_id }
   },
 })

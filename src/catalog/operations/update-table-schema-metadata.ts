@@ -5,8 +5,7 @@ import { operation } from './framework/operation.ts'
 import { listedStatuses, post } from './framework/route.ts'
 
 /**
- * Replaces a table's schema metadata as a whole with the given pairs, in a new version, and answers with
- * them.
+ * Replaces a table's schema metadata as a whole with the given pairs, in a new version, and answers with them.
  *
  * ```ts
  * await catalog.updateTableSchemaMetadata({ id: ['prod', 'flights'], metadata: { source: 'FAA', unit: 'minutes' } })

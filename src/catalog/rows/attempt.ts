@@ -5,16 +5,16 @@ import type { Core } from '../handle/core.ts'
 import { type FoundTable, tableNotFound } from '../lookup/names.ts'
 import { tableById } from '../lookup/table-record.ts'
 import { type FoundVersion, findVersion, headOf, nextVersion, putVersion } from '../lookup/versions.ts'
-import { concernsFound } from '../transactions/commit.ts'
+import { noteFoundSubject } from '../transactions/commit.ts'
 import type { LongTransaction } from '../transactions/long-transaction.ts'
 import type { RowsChange, RowsChanged, TableToWrite } from './change.ts'
 import { foreign, openManifest, requireOurs, versionOf } from './rows.ts'
 
-/** Where a branch is, as far as this process knows. A commit compares it with the truth. */
+/** The head of a branch, as far as this process knows. A commit compares it with the store. */
 export interface KnownHead {
   /** Its latest version; undefined when the table is declared only. */
   readonly current: FoundVersion | undefined
-  /** The rows of the latest version, where this process wrote them. Their manifest may not be there yet. */
+  /** The rows of the latest version, if this process wrote them. Their manifest may not be written yet. */
   readonly snapshot?: Snapshot | undefined
   /** The number of the next version. */
   readonly version: number
@@ -32,21 +32,21 @@ export interface Attempt {
 
 /** A next version that is written, and that no record names yet. */
 export interface Draft {
-  /** Where the branch has to be for the commit. */
+  /** The head that the commit requires. */
   readonly from: KnownHead
-  /** Where the branch is after it. */
+  /** The head after the commit. */
   readonly to: KnownHead
   readonly base: Snapshot | undefined
   readonly changed: Changed
 }
 
-/** What a commit made, unless somebody else was first, and where the branch is now. */
+/** What a commit made, unless another one was first, and the current head. */
 export interface Committed {
   readonly made: RowsChanged | undefined
   readonly head: KnownHead
 }
 
-/** Reads where the branch of an attempt is. */
+/** Reads the head of the branch of an attempt. */
 export function readHead(core: Core, { change, found }: Attempt): Promise<KnownHead> {
   return core.store.read((reader) => headIn(reader, change, currentTable(reader, change.id, found.table)))
 }
@@ -58,7 +58,7 @@ export async function writeDraft(
   from: KnownHead,
 ): Promise<Draft> {
   const { current, version } = from
-  const base = current && (from.snapshot ?? (await openManifest(found.engine, found.place, current.record)))
+  const base = current && (from.snapshot ?? (await openManifest(found.engine, found.folder, current.record)))
   const changed = await change.apply(found, prepared, base, { ...work, version })
   transaction.releaseSlot()
   if (current && changed.snapshot === base) return { from, to: from, base, changed }
@@ -68,7 +68,7 @@ export async function writeDraft(
   return { from, to, base, changed }
 }
 
-/** Commits a version that is written and synced, where the branch is as it has to be. */
+/** Commits a version that is written and synced, if the head is as required. */
 export async function commitDraft(
   { change, found, transaction }: Attempt,
   { from, to, base, changed }: Draft,
@@ -78,10 +78,10 @@ export async function commitDraft(
   const committed = await transaction.commit((committing) => {
     const { writer, now, transactionId } = committing
     const table = currentTable(writer, id, found.table)
-    concernsFound(committing, table, found.table)
+    noteFoundSubject(committing, table, found.table)
     head = headIn(writer, change, table)
     if (!isSame(head, from)) return undefined
-    // A change that came to nothing makes no version.
+    // A change without effect makes no version.
     if (to === from) return { version: from.current!.version }
     putVersion(writer, table, branch, from.version, versionOf(changed.snapshot, transactionId, now))
     head = to
@@ -90,7 +90,10 @@ export async function commitDraft(
   return { made: committed && { ...changed, ...committed, base }, head }
 }
 
-/** Whether a branch is where it was. One that was deleted and created anew may have the same number, but not the same content. */
+/**
+ * Whether two heads are the same. A branch that was deleted and created again may have the same number, but not the
+ * same content.
+ */
 export function isSame(a: KnownHead, b: KnownHead): boolean {
   return (
     a.version === b.version &&
@@ -100,7 +103,7 @@ export function isSame(a: KnownHead, b: KnownHead): boolean {
   )
 }
 
-/** A branch as it is now. */
+/** The current head of a branch. */
 export function headIn(
   reader: Reader,
   { id, branch, require }: Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require'>,
@@ -129,7 +132,7 @@ function readBase(
   return found
 }
 
-/** The table as it is now: renamed perhaps, but the same one. */
+/** The same table as it is now, perhaps with another name. */
 function currentTable(reader: Reader, id: Identifier, table: FoundTable): FoundTable {
   const current = tableById(reader, table.id)
   if (current === undefined) throw tableNotFound(reader, id)

@@ -7,23 +7,23 @@ import type { Core } from '../handle/core.ts'
 import { runLeased } from '../transactions/leased.ts'
 import { optimize, type RunOptimize } from './optimize.ts'
 
-/** When tables are optimized by themselves, and how far. */
+/** When the catalog optimizes tables by itself, and how far. */
 export interface BackgroundOptimize {
-  /** Looks at a table each time its version number is a multiple of this. Default: 64. */
+  /** Checks a table each time its version number is a multiple of this. Default: 64. */
   readonly every?: number
   /** Most rows of a merged fragment. Default: 1,048,576. */
   readonly targetRows?: number
   /** Most bytes of a merged fragment, about. Default: 128 MiB. */
   readonly targetBytes?: number
-  /** Share of deleted rows, 0 to 1, from which a fragment is written anew for their sake. Default: 0.1. */
+  /** Share of deleted rows, 0 to 1, from which a fragment is rewritten without them. Default: 0.1. */
   readonly minDeletedShare?: number
 }
 
 /** Optimizes tables while others work on them. */
 export interface Background {
-  /** Tells of a version that was made. Returns at once. */
+  /** Notifies of a new version. Returns at once. */
   changed(table: { readonly id: Identifier; readonly branch: string }, version: number): void
-  /** Stops what is under way, of which nothing is committed then. */
+  /** Stops the work under way. Nothing of it is committed. */
   stop(): Promise<void>
 }
 
@@ -37,7 +37,7 @@ const names: OptionNames<BackgroundOptimize> = {
   minDeletedShare: true,
 }
 
-/** Optimizes one table at a time; `onError` hears of what went wrong. */
+/** Optimizes one table at a time; `onError` gets its errors. */
 export function background(
   core: Core,
   options: BackgroundOptimize,
@@ -59,8 +59,8 @@ export function background(
   const waiting = new Map<string, Parameters<Background['changed']>[0]>()
   let working: Promise<void> | undefined
 
-  /** Nobody waits for this work, so what the listener throws would end the process. */
-  function tell(error: unknown): void {
+  /** No caller waits for this work, so an error of the listener would end the process. */
+  function reportError(error: unknown): void {
     try {
       onError(error)
     } catch (thrown) {
@@ -68,8 +68,8 @@ export function background(
     }
   }
 
-  /** Of all processes that use the catalog, one at a time optimizes a branch. Others need not try. */
-  function alone(branch: string): RunOptimize {
+  /** Of all processes of the catalog, only one optimizes a branch at a time. Others do not wait for it. */
+  function onlyHere(branch: string): RunOptimize {
     return async (tableId, work) => {
       const done = await runLeased(core, ['optimize', tableId, branch], (lost) =>
         work({ signal: AbortSignal.any([signal, lost]) }),
@@ -82,10 +82,10 @@ export function background(
     for (const [key, table] of waiting) {
       waiting.delete(key)
       try {
-        await optimize(own, table, gentle, { signal }, alone(table.branch))
+        await optimize(own, table, gentle, { signal }, onlyHere(table.branch))
       } catch (error) {
         if (signal.aborted) break
-        if (!(error instanceof CatalogError && harmless.has(error.code))) tell(error)
+        if (!(error instanceof CatalogError && harmless.has(error.code))) reportError(error)
       }
     }
     working = undefined

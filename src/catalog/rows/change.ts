@@ -21,13 +21,13 @@ import { headIn, type KnownHead } from './attempt.ts'
 import { requireReadable } from './client-columns.ts'
 import { type BranchAtWork, commitWaiting } from './commit-waiting.ts'
 import type { Rows } from './input.ts'
-import { declaredOnly, foreign, openManifest, requirePlace, whileThere } from './rows.ts'
+import { declaredOnly, foreign, openManifest, requireContentFolder, retryIfReplaced } from './rows.ts'
 
-/** A table whose rows are to be changed, as it was found at first. */
+/** A table whose rows are to be changed, as it was at the start. */
 export interface TableToChange {
   readonly id: Identifier
   readonly table: FoundTable
-  readonly place: ContentFolder
+  readonly folder: ContentFolder
   readonly engine: TableEngine
   /** Its latest version; undefined when the table is declared only. */
   readonly base: Snapshot | undefined
@@ -38,14 +38,14 @@ export interface TableToWrite extends TableToChange {
   readonly engine: WritingEngine
 }
 
-/** A change of a table's rows: as what it is recorded, and its steps. */
+/** A change of a table's rows: how it is recorded, and its steps. */
 export interface RowsChange<Checked, Prepared> {
   readonly operation: string
   readonly id: Identifier
   readonly branch: string
-  /** Refuses what must be so at first, and must still be so when the change is committed. */
+  /** Throws unless a condition holds, at the start and again at the commit. */
   readonly require?: (reader: Reader, table: FoundTable) => void
-  /** Refuses what can be refused before anything is recorded. What it answers is there for `prepare`. */
+  /** Checks what it can before anything is recorded. `prepare` gets its result. */
   readonly check?: (found: TableToChange) => Checked | Promise<Checked>
   /** Does the slow work, once. */
   readonly prepare: (
@@ -54,8 +54,8 @@ export interface RowsChange<Checked, Prepared> {
     checked: Checked,
   ) => Prepared | Promise<Prepared>
   /**
-   * Makes the next version out of the one that is there now (undefined: none yet), or gives that one back to make none.
-   * It runs again when somebody else commits first, so that changes which do not truly conflict all succeed.
+   * Makes the next version from the current one (undefined: none yet), or returns the current one to make none. It runs
+   * again when another commit is first, so that changes which do not truly conflict all succeed.
    */
   readonly apply: (
     found: TableToChange,
@@ -63,21 +63,21 @@ export interface RowsChange<Checked, Prepared> {
     current: Snapshot | undefined,
     options: ApplyOptions,
   ) => Promise<Changed>
-  /** What the caller is told of the new version besides its number and those of rows. */
-  readonly told?: (made: Snapshot) => unknown
+  /** What the caller learns of the new version besides its number and its row counts. */
+  readonly reported?: (made: Snapshot) => unknown
 }
 
-/** What a change of rows came to. */
+/** The result of a change of rows. */
 export interface RowsChanged extends Changed {
   readonly version: number
   /** The version that the change was applied to. */
   readonly base: Snapshot | undefined
 }
 
-/** A table as a change of rows begins with it. */
+/** The table at the start of a change of rows. */
 export interface Start extends TableToChange {
   readonly head: KnownHead
-  /** How many vacuums had begun. Undefined within a transaction, whose record keeps them off. */
+  /** How many vacuums had begun. Undefined within a transaction, whose record protects its objects. */
   readonly vacuums: number | undefined
 }
 
@@ -89,12 +89,12 @@ export async function changeRows<Checked, Prepared>(
   start?: Start,
 ): Promise<RowsChanged & { transaction_id: string }> {
   if (core.staging === undefined) return changeIn(core, options, change, start)
-  const soft = core.staging.softly()
+  const tolerant = core.staging.toleratingHeads()
   try {
-    return await changeIn({ ...core, store: soft.store }, options, change, start)
+    return await changeIn({ ...core, store: tolerant.store }, options, change, start)
   } catch (error) {
     // The failure may follow from rows that others replace before the commit.
-    soft.harden()
+    tolerant.harden()
     throw error
   }
 }
@@ -105,19 +105,19 @@ export async function findToChange(
   change: Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require'>,
 ): Promise<Start> {
   const { id } = change
-  const { table, place, head, vacuums } = await core.store.read((reader) => {
+  const { table, folder, head, vacuums } = await core.store.read((reader) => {
     const table = findTable(reader, id)
-    // First: where the content is out of reach, nothing else matters.
-    const place = requirePlace(core, id, table)
+    // First: if the content is out of reach, nothing else matters.
+    const folder = requireContentFolder(core, id, table)
     const vacuums = core.staging ? undefined : vacuumsBegun(reader)
-    return { table, place, head: headIn(reader, change, table), vacuums }
+    return { table, folder, head: headIn(reader, change, table), vacuums }
   })
-  return whileThere(core, id, table, async () => {
-    const engine = await core.engine(place.content)
-    // Rows of two engines at one location would be taken for leftovers of one another.
+  return retryIfReplaced(core, id, table, async () => {
+    const engine = await core.engine(folder.content)
+    // Each of two engines at one location would take the rows of the other for leftovers.
     if (head.current === undefined && (await hasForeignRows(core, table))) throw foreign(id)
-    const base = head.current && (await openManifest(engine, place, head.current.record))
-    return { id, table, place, engine, base, head, vacuums }
+    const base = head.current && (await openManifest(engine, folder, head.current.record))
+    return { id, table, folder, engine, base, head, vacuums }
   })
 }
 
@@ -141,7 +141,7 @@ async function changeIn<Checked, Prepared>(
   // Others in this process may have committed since a read that began earlier.
   if (start.head.version > branch.head.version) branch.head = start.head
   try {
-    return await whileThere(core, id, table, async () => {
+    return await retryIfReplaced(core, id, table, async () => {
       const checked = (await change.check?.(start)) as Checked
       const about = {
         operation: change.operation,
@@ -152,7 +152,7 @@ async function changeIn<Checked, Prepared>(
       return runLong(core, options, about, async (transaction, work) => {
         const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id) }
         const prepared = await change.prepare(found, work, checked)
-        const attempt = { change: readably(change, options), found, prepared, transaction, work }
+        const attempt = { change: refusingUnreadable(change, options), found, prepared, transaction, work }
         const made = await commitWaiting(core, key, branch, attempt)
         return { ...made, transaction_id: transaction.id }
       })
@@ -162,8 +162,8 @@ async function changeIn<Checked, Prepared>(
   }
 }
 
-/** The change, which leaves no columns that the client who asks for it could not read. */
-function readably<Checked, Prepared>(
+/** The change, which refuses to leave columns that the requesting client cannot read. */
+function refusingUnreadable<Checked, Prepared>(
   change: RowsChange<Checked, Prepared>,
   options: OperationOptions,
 ): RowsChange<Checked, Prepared> {
@@ -191,17 +191,17 @@ export async function applyToRows(
 
 /** Gives a table that is declared only its first rows. */
 export async function createRows(
-  { engine, place }: TableToChange,
+  { engine, folder }: TableToChange,
   rows: Rows,
   options: ApplyOptions,
 ): Promise<Changed> {
-  const snapshot = await engine.create(place.prefix, rows, options)
+  const snapshot = await engine.create(folder.prefix, rows, options)
   return { snapshot, affected: snapshot.rows }
 }
 
 /** Gives a table that is declared only the columns of some rows, and changes it at once. */
 export async function createAnd(
-  { id, engine, place }: TableToChange,
+  { id, engine, folder }: TableToChange,
   rows: Rows,
   inserts: boolean,
   change: (base: Snapshot) => Promise<Change>,
@@ -209,6 +209,6 @@ export async function createAnd(
 ): Promise<Changed> {
   if (!inserts) throw declaredOnly(id)
   const { toArrowTable } = await import('../../engine/table/index.ts')
-  const empty = await engine.create(place.prefix, await toArrowTable([], { schema: rows.schema }))
+  const empty = await engine.create(folder.prefix, await toArrowTable([], { schema: rows.schema }))
   return (await change(empty)).apply(empty, options)
 }

@@ -10,7 +10,7 @@ type Schema = Snapshot['schema']
 type Field = Schema['fields'][number]
 type Asked = Pick<OperationOptions, typeof clientRules>
 
-/** Refuses columns that the client who asks could not read. Those that `before` has are taken as they are. */
+/** Refuses columns that the requesting client cannot read. Those that `before` has are accepted. */
 export async function requireReadable(options: Asked, schema: Schema, before?: Schema): Promise<void> {
   const rules = options[clientRules]
   if (rules === undefined || schema === before) return
@@ -48,8 +48,8 @@ function plainField({ plain }: ClientRules, field: Field, schemas: JsonSchemas):
 }
 
 /**
- * Refuses rows for a table that is there with other columns, where the client who asks expects that: names, types,
- * nullability and order are compared.
+ * Refuses rows with other columns than those of the existing table, if the requesting client expects that: names,
+ * types, nullability and order are compared.
  */
 export async function requireSameColumns(
   options: Asked,

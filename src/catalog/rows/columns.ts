@@ -28,7 +28,7 @@ export const dataType = v.pipe(
   }),
 )
 
-/** The Arrow field of a name and a type from outside. Refuses a type that is unknown. */
+/** The Arrow field of a name and a type from a request. Refuses a type that is unknown. */
 export async function fieldOf({
   name,
   type,
@@ -49,7 +49,7 @@ export async function fieldOf({
 export async function changeColumns(
   core: Core,
   options: OperationOptions,
-  about: Pick<RowsChange<unknown, unknown>, 'operation' | 'id' | 'branch' | 'told'>,
+  about: Pick<RowsChange<unknown, unknown>, 'operation' | 'id' | 'branch' | 'reported'>,
   change: (engine: TableEngine) => SchemaChange,
 ): Promise<{ version: number; snapshot: Snapshot; transaction_id: string }> {
   const { version, snapshot, transaction_id } = await changeRows(core, options, {

@@ -27,14 +27,14 @@ export interface BranchAtWork {
   /** How many changes are under way. */
   changes: number
   head: KnownHead
-  /** What is ready to be committed, in the order in which it became so. */
+  /** Changes that are ready to be committed, in the order in which they became so. */
   readonly waiting: Waiting[]
 }
 
 /** A change that waits for its commit. */
 interface Waiting {
   readonly attempt: Attempt
-  /** How often others were first. */
+  /** How often another commit was first. */
   losses: number
   readonly settle: (result: { readonly made: RowsChanged } | { readonly error: unknown }) => void
   isSettled: boolean
@@ -54,10 +54,12 @@ const mostTogether = 64
 /** The most groups that a process commits to a branch in one turn, while others wait. */
 const mostInTurn = 4
 
-/** A change that is written waits for others behind it for so many milliseconds, about. */
-const patienceMillis = 10
+/** About how many milliseconds a written change waits for others behind it. */
+const groupDelayMillis = 10
 
-/** Makes and commits the next version, with those of others that wait, and on what others committed first if need be. */
+/**
+ * Makes and commits the next version, together with other waiting changes, and on top of what others committed first.
+ */
 export function commitWaiting(
   core: Core,
   key: string,
@@ -74,7 +76,7 @@ export function commitWaiting(
         if ('error' in result) return reject(result.error)
         const { change, found, prepared, transaction } = attempt
         const { version, affected, counts, snapshot } = result.made
-        const told = change.told?.(snapshot)
+        const reported = change.reported?.(snapshot)
         const step = {
           change,
           found,
@@ -83,14 +85,14 @@ export function commitWaiting(
           version,
           affected,
           counts,
-          told,
+          reported,
         }
         core.staging?.changed(step)
         resolve(result.made)
       },
     }
     branch.waiting.push(one)
-    // The change that has the turn commits for all that wait then.
+    // The change that has the turn commits all that wait.
     const turn = core.inTurn(key, async () => {
       while (!one.isSettled) await commitTogether(core, key, branch)
     })
@@ -102,24 +104,25 @@ export function commitWaiting(
 async function commitTogether(core: Core, key: string, branch: BranchAtWork): Promise<void> {
   const { store } = core
   if (store.inTurn === undefined) return commitNext(core, key, branch)
-  // A turn binds only those who take it. So everybody does while others are there: what a slow process writes would
-  // be lost to a quick one otherwise, again and again.
+  // A turn binds only processes that take turns. So all take turns while others are active: a slow process would
+  // otherwise lose to a quick one again and again.
   if (!isContended(core, key)) {
     askForTurns(core, key)
     return commitNext(core, key, branch)
   }
   const askedAt = performance.now()
   return inProcessTurn(core, turnAt(key), async () => {
-    // Whoever was in the way takes turns, and may not have committed.
+    // The process that had the turn before takes turns, even if it did not commit.
     rememberWait(core, key, performance.now() - askedAt)
     await commitAfresh(core, key, branch)
-    // What came meanwhile follows on what was just committed: to wait for another turn takes longer than to commit.
+    // Changes that arrived meanwhile are committed in the same turn: a wait for another turn takes longer than a
+    // commit.
     for (let group = 1; group < mostInTurn && branch.waiting.length > 0; group++)
       await commitNext(core, key, branch)
   })
 }
 
-/** As others commit to the branch, what the last refusal told is old after a pause. */
+/** Reads the head before the commit: others commit to the branch, so the last known head is stale after a pause. */
 async function commitAfresh(core: Core, key: string, branch: BranchAtWork): Promise<void> {
   const head = await headNow(core, branch)
   if (head === undefined) return
@@ -139,7 +142,7 @@ async function commitNext(core: Core, key: string, branch: BranchAtWork): Promis
   }
 }
 
-/** Where the branch is now. A change that cannot find out fails. Undefined when none is left. */
+/** The current head of the branch. A change that cannot read it fails. Undefined when no change is left. */
 async function headNow(core: Core, branch: BranchAtWork): Promise<KnownHead | undefined> {
   for (;;) {
     const first = branch.waiting[0]
@@ -191,10 +194,10 @@ async function write(core: Core, waiting: Waiting, head: KnownHead): Promise<Dra
   }
 }
 
-/** Whether work goes on after a while. Resolves as soon as that is known. */
+/** Whether work takes longer than {@link groupDelayMillis}. Resolves as soon as that is known. */
 function isSlow(work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(true), patienceMillis)
+    const timer = setTimeout(() => resolve(true), groupDelayMillis)
     void work.then(() => {
       clearTimeout(timer)
       resolve(false)
@@ -239,7 +242,7 @@ async function commitWritten(
   return lost
 }
 
-/** Whether a change is still wanted. One that was stopped is settled. */
+/** Whether a change goes on. One that was stopped is settled. */
 function mayGoOn(waiting: Waiting): boolean {
   const { signal } = waiting.attempt.work
   if (waiting.isSettled) return false

@@ -2,7 +2,8 @@ import { performance } from '../../base/time.ts'
 import type { Core } from '../handle/core.ts'
 
 /*
- * A turn binds only those who take it. So a process remembers at which branches it met others, and takes turns at these.
+ * A turn binds only processes that take turns. So a process remembers at which branches it met others, and takes turns
+ * at these.
  */
 
 /** What a process knows of others that change a branch, in milliseconds of `performance.now`. */
@@ -16,13 +17,13 @@ export interface Contention {
 /** How long a process takes turns at a branch after others committed to it, in milliseconds. */
 const contendedMillis = 1_000
 
-/** How long it does so after it heard of a turn that takes long, in milliseconds: its next change may come much later. */
+/** How long it does so after it met a slow turn, in milliseconds: the next change there may come much later. */
 const slowMillis = 5_000
 
-/** A turn that nobody has is there sooner than this, in milliseconds. */
+/** A free turn is granted sooner than this, in milliseconds. */
 const shortMillis = 100
 
-/** Who waited for longer than this had no turn in the end: the process that has it may be stopped. In milliseconds. */
+/** A wait longer than this, in milliseconds, ended without a turn: the process that holds it may be suspended. */
 const longMillis = 9_000
 
 /** How long a process asks for no turns after it waited for one in vain, in milliseconds. */
@@ -52,7 +53,7 @@ export function rememberContended({ contended }: Core, key: string, millis = con
   remember(contended, key, { until, askedAt: now })
 }
 
-/** Remembers what a wait for a turn tells of those who had it. */
+/** Remembers what a wait for a turn shows about the processes that had it. */
 export function rememberWait(core: Core, key: string, millis: number): void {
   if (millis <= shortMillis) return
   if (millis <= longMillis) {
@@ -63,20 +64,20 @@ export function rememberWait(core: Core, key: string, millis: number): void {
   remember(core.contended, key, { until: Number.NEGATIVE_INFINITY, askedAt })
 }
 
-/** Finds out now and then whether a slower process takes turns, and is overtaken in them. Nobody waits for it. */
+/** Checks now and then whether a slower process takes turns, and is overtaken in them. Does not block the change. */
 export function askForTurns(core: Core, key: string): void {
   const { contended, store } = core
   const now = performance.now()
   const known = contended.get(key)
   if (known !== undefined && now - known.askedAt < askMillis) return
   remember(contended, key, { until: Number.NEGATIVE_INFINITY, askedAt: now })
-  // A single change need not know: it has no rival that it overtakes again and again.
+  // A single change need not check: it does not overtake a rival again and again.
   if (known === undefined) return
   store.isTurnTaken?.(turnAt(key)).then(
     (isTaken) => {
       if (isTaken) rememberContended(core, key, slowMillis)
     },
-    // The commit under way tells what is wrong with the store.
+    // The commit under way reports errors of the store.
     () => {},
   )
 }

@@ -24,7 +24,7 @@ const count = v.nullish(
   ),
 )
 
-/** What is recorded of an index of vectors as it was asked for. */
+/** The parameters of a vector index, which are recorded as requested. */
 const parameters = {
   distance_type: v.nullish(distanceType),
   num_partitions: count,
@@ -42,7 +42,6 @@ type ParameterFields = { [Name in keyof typeof parameters]?: v.InferOutput<(type
 /** The same, as a file of an export has it. */
 export const indexParameters = v.pipe(v.object(parameters), v.transform(parametersOf))
 
-/** The request for an index. */
 export const indexRequest = v.object({
   ...requestFields,
   id: tableIdentifier,
@@ -109,7 +108,7 @@ export async function recordIndex(
 }
 
 /**
- * How many rows an index covers. Searches and queries answer exactly from all rows, so none of them waits to be added:
+ * How many rows an index covers. Searches and queries answer exactly from all rows, so no row is left to be indexed:
  * clients that wait for an index end their wait.
  */
 export function coveredRows({ rows }: Pick<Snapshot, 'rows'>) {

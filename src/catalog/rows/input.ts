@@ -26,21 +26,21 @@ export const schemaInput = v.nullish(
   ),
 )
 
-/** Row objects that are made columns before anything is recorded. More of them take a while. */
+/** The most row objects that are converted before anything is recorded. More of them take a while. */
 const fewRows = 4_096
 
 /**
- * Rows that were checked, as far as that is quick. `build` gives them as columns, and what is left of the work: the
- * progress of both together.
+ * Rows that passed the quick checks. `build` returns them as columns, and the options for the work after it, which
+ * report the progress of both together.
  */
 export interface PendingRows {
   build(work: WorkOptions): Promise<{ readonly rows: Rows; readonly work: WorkOptions }>
 }
 
 /**
- * Checks and decodes rows; with the columns they are to have, when those are known. Many row objects are checked when
- * they are built, as a part of the transaction, so that it can be canceled and tells its progress. With `partial`,
- * columns that no row object has are left out.
+ * Checks and decodes rows, with their target columns when those are known. Many row objects are checked when they are
+ * built, as a part of the transaction, so that it can be canceled and reports progress. With `partial`, columns that no
+ * row object has are left out.
  */
 export async function checkRows(
   core: Core,
@@ -78,7 +78,7 @@ export async function checkRows(
   return { build: async (work) => ({ rows, work }) }
 }
 
-/** Less is not counted, because the number of requests bounds it. */
+/** Fewer bytes are not counted, because the number of requests bounds them. */
 const uncounted = 64 * 1024
 
 /** The work in two halves, each of which goes over all rows. */

@@ -3,9 +3,9 @@ import type { OptimizeGoals, Snapshot, WorkOptions } from '../../engine/table/in
 import type { Core } from '../handle/core.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 import { applyToRows, changeRows, findToChange, type TableToChange } from './change.ts'
-import { declaredOnly, whileThere } from './rows.ts'
+import { declaredOnly, retryIfReplaced } from './rows.ts'
 
-/** What optimizing a table came to. */
+/** The result of optimizing a table. */
 export interface Optimized {
   readonly optimized: boolean
   readonly version: number
@@ -15,11 +15,11 @@ export interface Optimized {
   readonly fragments_after: number
   readonly bytes_before: number
   readonly bytes_after: number
-  /** Absent where there was nothing to do from the start. */
+  /** Absent when there was nothing to do from the start. */
   readonly transaction_id?: string
 }
 
-/** Runs the work of optimizing a table, or leaves it to another process that is at it: then there is no result. */
+/** Runs the work of optimizing a table, or leaves it to a process that already does it: then there is no result. */
 export type RunOptimize = <T>(
   tableId: string,
   work: (options: OperationOptions) => Promise<T>,
@@ -36,7 +36,7 @@ export async function optimize(
   const start = await findToChange(core, { id, branch })
   const { table, base: before } = start
   if (before === undefined) throw declaredOnly(id)
-  const isOptimized = await whileThere(core, id, table, () => start.engine.isOptimized(before, goals))
+  const isOptimized = await retryIfReplaced(core, id, table, () => start.engine.isOptimized(before, goals))
   const nothing = { optimized: false, version: start.head.current!.version, ...totals(before, before, 0) }
   if (isOptimized) return nothing
   const change = {

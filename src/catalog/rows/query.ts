@@ -15,7 +15,7 @@ import type { Core } from '../handle/core.ts'
 import { versionErrors } from './rows.ts'
 import { searchFields, searchOf } from './search.ts'
 
-/** Keys that a request may give, before those that decide nothing are left out. */
+/** The most order keys of a request, before redundant ones are left out. */
 const mostOrderings = 10_000
 
 const columnNames = v.pipe(v.array(filledText), v.nonEmpty('must name at least one column'))
@@ -67,7 +67,6 @@ const rowCount = v.pipe(
   v.transform((given) => Math.min(given, Number.MAX_SAFE_INTEGER)),
 )
 
-/** The fields of a query. */
 export const queryFields = {
   ...requestFields,
   id: tableIdentifier,
@@ -100,7 +99,7 @@ export const queryIgnores = [
   'use_rte',
 ] as const
 
-/** What the options of a command that queries are for. */
+/** Help texts for the options of query commands. */
 export const queryNotes = {
   columns: 'columns, field paths or expressions: a,b.c, or JSON such as {"column_aliases":{"c":"b.c + 1"}}',
   order_by: 'columns to sort by, the first one first: "delay desc nulls last, origin" (repeat it)',

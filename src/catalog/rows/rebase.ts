@@ -15,22 +15,22 @@ export interface RowsStep extends Pick<Attempt, 'change' | 'found' | 'prepared'>
   version: number
   readonly affected: number
   readonly counts?: RowCounts | undefined
-  readonly told?: unknown
+  readonly reported?: unknown
 }
 
 const mostAttempts = 100
 
 /**
- * Puts changes of rows on top of what others committed meanwhile, in the order in which they were made. `core` is that
- * of the transaction, which has forgotten these changes. Fails with `ConcurrentModification` when a change would come
- * to something else than its caller was told.
+ * Rebases changes of rows onto what others committed meanwhile, in their order. `core` is that of the transaction,
+ * which has forgotten these changes. Fails with `ConcurrentModification` when a change would have another result than
+ * its caller received.
  */
 export async function rebase(core: Core, steps: readonly RowsStep[], work: WorkOptions): Promise<void> {
   for (const step of steps) {
-    const { change, found, prepared, transactionId, affected, counts, told } = step
+    const { change, found, prepared, transactionId, affected, counts, reported } = step
     const commit = <T>(body: (change: ChangeContext) => T) => {
       const now = core.now()
-      const at = core.staging?.nextPlace()
+      const at = core.staging?.nextOrdinal()
       const { operation, id: subject } = change
       return core.store.write((writer) => {
         const { result, noted } = runChange(writer, { transactionId, now }, body)
@@ -54,7 +54,7 @@ export async function rebase(core: Core, steps: readonly RowsStep[], work: WorkO
     if (
       made?.affected !== affected ||
       !isDeepStrictEqual(made.counts, counts) ||
-      !isDeepStrictEqual(change.told?.(made.snapshot), told)
+      !isDeepStrictEqual(change.reported?.(made.snapshot), reported)
     ) {
       throw new CatalogError(
         'ConcurrentModification',

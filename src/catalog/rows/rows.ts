@@ -17,20 +17,20 @@ import {
 } from '../lookup/versions.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 
-/** Where the content of a table lies, if this catalog can reach it. */
-export function requirePlace(core: Core, id: Identifier, table: FoundTable): ContentFolder {
+/** The folder of a table's content. Throws `InvalidTableState` when it is out of reach. */
+export function requireContentFolder(core: Core, id: Identifier, table: FoundTable): ContentFolder {
   const location = locationOf(core.contentRoots, table.id, table.record)
-  const place = contentFolderOf(core.contentRoots, location)
-  if (place === undefined) {
+  const folder = contentFolderOf(core.contentRoots, location)
+  if (folder === undefined) {
     throw new CatalogError(
       'InvalidTableState',
       `The content of ${formatIdentifier(id)} lies at ${location}, outside what this catalog reads and writes. Open it there with the engine that wrote it, or add the place above it to locationRoots.`,
     )
   }
-  return place
+  return folder
 }
 
-/** What operations that open a version refuse with. */
+/** The errors of operations that open a version. */
 export const versionErrors = [
   'TableNotFound',
   'TableVersionNotFound',
@@ -46,18 +46,18 @@ export async function openVersion(
   wanted: WantedVersion,
 ): Promise<{ table: FoundTable; engine: TableEngine; snapshot: Snapshot; found: FoundVersion }> {
   const { table, found } = await readRows(core, id, wanted)
-  const place = requirePlace(core, id, table)
-  const engine = await core.engine(place.content)
-  const snapshot = await whileThere(core, id, table, () => openManifest(engine, place, found.record))
+  const folder = requireContentFolder(core, id, table)
+  const engine = await core.engine(folder.content)
+  const snapshot = await retryIfReplaced(core, id, table, () => openManifest(engine, folder, found.record))
   return { table, engine, snapshot, found }
 }
 
 /**
  * Runs work on a table that was found by its name. The work may fail because others dropped, replaced or renamed the
- * table meanwhile, or because `isSame` does not hold any more. Then the operation starts again on what the name leads
- * to now.
+ * table meanwhile, or because `isSame` no longer holds. Then the operation starts again with the table that now has the
+ * name.
  */
-export async function whileThere<T>(
+export async function retryIfReplaced<T>(
   core: Core,
   id: Identifier,
   table: FoundTable,
@@ -112,13 +112,12 @@ export function requireOurs(id: Identifier, { version, branch, record }: FoundVe
 /** The rows of a version that our engine wrote. */
 export function openManifest(
   engine: TableEngine,
-  place: ContentFolder,
+  folder: ContentFolder,
   record: VersionRecord,
 ): Promise<Snapshot> {
-  return engine.open(place.prefix, manifestOf(record))
+  return engine.open(folder.prefix, manifestOf(record))
 }
 
-/** The manifest of a version. */
 export function manifestOf(record: VersionRecord): ManifestRef {
   return {
     path: record.manifest_path,

@@ -1,20 +1,20 @@
 import { keys } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 
-/** Records that are more than the catalog keeps, and wait for the upkeep. */
+/** Records beyond what the catalog keeps. The upkeep removes them. */
 export interface Backlog {
-  /** Records of transactions, to the precision of a mark: about a hundredth of those that are kept. */
+  /** Transaction records, counted in marks: precise to about a hundredth of the number that is kept. */
   readonly transactions: number
   /** Entries of the feed of changes. */
   readonly changes: number
 }
 
-/** Marks that are read at most: ten times as many as there are where nothing waits. */
+/** The most marks that are read: ten times as many as there are without a backlog. */
 const mostMarks = 1_000
 
 /**
- * How many records are more than `transactionCount`, from the first and the last keys: no walk over the records. Where
- * ten times as many wait as are kept, it may be more.
+ * Counts the records beyond `transactionCount` from the first and last keys, without a walk over all records. The
+ * result is a lower bound once ten times as many records wait as are kept.
  */
 export function backlogOf(reader: Reader, transactionCount: number): Backlog {
   const [first] = reader.range({ prefix: keys.transactions, limit: 1, keysOnly: true })

@@ -15,30 +15,30 @@ export interface ChangeContext {
   readonly now: number
   /**
    * Notes the internal id of the changed table or namespace in the transaction record. A batch notes several. The feed
-   * tells the identifier, that of the operation by default; `to` is the one after a rename.
+   * shows `id`, by default the identifier of the operation. `to` is the identifier after a rename.
    */
-  readonly concerns: (internalId: string, id?: Identifier, to?: Identifier) => void
+  readonly noteSubject: (internalId: string, id?: Identifier, to?: Identifier) => void
 }
 
 /** What is fixed before a change begins, and stays the same when its body runs again. */
 export type ChangeIdentity = Pick<ChangeContext, 'transactionId' | 'now'>
 
-/** Finds the table that a change is about, and notes it as the subject. Throws `TableNotFound`. */
-export function findTableToChange({ writer, concerns }: ChangeContext, id: Identifier): FoundTable {
+/** Finds the table to change, and notes it as the subject. Throws `TableNotFound`. */
+export function findTableToChange({ writer, noteSubject }: ChangeContext, id: Identifier): FoundTable {
   const table = findTable(writer, id)
-  concerns(table.id, id)
+  noteSubject(table.id, id)
   return table
 }
 
-/** Notes a table as the subject that was found before, and may have been renamed since. */
-export function concernsFound(
-  { writer, concerns }: ChangeContext,
+/** Notes a table that was found before as the subject. It may have been renamed since. */
+export function noteFoundSubject(
+  { writer, noteSubject }: ChangeContext,
   now: FoundTable,
   before: FoundTable,
 ): void {
   const { parent, name } = now.record
   const isMoved = parent !== before.record.parent || name !== before.record.name
-  concerns(now.id, isMoved ? identifierOf(writer, now.record) : undefined)
+  noteSubject(now.id, isMoved ? identifierOf(writer, now.record) : undefined)
 }
 
 const unchangedMark = Symbol('unchanged')
@@ -68,7 +68,7 @@ export async function commit<T extends object>(
   body: (change: ChangeContext) => T | Unchanged<T>,
   { transactionId, now }: ChangeIdentity = { transactionId: core.newId(), now: core.now() },
 ): Promise<T & { transaction_id?: string }> {
-  const at = core.staging?.nextPlace()
+  const at = core.staging?.nextOrdinal()
   let isMade = false
   const response = await core.store.write((writer) => {
     const changed = runChange(writer, { transactionId, now }, body)
@@ -80,18 +80,18 @@ export async function commit<T extends object>(
     recordChange(core, writer, change, noted)
     return { ...result, transaction_id: transactionId }
   })
-  // What is done inside of a transaction is part of its commit.
+  // Changes inside of a transaction are part of its commit.
   if (isMade && core.staging === undefined) core.counts.commits++
   const upkeepBegins = afterChange(core, transactionId)
   if (upkeepBegins) await upkeepBegins
   return response
 }
 
-/** The internal ids of what a change is about. */
+/** The internal ids of the subjects of a change. */
 interface Changed {
   /** The last one that the body set. */
   readonly subjectId: string | undefined
-  /** All of them, when there are several. One that came up again may be there again. */
+  /** All of them, when there are several. May hold duplicates. */
   readonly subjectIds: readonly string[] | undefined
 }
 
@@ -104,14 +104,14 @@ export function runChange<T>(
   const noted = new NotingWriter(writer)
   let subjectId: string | undefined
   let subjectIds: string[] | undefined
-  const concerns: ChangeContext['concerns'] = (internalId, id, to) => {
+  const noteSubject: ChangeContext['noteSubject'] = (internalId, id, to) => {
     if (id !== undefined) noted.name(internalId, id, to)
     if (internalId === subjectId) return
     if (subjectIds !== undefined) subjectIds.push(internalId)
     else if (subjectId !== undefined) subjectIds = [subjectId, internalId]
     subjectId = internalId
   }
-  const result = body({ writer: noted, transactionId, now, concerns })
+  const result = body({ writer: noted, transactionId, now, noteSubject })
   return { result, noted, subjectId, subjectIds }
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { CatalogError, invalid } from '../../base/errors.ts'
 
-/** A place in the feed: behind the entry with a number, which is that of a transaction. Number 0 is before all. */
+/** A position in the feed: after the entry `number`, which belongs to `transaction`. Number 0 is before all entries. */
 export interface Position {
   readonly number: number
   readonly transaction: string
@@ -11,12 +11,12 @@ export const beginning: Position = { number: 0, transaction: '' }
 
 const longestToken = 512
 
-/** The text of a position. It is bound to the catalog, and means nothing to others. */
+/** Encodes a position as a token, which is valid for this catalog only. */
 export function tokenOf(catalog: string, { number, transaction }: Position): string {
   return inUrl(Buffer.from(JSON.stringify([markOf(catalog), number, transaction])).toString('base64'))
 }
 
-/** The position of a token. Fails with `InvalidInput` for what is none, and for one of another catalog. */
+/** Decodes a token. Fails with `InvalidInput` for a malformed token, and for one of another catalog. */
 export function positionOf(catalog: string, token: unknown): Position {
   const [mark, number, transaction] = partsOf(token)
   if (mark !== markOf(catalog)) {
@@ -27,7 +27,7 @@ export function positionOf(catalog: string, token: unknown): Position {
   return { number, transaction }
 }
 
-/** Catalogs have their ids in public, but a token need not tell it. */
+/** A hash of the catalog's id. The id is public, but a token need not reveal it. */
 function markOf(catalog: string): string {
   return inUrl(createHash('sha256').update(catalog).digest('base64')).slice(0, 8)
 }
@@ -43,13 +43,13 @@ function partsOf(token: unknown): [mark: string, number: number, transaction: st
           return [mark, number as number, transaction]
       }
     } catch {
-      // No JSON: no token.
+      // Not JSON, so not a token.
     }
   }
   throw invalid('since is no token of the change feed. Pass back the token of a change as it came.')
 }
 
-/** The error for a place in the feed that is not there, or not there any more. */
+/** The error for a feed position that does not exist, or no longer exists. */
 export function positionGone(): CatalogError {
   return new CatalogError(
     'TransactionNotFound',
@@ -57,7 +57,7 @@ export function positionGone(): CatalogError {
   )
 }
 
-/** Base64 as URLs take it. Buffers of browsers do not know `base64url`. */
+/** Base64 for URLs. Buffers in browsers do not support `base64url`. */
 function inUrl(base64: string): string {
   return base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }

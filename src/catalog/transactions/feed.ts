@@ -4,36 +4,37 @@ import type { Reader, Store } from '../../base/store/store.ts'
 import { clearInterval, setInterval, type Timer } from '../../base/time.ts'
 import { beginning, type Position, positionGone, positionOf, tokenOf } from './feed-token.ts'
 
-/** An entry of the feed, whole, and the position behind it. */
+/** A complete entry of the feed, and the position after it. */
 export interface FeedEntry {
   readonly position: Position
   readonly record: FeedRecord
   readonly changes: readonly SubjectChange[]
 }
 
-/** What is read at once: so many entries, and after so many changes no further entry. */
+/** Bounds of one read: the most entries, and the number of changes after which no further entry is read. */
 const mostEntries = 64
 const mostChanges = 1_000
 
-/** How often a process looks whether others committed: at the state of a store, or else with a read. */
-const lookMillis = 200
+/** How often a process checks for commits of others, in milliseconds: by the state of the store, or else by a read. */
+const pollMillis = 200
 const readMillis = 500
 
 /**
- * The entries that commits leave, in the order of the commits. Numbers have no gaps, and an entry is numbered in the
- * transaction that makes it visible. So who has read up to a number has missed nothing, whatever other writers do.
+ * The feed of changes: an entry for each commit, in commit order. Numbers have no gaps, and an entry gets its number in
+ * the transaction that makes it visible. So a reader that has read up to a number has missed nothing, whatever other
+ * writers do.
  */
 export class Feed {
-  /** A number that may be the last one. */
+  /** A guess at the number of the last entry. */
   likelyLast = 0
   readonly #store: Store
   readonly #catalog: CatalogRecord
   readonly #waiting = new Set<() => void>()
-  /** Counts the reasons to look again, so that none comes unnoticed between a read and the wait after it. */
+  /** Counts wake-ups, so that a wake-up between a read and the wait after it is not lost. */
   #wakes = 0
   #watchers = 0
   #timer: Timer | undefined
-  #isLooking = false
+  #isPolling = false
   #state: unknown
   #last: string | undefined
   readonly #closing = new AbortController()
@@ -56,32 +57,34 @@ export class Feed {
     return positionOf(this.#catalog.id, token)
   }
 
-  /** The position behind the last entry. */
+  /** The position after the last entry. */
   end(): Promise<Position> {
     return this.#store.read(lastPosition)
   }
 
   /**
-   * The next entries behind a position. Fails with `TransactionNotFound` when the position is not there any more: then
-   * nobody can tell what came after it.
+   * The next entries after a position. Fails with `TransactionNotFound` when the position no longer exists: what
+   * followed it is unknown then.
    */
   after(position: Position): Promise<FeedEntry[]> {
     return this.#store.read((reader) => entriesAfter(reader, position))
   }
 
-  /** Makes watchers look again. Called after every commit of this process. */
+  /** Makes watchers read again. Called after every commit of this process. */
   wake(): void {
     if (this.#watchers === 0) return
     this.#wakes++
     for (const wake of this.#waiting) wake()
   }
 
-  /** What to give to {@link changed}, taken before a read. */
+  /** The argument for {@link changed}. Take it before a read. */
   get mark(): number {
     return this.#wakes
   }
 
-  /** Waits until there may be more than before `mark`. Resolves at once when the signal aborts or the catalog closes. */
+  /**
+   * Waits until there may be entries newer than `mark`. Resolves at once when the signal aborts or the catalog closes.
+   */
   changed(mark: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
@@ -95,11 +98,11 @@ export class Feed {
     })
   }
 
-  /** Looks for commits of other processes from now on, for a watcher. Call what it returns when that ends. */
+  /** Starts to poll for commits of other processes, for a watcher. The returned function stops that. */
   watched(): () => void {
     this.#watchers++
-    const period = this.#store.state === undefined ? readMillis : lookMillis
-    if (this.#store.features.multiProcess) this.#timer ??= setInterval(() => void this.#look(), period)
+    const period = this.#store.state === undefined ? readMillis : pollMillis
+    if (this.#store.features.multiProcess) this.#timer ??= setInterval(() => void this.#poll(), period)
     let isOver = false
     return () => {
       if (isOver) return
@@ -117,10 +120,10 @@ export class Feed {
     for (const wake of this.#waiting) wake()
   }
 
-  /** One look for all watchers of the process. */
-  async #look(): Promise<void> {
-    if (this.#isLooking) return
-    this.#isLooking = true
+  /** One poll serves all watchers of the process. */
+  async #poll(): Promise<void> {
+    if (this.#isPolling) return
+    this.#isPolling = true
     try {
       const state = this.#store.state?.()
       if (state !== undefined && state === this.#state) return
@@ -131,10 +134,10 @@ export class Feed {
       this.#last = last
       this.wake()
     } catch {
-      // Who reads on learns what is the matter.
+      // Woken watchers read, and get the error.
       this.wake()
     } finally {
-      this.#isLooking = false
+      this.#isPolling = false
     }
   }
 }
@@ -147,7 +150,7 @@ function lastPosition(reader: Reader): Position {
 
 function entriesAfter(reader: Reader, after: Position): FeedEntry[] {
   const entries: FeedEntry[] = []
-  // The entry of the position itself comes first, and tells that the feed still is the one it was.
+  // The entry at the position itself comes first. It shows that the feed still is the same.
   const start = [...keys.feed, numbered(after.number)]
   let expected = after.number === 0 ? 1 : after.number
   let changed = 0

@@ -4,30 +4,30 @@ import type { Key, Store, Value } from '../../base/store/store.ts'
 import { clearInterval, setInterval, type Timer } from '../../base/time.ts'
 import { leaseMillis } from './transaction-record.ts'
 
-/** How often the records of what is held are looked at. So work learns within two such times that it was canceled. */
+/** How often the held records are read. So work learns within two intervals that it was canceled. */
 const beatMillis = 1_000
 
-/** A lease with less time than this is renewed. */
+/** A lease with less time left than this is renewed. */
 const renewalMillis = (leaseMillis * 2) / 3
 
 /** What a process holds for as long as it renews the lease in a record: work under way, a backup, a task. */
 export interface Holding<Held extends Value = Value> {
   readonly key: Key
-  /** When the lease of the record ends. Undefined when the record is not the holder's any more. */
+  /** When the lease of the record ends. Undefined when the record is no longer the holder's. */
   readonly leaseOf: (record: Held, now: number) => number | undefined
   readonly renewed: (record: Held, until: number) => Held
-  /** Told once that the record is lost: others changed it, its lease ended, or it is gone. */
+  /** Called once when the record is lost: others changed it, its lease ended, or it is gone. */
   readonly lost: (record: Held | undefined) => void
 }
 
 /**
- * Renews the leases of all that a process holds, with one change of the store. One read a second tells what the process
- * has lost. What is held for less than a second costs neither.
+ * Renews all leases that a process holds, with one change of the store. One read a second detects lost leases. A lease
+ * that is held for less than a second costs neither.
  */
 export class Heartbeat {
   readonly #store: Store
   readonly #now: () => number
-  /** What was begun since the last beat, and since when it is held. */
+  /** Holdings since the last beat, and when each began. */
   readonly #young = new Map<Holding, number>()
   readonly #held = new Map<Holding, number>()
   #timer: Timer | undefined
@@ -91,7 +91,7 @@ export class Heartbeat {
       if (until === undefined) this.#lose(holding, record)
       else if (until - now < renewalMillis) isDue = true
     }
-    // All at once: then all are due at once again.
+    // All at once, so that all are due together the next time, too.
     if (isDue) await this.#renew(held.filter((holding) => this.#held.has(holding)))
   }
 

@@ -4,9 +4,9 @@ import type { Core } from '../handle/core.ts'
 import { hasLapsed, isFinished, lapsedMessage } from './transaction-record.ts'
 
 /*
- * A lease is a time on a clock. Clocks step, and a commit may travel for longer than the lease lasts. So the clock alone
- * decides nothing that anybody is told or acts on: the end of a lease is recorded first. Every commit compares the record
- * of its transaction. The store therefore decides between the two, and refuses a commit that comes later.
+ * A lease ends at a time on a clock. Clocks step, and a commit may be under way for longer than the lease lasts. So no
+ * answer and no action follows from the clock alone: the end of a lease is recorded first. Every commit compares the
+ * record of its transaction. So the store orders the two, and refuses a commit that comes later.
  */
 
 /** The transactions that have not ended, by their ids. */
@@ -42,7 +42,7 @@ export function failLapsed(writer: Writer, ids: readonly string[], now: number):
   return lapsed
 }
 
-/** Lapses that are recorded at once: few, since changes of users may share a commit with them. */
+/** The most lapses that are recorded at once: few, since changes of users may share a commit with them. */
 const inOneStep = 250
 
 /** Records which of these transactions have lapsed. One that was committed meanwhile stays so. */
@@ -58,7 +58,7 @@ export async function recordLapses(
   }
 }
 
-/** Thrown by bodies that would tell of transactions whose lapse is not recorded. */
+/** Thrown by reads that would report transactions whose lapse is not recorded. */
 export class LapsesToRecord extends Error {
   readonly ids: readonly string[]
   constructor(ids: readonly string[]) {
@@ -68,21 +68,21 @@ export class LapsesToRecord extends Error {
 }
 
 /**
- * Tells of transactions what is recorded. Where `hasEnded` says that the lease of one has ended, `tell` throws
- * {@link LapsesToRecord}; it is asked again once that is recorded. A catalog that cannot write tells them as they are
- * recorded, such as Running: their commit may still come. So does a transaction, which reads one moment.
+ * Reads transactions after their lapses are recorded. When `hasEnded` says that a lease has ended, `read` throws {@link
+ * LapsesToRecord}, and runs again once that is recorded. A catalog that cannot write reports them as recorded, such as
+ * Running: their commit may still come. So does a transaction, which reads one snapshot.
  */
-export async function tellRecorded<T>(
+export async function withRecordedLapses<T>(
   core: Pick<Core, 'store' | 'now' | 'settings' | 'staging'>,
-  tell: (hasEnded: (record: TransactionRecord) => boolean) => Promise<T>,
+  read: (hasEnded: (record: TransactionRecord) => boolean) => Promise<T>,
 ): Promise<T> {
-  if (core.settings.readOnly || core.staging) return tell(() => false)
+  if (core.settings.readOnly || core.staging) return read(() => false)
   try {
-    return await tell((record) => hasLapsed(record, core.now()))
+    return await read((record) => hasLapsed(record, core.now()))
   } catch (error) {
     if (!(error instanceof LapsesToRecord)) throw error
-    // Whoever may only read, and whose disk is full, is told what is recorded.
+    // A process that may only read, or whose disk is full, reports what is recorded.
     await recordLapses(core, error.ids).catch(() => {})
   }
-  return tell(() => false)
+  return read(() => false)
 }

@@ -6,8 +6,9 @@ import type { Holding } from './heartbeat.ts'
 import { leaseMillis } from './transaction-record.ts'
 
 /**
- * Runs a task that one process does at a time, of all that use the catalog. Resolves to undefined at once where another
- * one is at it. One that dies is replaced when its lease has ended. `signal` is aborted when this process lost its lease.
+ * Runs a task that only one process of the catalog does at a time. Resolves to undefined at once when another process
+ * holds the task. A dead process is replaced when its lease has ended. `signal` is aborted when this process loses its
+ * lease.
  */
 export async function runLeased<T>(
   core: Pick<Core, 'store' | 'now' | 'heartbeat'>,

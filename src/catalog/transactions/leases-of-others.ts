@@ -2,17 +2,19 @@ import { type BackupLeaseRecord, keys, type TaskRecord } from '../../base/store/
 import type { Key, Reader } from '../../base/store/store.ts'
 import type { Core } from '../handle/core.ts'
 
-/** Leases in records of their own that other processes hold. Those of transactions lie among all records of changes. */
+/**
+ * Leases of other processes that have records of their own. Those of transactions lie among all transaction records.
+ */
 export interface LeasesOfOthers {
   readonly backups: number
   /** Tasks that one process does at a time: the upkeep, and optimizing tables in the background. */
   readonly tasks: number
 }
 
-/** Leases that are read at most. There are as many as processes have work under way. */
+/** The most leases that are read. There are as many as processes have work under way. */
 const mostLeases = 1_000
 
-/** How many leases other processes hold. What ended is none, though its record may still be there. */
+/** How many leases other processes hold. An ended lease does not count, though its record may still exist. */
 export function leasesOfOthers(
   reader: Reader,
   { heartbeat, now }: Pick<Core, 'heartbeat' | 'now'>,

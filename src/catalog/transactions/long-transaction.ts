@@ -20,12 +20,11 @@ export interface LongTransaction {
   readonly recorded: Promise<unknown>
   /** Whether a record was written before the commit. */
   readonly hasRecord: boolean
-  /** Lets other work begin: this one has written what it commits, and only waits from now on. */
+  /** Frees the slot for other work: this one has written what it commits, and only waits from now on. */
   releaseSlot(): void
   /**
-   * Commits, and records success, in one store transaction. When `body` returns undefined, nothing is committed and
-   * the transaction goes on. Fails when the transaction was canceled, or when its lease ended so that it counts as
-   * failed.
+   * Commits, and records success, in one store transaction. When `body` returns undefined, nothing is committed and the
+   * transaction goes on. Fails when the transaction was canceled, or when its lease ended so that it counts as failed.
    */
   commit<T>(body: (change: ChangeContext) => T | undefined): Promise<T | undefined>
 }
@@ -39,15 +38,17 @@ export interface LongWork {
   /** Whether it counts among the work on rows that may run at once. Default: true. */
   readonly takesSlot?: boolean
   /**
-   * How many vacuums had begun, as a read told before the work. Work that gives this is recorded by its commit alone
-   * when it is done quickly, unless somebody listens to its progress.
+   * How many vacuums had begun, read before the work. With it, quick work is recorded by its commit alone, unless a
+   * progress listener is set.
    */
   readonly vacuums?: number | undefined
-  /** What its record says besides. */
+  /** Further members of its record. */
   readonly more?: Pick<Partial<TransactionRecord>, 'properties' | 'session'>
-  /** What its record says besides, where it fails. */
+  /** Further members of its record when it fails. */
   readonly atFailure?: () => Pick<TransactionRecord, 'lost'>
-  /** Hears why the record could not say how the work ended. It then counts as failed once its lease ends. */
+  /**
+   * Called with the error when the outcome could not be recorded. The work then counts as failed once its lease ends.
+   */
   readonly onUnrecorded?: (error: unknown) => void
 }
 
@@ -83,11 +84,11 @@ export async function runLong<T>(
     // A progress listener learns the transaction's id, and may describe or cancel it at once.
     vacuums: options.onProgress ? undefined : vacuums,
     onWritten: () => hasEnded || core.heartbeat.hold(holding),
-    // Nobody waits for the record before the commit. Work that has none could not commit, so it stops at once.
+    // Nothing awaits the record before the commit. Work without a record could not commit, so it stops at once.
     onFailed: (error) => stop.abort(error),
   })
   core.running.set(id, () => stop.abort(canceled(id)))
-  // Transactions over several operations take no slot, and nothing else does so.
+  // Only transactions over several operations take no slot.
   const opened = takesSlot ? 0 : 1
   core.counts.openTransactions += opened
   const releaseSlot = () => {
@@ -104,8 +105,8 @@ export async function runLong<T>(
       entered = true
       record.begin((change) => update(core, id, change))
     }
-    // Before anything is written: a vacuum takes what belongs to nothing that is recorded. A transaction is recorded before
-    // what runs inside of it, and one that callers work in before they hear of it.
+    // Recorded before anything is written: a vacuum removes objects of work without a record. Inside of a transaction,
+    // that one is recorded already. The caller of a session gets its id only once it is recorded.
     const isFirst = vacuums === undefined && core.staging === undefined && more?.session === undefined
     if (isFirst || options.onProgress) await record.written
     options.onProgress?.({ transaction_id: id, rows: 0, total: 0 })
@@ -130,7 +131,7 @@ export async function runLong<T>(
     return result
   } catch (error) {
     record.end()
-    // The reason of an abort is the caller's own.
+    // The reason of an abort belongs to the caller, so it is left as it is.
     const isRecorded = await fail(core, record, error, options.signal, about)
     if (isRecorded && error !== options.signal?.reason) noteTransaction(error, id)
     throw error
@@ -149,7 +150,7 @@ function finish<T>(
   id: string,
   body: (change: ChangeContext) => T | undefined,
 ): Promise<T | undefined> {
-  const at = core.staging?.nextPlace()
+  const at = core.staging?.nextOrdinal()
   return core.store.write((writer) => {
     const now = core.now()
     const current = writer.get<TransactionRecord>(keys.transaction(id))
@@ -166,14 +167,13 @@ function finishAtOnce<T>(
   record: WorkRecord,
   body: (change: ChangeContext) => T | undefined,
 ): Promise<T | undefined> {
-  const at = core.staging?.nextPlace()
+  const at = core.staging?.nextOrdinal()
   return core.store.write((writer) => {
     record.requireNoVacuum(writer)
     return succeed(core, writer, record.id, record.as('Running'), { now: core.now(), at }, body)
   })
 }
 
-/** Runs the body of a commit, and records success. */
 function succeed<T>(
   core: Core,
   writer: Writer,
@@ -192,7 +192,7 @@ function succeed<T>(
   recordChange(core, writer, { transactionId: id, now, operation, subject, subjectId, at }, noted)
   writer.put(keys.transaction(id), {
     ...current,
-    // Of many subjects, none is that of the whole.
+    // A change of many subjects has no single one.
     ...(subjectId !== undefined && subject.length > 0 && { subject_id: subjectId }),
     status: 'Succeeded',
     finished_at: now,
@@ -200,7 +200,7 @@ function succeed<T>(
   return result
 }
 
-/** The record of work under way. The work stops when the record can commit no more: canceled, or too long silent. */
+/** Holds the record of work under way. The work stops when it can no longer commit: canceled, or its lease ended. */
 function holdingOf(core: Core, id: string, stop: AbortController): Holding<TransactionRecord> {
   return {
     key: keys.transaction(id),
@@ -210,12 +210,12 @@ function holdingOf(core: Core, id: string, stop: AbortController): Holding<Trans
   }
 }
 
-/** What its own process has to expect. Others are told of a lapse once it is recorded. */
+/** The status as its own process assumes it. Others see a lapse only once it is recorded. */
 function outcomeAt(record: TransactionRecord, now: number): TransactionStatus {
   return hasLapsed(record, now) ? 'Failed' : record.status
 }
 
-/** Records that work failed. Resolves to whether there is a record of it. */
+/** Records that work failed. Resolves to whether a record of it exists. */
 async function fail(
   core: Core,
   record: WorkRecord,
@@ -249,7 +249,7 @@ async function fail(
   return isRecorded
 }
 
-/** Changes the record unless it is finished, or its lease has ended: then it says so. */
+/** Changes the record unless it is finished. If its lease has ended, records that instead. */
 function update(
   core: Core,
   id: string,
@@ -267,7 +267,6 @@ function describe(error: unknown): NonNullable<TransactionRecord['failure']> {
   return { code: 'Internal', message: 'An unexpected error.' }
 }
 
-/** The error for work whose transaction was canceled. */
 export function canceled(id: string): CatalogError {
   return new CatalogError(
     'ConcurrentModification',

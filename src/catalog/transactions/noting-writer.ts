@@ -9,10 +9,10 @@ import type {
 } from '../../base/store/records.ts'
 import type { Entry, Key, Range, Value, Writer } from '../../base/store/store.ts'
 
-/** What a change did to one namespace or table, as its records tell. */
+/** What a change did to one namespace or table, according to the records that it wrote. */
 class Noted {
   kind: SubjectChange['kind'] = 'table'
-  /** The identifier before, and after a rename, where the change told. */
+  /** The identifier before, and after a rename, if the change noted them. */
   id: Identifier | undefined
   to: Identifier | undefined
   /** Whether its pointer was written, and whether it was removed. */
@@ -25,8 +25,8 @@ class Noted {
 }
 
 /**
- * Writes for a change, and notes which records of namespaces and tables it wrote. So what the feed tells follows from
- * what was done, and no operation can forget to tell.
+ * Writes for a change, and notes which records of namespaces and tables it wrote. So the feed follows from what was
+ * written, and no operation can forget its entry.
  */
 export class NotingWriter implements Writer {
   /** What operations inside of a transaction changed, when this is the commit of one. */
@@ -105,20 +105,20 @@ export class NotingWriter implements Writer {
     this.#writer.remove(key)
   }
 
-  /** Notes the identifier of what has an internal id, and the one that it is to have. */
+  /** Notes the identifier of the subject with an internal id, and its new identifier. */
   name(internalId: string, id: Identifier, to?: Identifier): void {
     const noted = this.#of(internalId)
     noted.id = id
     if (to !== undefined) noted.to = to
   }
 
-  /** What the operation changed. Without a name, the last subject that it noted has that of the operation. */
+  /** What the operation changed. The last subject has the identifier of the operation, unless it noted another one. */
   changes(operation: string, subject: Identifier, subjectId: string | undefined): SubjectChange[] {
     const changes: SubjectChange[] = []
     let replaces = false
     for (const [internalId, noted] of this.#noted) {
       const id = noted.id ?? (internalId === subjectId ? subject : undefined)
-      // It went with what it was in, or with what had its name before.
+      // It was removed with its namespace, or with the earlier owner of its name.
       if (id === undefined) replaces ||= noted.isRemoved
       else changes.push(changeOf(operation, this.kept(id), noted))
     }
@@ -126,7 +126,7 @@ export class NotingWriter implements Writer {
     return changes.map((one) => (one.effect === 'created' ? { ...one, effect: 'replaced' } : one))
   }
 
-  /** A frozen copy of an identifier. The record of the change and its entry in the feed share that of their subject. */
+  /** A frozen copy of an identifier. The transaction record and the feed entry share the copy of their subject. */
   kept(id: Identifier): Identifier {
     if (id === this.#subject) return this.#keptSubject
     if (Object.isFrozen(id)) return id
@@ -150,7 +150,7 @@ export class NotingWriter implements Writer {
 }
 
 function append(noted: Noted, list: 'made' | 'removed', [, , branch, version]: Key): void {
-  // The versions of a table go with the table.
+  // The removal of a table implies that of its versions.
   if (noted.isRemoved && !noted.isPlaced) return
   const versions = noted[list] ?? []
   noted[list] = versions
@@ -175,7 +175,7 @@ function changeOf(operation: string, id: Identifier, noted: Noted): SubjectChang
   const { made, removed, tags, branches } = noted
   if (made) change.versions = spansOf(made)
   if (removed) {
-    // The versions of a branch go with the branch.
+    // The removal of a branch implies that of its versions.
     const spans = spansOf(removed.filter(([branch]) => !isGone(branches, branch)))
     if (spans.length > 0) change.removed_versions = spans
   }
@@ -213,7 +213,7 @@ function addBranches(change: Writable, branches: ReadonlyMap<string, BranchRecor
   const removed = []
   for (const [name, branch] of branches) {
     if (branch === undefined) removed.push(name)
-    // A table that comes, comes with its branches. Of one that was there, a branch with versions of its own was, too.
+    // All branches of a new table are new. In an existing table, a branch with versions of its own is not.
     else if (isNew || branch.head.latest === null || branch.head.latest === branch.parent_version)
       made.push(name)
   }
@@ -221,7 +221,7 @@ function addBranches(change: Writable, branches: ReadonlyMap<string, BranchRecor
   if (removed.length > 0) change.removed_branches = removed
 }
 
-/** Versions as spans: a table that comes back may have thousands. */
+/** Versions as spans: a table that is registered again may have thousands. */
 function spansOf(versions: readonly (readonly [branch: string, version: number])[]): VersionSpan[] {
   const first = versions[0]
   if (versions.length === 1 && first !== undefined) return [spanOf(first[0], first[1], first[1])]

@@ -1,7 +1,7 @@
 import { performance } from '../../base/time.ts'
 import type { Core } from '../handle/core.ts'
 
-/** Runs work in a turn among processes, where the store gives turns, and counts how long it waited for that. */
+/** Runs work in a turn among processes, if the store supports turns, and counts the time of the wait. */
 export function inProcessTurn<T>(
   { store, counts }: Pick<Core, 'store' | 'counts'>,
   name: string | readonly string[],

@@ -5,11 +5,11 @@ import type { Writer } from '../../base/store/store.ts'
 import type { Core } from '../handle/core.ts'
 import type { NotingWriter } from './noting-writer.ts'
 
-/** Changes that an entry holds itself, and that each further record holds. Larger records are slow to read and write. */
+/** The most changes in an entry itself, and in each further record. Larger records are slow to read and write. */
 const inEntry = 250
 const inPart = 1_000
 
-/** What a change is recorded as. */
+/** How a change is recorded. */
 export interface RecordedChange {
   readonly transactionId: string
   readonly now: number
@@ -17,16 +17,15 @@ export interface RecordedChange {
   readonly subject: Identifier
   /** The internal id of the subject, if the change has one. */
   readonly subjectId: string | undefined
-  /** Its place among the operations of the transaction that it is part of. */
+  /** Its ordinal among the operations of its transaction. */
   readonly at: number | undefined
-  /** Whether it changed its table even if no record tells: tags and branches of Lance lie outside of the store. */
+  /** Whether it changed its table even if no record changed: tags and branches of Lance lie outside of the store. */
   readonly isOutside?: boolean
 }
 
 /**
- * Writes the entry of a change into the feed, in the store transaction of the change: who sees the change finds the
- * entry, and who finds the entry sees the change. Inside of a transaction over many operations, what changed is
- * kept for the entry of the whole.
+ * Writes the feed entry of a change, in the store transaction of the change: a reader sees both or neither. Inside of a
+ * transaction over many operations, the changes are staged for the entry of its commit.
  */
 export function recordChange(
   { staging, origin, feed }: Core,
@@ -60,7 +59,7 @@ export function recordChange(
     }
   }
   const number = append(writer, keys.feed, Object.freeze(entry), feed.likelyLast)
-  // Should the change fail, this is a wrong guess only.
+  // If the change fails, this is only a wrong guess.
   if (number !== undefined) feed.likelyLast = number
 }
 

@@ -7,9 +7,9 @@ import { hasLapsed, isFinished } from './transaction-record.ts'
 import type { UpkeepTask, UpkeepTurn } from './upkeep.ts'
 
 /*
- * Old transaction records are removed after every so many changes. Counting all records would take longer the more
- * there are. So a process writes a mark after a fixed number of changes, and the marks are counted instead. Records
- * older than enough marks are removed.
+ * Old transaction records are removed after a fixed number of changes. A count of all records would take longer the
+ * more there are. So a process writes a mark each time, and the marks are counted. Records older than enough marks are
+ * removed.
  */
 
 /** How many changes a mark stands for: a hundredth of the number of records to keep. */
@@ -18,8 +18,8 @@ export function markInterval(transactionCount: number): number {
 }
 
 /**
- * Called after every change. The change never waits for the upkeep to end, nor fails with it. Where this returns a
- * promise, the change waits for that: the upkeep has to begin some time.
+ * Called after every change, which never waits for the upkeep to end, nor fails with it. The change awaits the promise
+ * that this may return: it lets the upkeep begin.
  */
 export function afterChange(core: Core, transactionId: string): Promise<void> | undefined {
   if (core.staging) {
@@ -33,13 +33,13 @@ export function afterChange(core: Core, transactionId: string): Promise<void> | 
   return core.upkeep.letIn()
 }
 
-/** Records that are looked at and removed at once: few, since changes of users may share a commit with them. */
+/** Records that are read and removed at once: few, since changes of users may share a commit with them. */
 const inOneStep = 250
 
-/** Records looked at in one turn at most. */
+/** The most records that are read in one turn. */
 const inOneTurn = 5_000
 
-/** Records of large batches take a millisecond each to read. After so many milliseconds, the rest is for the next step. */
+/** A step stops to read after this many milliseconds: records of large batches take a millisecond each. */
 const readMillis = 5
 
 /** The oldest records of a range: those before the first one to keep, as far as one step reads them. */
@@ -66,20 +66,20 @@ function readOldest<T extends Value>(
   return { old, hasMore: old.length === limit }
 }
 
-/** How many records the steps of a turn read. Usually the oldest one is to be kept: so the first steps read few. */
+/** How many records the steps of a turn read. Usually the oldest record is to be kept, so the first steps read few. */
 function* stepSizes(): Generator<number> {
   for (let left = inOneTurn, size = 2; left > 0; left -= size, size = Math.min(inOneStep, 4 * size))
     yield size
 }
 
-/** Whether so many records more than wanted call for haste: changes make them faster than gentle steps remove them. */
+/** Whether there are so many surplus records that changes add them faster than throttled steps remove them. */
 function isBehind(surplus: number, wanted: number): boolean {
   return surplus > wanted / 4
 }
 
 /**
- * Removes old records in small steps. What is removed was read before, and not in the same transaction: a finished
- * transaction stays finished. So no other change conflicts with this one.
+ * Removes old records in small steps. A step reads in a transaction of its own, before the one that removes: a finished
+ * transaction stays finished. So no other change conflicts with the removal.
  */
 async function removeOldTransactions(core: Core, { signal, gently }: UpkeepTurn): Promise<boolean> {
   const { surplusEnd, unneeded, isLarge } = await core.store.read((reader) =>
@@ -102,7 +102,7 @@ async function removeOldTransactions(core: Core, { signal, gently }: UpkeepTurn)
         () =>
           core.store.write((writer) => {
             for (const { key } of finished) writer.remove(key)
-            // Their processes may live, and renew their leases.
+            // Their processes may be alive, and may have renewed their leases.
             const ids = lapsed.map(({ key }) => String(key[1]))
             for (const id of lapsedOf(writer, ids, core.now())) writer.remove(keys.transaction(id))
             for (const key of marks) writer.remove(key)
@@ -118,7 +118,7 @@ async function removeOldTransactions(core: Core, { signal, gently }: UpkeepTurn)
 }
 
 interface Surplus {
-  /** The newest id of the records that are too many. */
+  /** The newest id among the surplus records. */
   readonly surplusEnd?: string
   /** The marks that are no longer needed. */
   readonly unneeded: Key[]
@@ -145,8 +145,8 @@ export const clearTransactions: UpkeepTask = {
 }
 
 /**
- * Removes old entries of the feed in small steps, as old as transaction records may become, or too many. The last one
- * stays: the next one is numbered after it.
+ * Removes feed entries in small steps: those older than transaction records may become, and the surplus. The last entry
+ * stays: the number of the next one follows from it.
  */
 async function removeOldEntries(core: Core, { signal, gently }: UpkeepTurn): Promise<boolean> {
   const { transactionAge, transactionCount } = core.settings

@@ -15,7 +15,7 @@ abstract class RunAgain extends CatalogError {
 
 /**
  * Thrown when another process replaced the table or version that an operation began with. The operation has changed
- * nothing, so it runs again, on what is there now.
+ * nothing, so it runs again on the current state.
  */
 export class TargetReplaced extends RunAgain {
   readonly #id: Identifier
@@ -33,7 +33,7 @@ export class TargetReplaced extends RunAgain {
 /** Thrown when a location still holds content of a dropped table, which is being removed. */
 export class LocationBusy extends RunAgain {
   readonly removal: RemovalRecord
-  /** The location that is wanted. That of the dropped table may be another one, and not for the caller to know. */
+  /** The requested location. That of the dropped table may differ, and may be hidden from the caller. */
   readonly location: string
   /** The item of a batch that wants the location. */
   readonly item: string | undefined
@@ -50,7 +50,7 @@ export class LocationBusy extends RunAgain {
   }
 }
 
-/** Thrown where hooks have to be asked before an operation can go on. It runs again with their answers. */
+/** Thrown when hooks have to be asked before an operation can go on. It runs again with their answers. */
 export class AccessUndecided extends Error {
   readonly questions: readonly Question[]
   constructor(questions: readonly Question[]) {
@@ -59,7 +59,6 @@ export class AccessUndecided extends Error {
   }
 }
 
-/** Whether an error means that the operation should run again. */
 export function isRetryable(error: unknown): error is RunAgain {
   return error instanceof RunAgain
 }

@@ -12,10 +12,10 @@ export const leaseMillis = 60_000
 /** The longest that an open transaction may ask to go without a request: an hour, in seconds. */
 export const mostIdleSeconds = 3_600
 
-/** What may become of a transaction. */
+/** The statuses of a transaction. */
 export const transactionStatuses = ['Queued', 'Running', 'Succeeded', 'Failed', 'Canceled'] as const
 
-/** Why a transaction failed whose lease ended. */
+/** The failure of a transaction whose lease ended. */
 export const lapsedMessage = 'The process that ran it ended, or was silent for too long, before it was done.'
 
 /** Properties that the record itself provides, so callers cannot set them. */
@@ -38,7 +38,7 @@ export function refuseReserved(key: string): void {
   )
 }
 
-/** Who asks about a transaction. */
+/** The caller of a request about a transaction. */
 export interface Asking {
   /** The caller, if a server named one. */
   readonly caller: string | undefined
@@ -47,9 +47,9 @@ export interface Asking {
 }
 
 /**
- * The transaction that a request's `id` names: the transaction id alone, or behind the identifier of its table. One that
- * was begun for others to work in is there for the `caller` who began it only, and for callers without a name. Any other
- * is there for who may describe its subjects.
+ * The transaction that a request's `id` names: the transaction id alone, or after the identifier of its table. A
+ * session is visible only to the `caller` who began it, and to callers without a name. Any other transaction is visible
+ * to callers who may describe its subjects.
  */
 export function findTransaction(
   reader: Reader,
@@ -61,12 +61,12 @@ export function findTransaction(
   const subject = id.slice(0, -1)
   if (own !== undefined && record !== undefined) {
     const [isShown] = areShown(reader, [record], asking)
-    if (isShown && concerns(reader, subject, record)) return { id: own, record }
+    if (isShown && isFoundUnder(reader, subject, record)) return { id: own, record }
   }
   throw transactionNotFound(own, subject)
 }
 
-/** Which of some transactions the caller may learn of. */
+/** For each transaction, whether the caller may see it. */
 export function areShown(
   reader: Reader,
   records: readonly TransactionRecord[],
@@ -77,7 +77,7 @@ export function areShown(
   const subjects = records.map((record, index) =>
     isForeign[index] || isOwn(record, caller) ? [] : subjectsOf(reader, record),
   )
-  // All at once, so that no record's hooks are waited for alone.
+  // In one call, so that the hooks of all records run together.
   const answers = access.mayRead(subjects.flat())
   let from = 0
   return subjects.map(({ length }, index) => {
@@ -87,13 +87,13 @@ export function areShown(
   })
 }
 
-/** Whether the caller began a transaction for others to work in, or asked for a batch. */
+/** Whether the caller began the session, or requested the batch. */
 function isOwn({ session, principal }: TransactionRecord, caller: string | undefined): boolean {
   if (session !== undefined) return session.owner === caller
   return principal !== undefined && principal === caller
 }
 
-/** What hooks are asked before a caller changes a transaction. */
+/** The questions to hooks before a caller changes a transaction. */
 export function alterations(
   reader: Reader,
   record: TransactionRecord,
@@ -104,8 +104,8 @@ export function alterations(
 }
 
 /**
- * What a transaction is about. A batch is about the tables that it changed. Where one of them is gone, nobody can say
- * whose it was, and the batch is about the catalog as a whole. So is a transaction over many operations.
+ * The subjects of a transaction. Those of a batch are the tables that it changed. Once one of them is gone, its owner
+ * is unknown, and the subject is the whole catalog. So it is for a transaction over many operations.
  */
 function subjectsOf(reader: Reader, { operation, subject, subject_ids = [] }: TransactionRecord): Named[] {
   if (subject.length > 0)
@@ -116,7 +116,7 @@ function subjectsOf(reader: Reader, { operation, subject, subject_ids = [] }: Tr
   return there.map(({ record }) => ({ kind: 'table', id: identifierOf(reader, record) }))
 }
 
-/** Whether a transaction was begun for others to work in, by another caller than this one, if that has a name. */
+/** Whether a transaction is a session of another caller. Callers without a name see all sessions. */
 function isOfOther({ session }: TransactionRecord, caller: string | undefined): boolean {
   return caller !== undefined && session !== undefined && session.owner !== caller
 }
@@ -136,7 +136,7 @@ export function transactionNotFound(id: string | undefined, subject: Identifier 
  * namespace, or the one at the time while nothing else has it. A batch is found under the tables that it changed and
  * that are still there.
  */
-function concerns(reader: Reader, subject: Identifier, record: TransactionRecord): boolean {
+function isFoundUnder(reader: Reader, subject: Identifier, record: TransactionRecord): boolean {
   if (subject.length === 0) return true
   const now = lookUpTable(reader, subject)?.id ?? lookUpNamespace(reader, subject)
   if (record.subject.length === 0) return now !== undefined && record.subject_ids?.includes(now) === true

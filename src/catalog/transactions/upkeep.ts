@@ -3,11 +3,11 @@ import { nextTurn, performance, sleep } from '../../base/time.ts'
 import type { Core } from '../handle/core.ts'
 import { runLeased } from './leased.ts'
 
-/** A part of the upkeep: clearing old records, finishing what others left. */
+/** A part of the upkeep: clearing old records, finishing the removals of dead processes. */
 export interface UpkeepTask {
   /** Does a bounded amount of work, and returns whether it left more to do. */
   run(core: Core, turn: UpkeepTurn): Promise<boolean>
-  /** Whether others left changes to it while it ran. Optional, for what can wait for the next change. */
+  /** Whether other processes left work to it while it ran. Optional, for work that can wait for the next change. */
   hasMore?(reader: Reader, core: Core): boolean
 }
 
@@ -15,65 +15,69 @@ export interface UpkeepTurn {
   /** Aborted when another process has taken the upkeep over. */
   readonly signal: AbortSignal
   /**
-   * Does a small step, and leaves the store to users for three times as long as it took. Work that is behind takes no
-   * such rests: users would make it faster than it is done.
+   * Runs a small step, and then leaves the store to users for three times as long as it took. With `isBehind` there is
+   * no pause: users would add work faster than it is done.
    */
   readonly gently: <T>(step: () => Promise<T>, isBehind?: boolean) => Promise<T>
 }
 
-/** The share of the time that is left to users. */
-const rest = 3
+/** How many times as long as a step the pause after it lasts. */
+const pauseFactor = 3
 
-/** Marks that may wait for the end of a rest: about a quarter of the changes that are kept. */
+/** The most marks that wait for the end of a pause: about a quarter of the changes that are kept. */
 const mostWaiting = 25
 
 /**
- * What has to be done now and then. One process of the catalog does it at a time, in steps of its own. No change of a
+ * Periodic maintenance. One process of the catalog does it at a time, in store transactions of its own. No change of a
  * user waits for it, nor fails with it.
  */
 export class Upkeep {
-  /** How many changes this process made. It begins anywhere, so that many short-lived processes do their share. */
+  /**
+   * How many changes this process made. It starts at a random number, so that many short-lived processes do their
+   * share.
+   */
   changes: number
   readonly #tasks: readonly UpkeepTask[]
   readonly #closing = new AbortController()
-  /** What says how many changes were made, and is still to be written. */
+  /** Marks that are still to be written. */
   #marks: { readonly key: Key; readonly changes: number }[] = []
   #running: Promise<void> | undefined
-  /** Ends the rest that is being taken. */
-  #endRest: (() => void) | undefined
+  /** Ends the current pause. */
+  #endPause: (() => void) | undefined
 
   constructor(changes: number, tasks: readonly UpkeepTask[]) {
     this.changes = changes
     this.#tasks = tasks
   }
 
-  /** Writes the mark and begins, and once more if it is called meanwhile. Returns at once. */
+  /** Writes the mark and starts the upkeep, which runs once more if this is called meanwhile. Returns at once. */
   begin(core: Core, key: Key, changes: number): void {
     this.#marks.push({ key, changes })
-    if (this.#marks.length > mostWaiting) this.#endRest?.()
-    // The caller of the change may block its thread now, and nobody else could write for as long as the upkeep does.
+    if (this.#marks.length > mostWaiting) this.#endPause?.()
+    // In a later turn: the caller may block its thread now, and other writers would wait for as long as the upkeep
+    // writes.
     this.#running ??= nextTurn().then(() => this.#run(core))
   }
 
   /**
-   * Lets the event loop turn once, where the upkeep has waited for that since many changes; undefined otherwise. A loop of
-   * changes in memory lets nothing else run.
+   * Yields to the event loop once if the upkeep has waited for many changes; undefined otherwise. A loop of changes in
+   * memory lets nothing else run.
    */
   letIn(): Promise<void> | undefined {
     return this.#marks.length > 1 ? nextTurn() : undefined
   }
 
-  /** Waits for what is under way, which takes no rests any more. */
+  /** Waits for the upkeep under way, which no longer pauses. */
   async close(): Promise<void> {
     this.#closing.abort()
-    this.#endRest?.()
+    this.#endPause?.()
     await this.#running
   }
 
   async #run(core: Core): Promise<void> {
     try {
       let hasMore = false
-      // It goes on until nothing is left: the changes may end before the work that they made.
+      // It goes on until nothing is left: after the last change, nothing would start it again.
       while (this.#marks.length > 0 || (hasMore && !this.#closing.signal.aborted)) {
         await this.#writeMarks(core)
         const done = await runLeased(core, ['upkeep'], (signal) => this.#doTasks(core, signal))
@@ -81,7 +85,7 @@ export class Upkeep {
         if (hasMore) await nextTurn()
       }
     } catch {
-      // It is tried again the next time.
+      // The next mark tries again.
     } finally {
       this.#running = undefined
     }
@@ -93,7 +97,7 @@ export class Upkeep {
     await store.write((writer) => {
       for (const { key, changes } of marks) writer.put(key, changes)
     })
-    // Only now: a store that is away must not lose count.
+    // Only after the write: an unavailable store must not lose the count.
     this.#marks.splice(0, marks.length)
   }
 
@@ -106,12 +110,12 @@ export class Upkeep {
   }
 
   /**
-   * Whether this process goes on. While it held the lease, others left their changes to it, and it may have cleared
-   * before they came. So it looks after it has given the lease back: whoever was refused had written a mark before.
+   * Whether this process goes on. While it held the lease, others left their work to it, perhaps after its tasks had
+   * run. So it checks after it has released the lease: a process that was refused had written its mark before.
    */
   async #hasMore(core: Core, left: readonly (boolean | undefined)[]): Promise<boolean> {
     if (left.includes(true)) return true
-    // A task that fails is tried again the next time. Marks that wait make it go on without this look.
+    // A failed task runs again the next time. With marks waiting, the upkeep goes on without this check.
     if (left.includes(undefined) || this.#marks.length > 0 || this.#closing.signal.aborted) return false
     return core.store.read((reader) => this.#tasks.some((task) => task.hasMore?.(reader, core)))
   }
@@ -120,11 +124,11 @@ export class Upkeep {
     const began = performance.now()
     const result = await step()
     if (isBehind || this.#closing.signal.aborted) return result
-    const resting = new AbortController()
-    this.#endRest = () => resting.abort()
-    const millis = rest * (performance.now() - began)
-    await sleep(millis, { signal: resting.signal, ref: false }).catch(() => {})
-    this.#endRest = undefined
+    const pause = new AbortController()
+    this.#endPause = () => pause.abort()
+    const millis = pauseFactor * (performance.now() - began)
+    await sleep(millis, { signal: pause.signal, ref: false }).catch(() => {})
+    this.#endPause = undefined
     return result
   }
 }

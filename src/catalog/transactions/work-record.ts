@@ -8,18 +8,18 @@ import { vacuumsBegun } from '../lookup/vacuums.ts'
 import { TargetReplaced } from './retry.ts'
 import { leaseMillis } from './transaction-record.ts'
 
-/** Work that is done sooner than after so many milliseconds is recorded by its commit alone. */
+/** Work that ends within this many milliseconds is recorded by its commit alone. */
 const lateMillis = 1_000
 
-/** What a record says of work that goes on, besides its status and its lease. */
+/** The members of the record of running work, besides its status and its lease. */
 export type WorkDescription = Omit<
   TransactionRecord,
   'v' | 'status' | 'lease_until' | 'finished_at' | 'failure'
 >
 
 /**
- * The record of work. It is written at once where somebody may ask for it. Nobody can know of other work before it is
- * done, unless it takes long: so quick work costs no record of its own, but the one that its commit writes.
+ * The record of work under way. It is written at once if a caller may ask for it. Nobody knows of other work before it
+ * is done, unless it takes long. So quick work writes no record of its own: its commit does.
  */
 export class WorkRecord {
   readonly id: string
@@ -35,7 +35,7 @@ export class WorkRecord {
   #isCommitting = false
   #isLate = false
 
-  /** `onWritten` and `onFailed` are told once the record that says Queued or Running is written, or cannot be. */
+  /** Calls `onWritten` once the record that says Queued or Running is written, and `onFailed` when that fails. */
   constructor(
     core: Core,
     id: string,
@@ -86,8 +86,8 @@ export class WorkRecord {
   }
 
   /**
-   * Makes a commit that writes the record itself. Until its outcome is known, nothing else writes the record: others may
-   * have cleared it again, and work that is done would look as if it went on.
+   * Runs a commit that writes the record itself. Until its outcome is known, nothing else writes the record: others may
+   * have cleared it already, and finished work would look as if it still ran.
    */
   async whileCommitting<T>(commit: () => Promise<T | undefined>): Promise<T | undefined> {
     this.#isCommitting = true
@@ -103,7 +103,7 @@ export class WorkRecord {
     if (!this.#isCommitting) void this.write()
   }
 
-  /** The work has its turn. `update` changes the record, where one is written. */
+  /** Notes that the work has its slot. `update` changes the record, if one is written. */
   begin(update: (change: (current: TransactionRecord) => TransactionRecord) => Promise<void>): void {
     this.#status = 'Running'
     if (this.#written === undefined) return
@@ -117,15 +117,15 @@ export class WorkRecord {
   }
 
   /**
-   * Refuses to go on where a vacuum began since. It cannot know of work that has no record, and may have removed what
-   * that wrote. The operation runs again then.
+   * Fails if a vacuum has begun since. A vacuum does not know of work without a record, and may have removed what it
+   * wrote. The operation then runs again.
    */
   requireNoVacuum(writer: Writer): void {
     if (this.#vacuums === undefined || vacuumsBegun(writer) === this.#vacuums) return
     throw new TargetReplaced(this.#description.subject as Identifier)
   }
 
-  /** Writes no record any more by itself. */
+  /** Stops the timer that would write the record. */
   end(): void {
     clearTimeout(this.#timer)
   }

@@ -1,6 +1,6 @@
 import type { Items } from './types.ts'
 
-/** Makes items one after the other. What it asks for stops with the signal. */
+/** Makes items one after the other. Its requests stop with the signal. */
 export type Source<T> = (signal: AbortSignal) => AsyncGenerator<T, undefined>
 
 /** The items of a source. Aborting `signal` rejects with its reason; `return()` stops the work at once. */
@@ -17,7 +17,7 @@ export function itemsOf<T>(source: Source<T>, signal: AbortSignal | undefined): 
         return await generator.next()
       } catch (error) {
         if (stop.signal.aborted) return done
-        // An iteration that failed holds nothing any more, and does not go on.
+        // A failed iteration releases everything, and does not go on.
         stop.abort()
         throw error
       }

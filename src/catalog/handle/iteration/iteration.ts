@@ -6,17 +6,14 @@ import { itemsOf, type Source } from './items.ts'
 import type { Items } from './types.ts'
 
 type Request = Readonly<Record<string, unknown>>
-/** Begins to go over something, with the operations of a handle. */
+/** Starts an iteration with the operations of a handle. */
 export type Iterate = (
   handle: OperationMethods,
   request: Request,
   options: OperationOptions,
 ) => Items<unknown>
 
-/**
- * The ways to go over something, by name: the rows of a table, and the items of each operation that is a listing, as
- * its definition says.
- */
+/** The iterations by name: the rows of a table, and the items of each operation that its definition calls a listing. */
 export const iterations: Readonly<Record<string, Iterate>> = {
   rows: (handle, request, { signal, transaction }) =>
     itemsOf(

@@ -7,7 +7,7 @@ import type { RowsRequest } from './types.ts'
 const firstPage = 1_000
 /** About how many bytes a page has. */
 const pageBytes = 4 * 1024 * 1024
-/** A page has at most so many times the rows of the one before, whose rows may have been short by chance. */
+/** A page has at most this many times the rows of the one before, whose rows may have been short by chance. */
 const growth = 16
 
 type Asked = RowsRequest & { readonly k?: number | null }
@@ -39,7 +39,7 @@ export async function* rowsInPages(
   return undefined
 }
 
-/** The smaller one; a `left` that is no number is for the query to refuse. */
+/** The smaller one. A `left` that is no number is returned, and the query refuses it. */
 function atMost(left: number, size: number): number {
   if (left <= size) return left
   return typeof left === 'number' && !Number.isNaN(left) ? size : left
@@ -51,7 +51,7 @@ async function versionOf(
   { id, version, tag, branch, context, identity }: Asked,
   options: OperationOptions,
 ): Promise<Partial<Asked>> {
-  // What is wrong with a request, the query says.
+  // The query itself refuses a wrong request.
   if (version != null || !Array.isArray(id)) return {}
   const common = { id, context, identity }
   if (tag != null) {
@@ -69,7 +69,7 @@ function pick({ version, branch }: { version?: number | undefined; branch?: stri
   return { ...(version !== undefined && { version }), ...(branch !== undefined && { branch }) }
 }
 
-/** A page, of fewer rows where so many would be too large an answer. */
+/** A page, of fewer rows if the answer would be too large. */
 async function pageOf(
   handle: Pick<OperationMethods, 'queryTable'>,
   request: QueryTableRequest & { readonly limit: number },

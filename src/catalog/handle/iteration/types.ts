@@ -28,14 +28,14 @@ export type Listed<Request> = Omit<Request, 'page_token' | 'delimiter'>
 
 export type IterationOptions = Pick<OperationOptions, 'signal' | 'transaction'>
 
-/** Goes over items as they come. Leaving the loop, or `return()`, stops the work and lets go of what it holds. */
+/** Goes over items as they come. Leaving the loop, or `return()`, stops the work and releases what it holds. */
 export interface Items<T> extends AsyncIterableIterator<T>, AsyncDisposable {
   next(): Promise<IteratorResult<T, undefined>>
   return(): Promise<IteratorResult<T, undefined>>
   [Symbol.asyncIterator](): Items<T>
 }
 
-/** A tag or a branch: its name, and what the listing tells of it. */
+/** A tag or a branch: its name, and what the listing says of it. */
 export type Named<T> = { name: string } & T
 
 /** Ways to go over rows and listings, without pages. Each asks the operations of the same handle, a page at a time. */

@@ -11,8 +11,8 @@ import type { AdoptCounts } from './report.ts'
 import { fill, type TwoContents, throughBoth } from './two-contents.ts'
 
 /**
- * Brings all objects that a catalog needs into a content, as far as they are not there, and sees that they are whole.
- * `coreOver` opens the catalog with the given content as that of the original.
+ * Copies all objects that a catalog needs into a content, unless they exist there, and verifies them. `coreOver` opens
+ * the catalog with the given content as that of the original.
  */
 export async function fillContent(
   coreOver: (content: Content) => Core,
@@ -55,7 +55,10 @@ async function requireWhole(core: Core, signal: AbortSignal | undefined): Promis
   }
 }
 
-/** Lets the records of a catalog name the content at a new root. What waits outside of the old one is the original's. */
+/**
+ * Moves the records of a catalog to the content at a new root. Content that waits outside of the old one belongs to the
+ * original.
+ */
 export function moveRecords(writer: Writer, roots: readonly ContentRoot[], to: string): void {
   relocate(writer, roots, to)
   const kept = segmentsOf(to)

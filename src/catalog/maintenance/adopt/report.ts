@@ -1,6 +1,6 @@
 /** What an adoption did. */
 export interface AdoptReport {
-  /** The URL of the content that the catalog has now. */
+  /** The URL of the new content of the catalog. */
   readonly content: string
   readonly tables: number
   /** The objects that the catalog needs there. */

@@ -10,13 +10,13 @@ const mostBytes = 256 * 1024 * 1024
 /** The folders whose objects are remembered. */
 const mostFolders = 16
 
-/** Where rows are to lie, and where they lie if that place can be read. */
+/** The content for the rows, and the content that has them, if that can be read. */
 export interface TwoContents {
   readonly target: Content
   readonly source: Content | undefined
 }
 
-/** What is at the target, and else what is at the source, to be read only. */
+/** Reads from the target, and else from the source. Refuses writes. */
 export function throughBoth({ target, source }: TwoContents): Content {
   const refuse = () => Promise.reject(new CatalogError('Internal', 'Only reads were expected here.'))
   return {
@@ -38,28 +38,28 @@ export function throughBoth({ target, source }: TwoContents): Content {
 }
 
 /**
- * Brings objects to the target that are not there yet. What is there is left as it is, so that this goes on where an
- * earlier run ended. `onObject` is told the bytes of each object; none where it was there.
+ * Copies objects that the target lacks. Existing ones stay as they are, so that this continues an earlier run.
+ * `onObject` gets the bytes of each object; undefined for one that existed.
  */
 export async function fill(
   contents: TwoContents,
   objects: AsyncIterable<FileToCopy>,
   { signal, onObject }: { signal: AbortSignal | undefined; onObject: (bytes: number | undefined) => void },
 ): Promise<void> {
-  const filling = new Filling(contents)
+  const copier = new ObjectCopier(contents)
   const next = objects[Symbol.asyncIterator]()
   const worker = async () => {
     for (let item = await next.next(); !item.done; item = await next.next()) {
       signal?.throwIfAborted()
-      onObject(await filling.bring(item.value, signal))
+      onObject(await copier.copy(item.value, signal))
     }
   }
-  // All have ended when this fails: nothing is written behind the caller's back.
+  // All workers have ended when this fails: nothing is written after that.
   const ended = await Promise.allSettled(Array.from({ length: concurrency }, worker))
   for (const one of ended) if (one.status === 'rejected') throw one.reason
 }
 
-class Filling {
+class ObjectCopier {
   readonly #target: Listing
   readonly #source: Listing | undefined
   readonly #contents: TwoContents
@@ -71,8 +71,8 @@ class Filling {
     this.#source = contents.source && new Listing(contents.source)
   }
 
-  /** Returns the bytes that were copied; undefined where nothing had to be. */
-  async bring({ path, needed }: FileToCopy, signal: AbortSignal | undefined): Promise<number | undefined> {
+  /** Returns the number of copied bytes; undefined when nothing had to be copied. */
+  async copy({ path, needed }: FileToCopy, signal: AbortSignal | undefined): Promise<number | undefined> {
     const there = await this.#target.sizeOf(path)
     const size = await this.#source?.sizeOf(path)
     if (there !== undefined) {
@@ -89,7 +89,7 @@ class Filling {
       const bytes = await this.#contents.source!.get(path)
       if (bytes === undefined) throw this.#missing(path)
       const { putNew } = await import('../../../base/content/claim.ts')
-      // Somebody else did meanwhile.
+      // Another process copied it meanwhile.
       if (!(await putNew(this.#contents.target, path, bytes))) return undefined
       this.#target.add(path, bytes.length)
       return bytes.length
@@ -139,7 +139,7 @@ class Listing {
     let sizes = this.#folders.get(folder)
     if (sizes === undefined) {
       sizes = sizesIn(this.#content.list(folder))
-      // Who asked hears of the failure.
+      // The caller gets the failure.
       sizes.catch(() => {})
       this.#folders.set(folder, sizes)
       if (this.#folders.size > mostFolders) this.#folders.delete(this.#folders.keys().next().value!)

@@ -7,9 +7,9 @@ import { allTables, type KnownTable } from '../tables.ts'
 import type { FileToCopy } from './copy-files.ts'
 
 /**
- * All files below the catalog's own root that a backup copies: files that versions refer to, files of other engines
- * at the locations of tables, and the content of deregistered tables. A file that clones share may come several times. `onTable` is called for every table, even when
- * its content lies elsewhere.
+ * All files below the catalog's own root that a backup copies: files that versions refer to, files of other engines at
+ * the locations of tables, and the content of deregistered tables. A file that clones share may appear several times.
+ * `onTable` is called for every table, even when its content lies elsewhere.
  */
 export async function* copiedPaths(
   core: Core,
@@ -18,10 +18,10 @@ export async function* copiedPaths(
   const { content } = core.contentRoots[0]!
   const walked = new Set<string>()
   for await (const table of allTables(core)) {
-    const isInside = table.place?.content === content
+    const isInside = table.folder?.content === content
     onTable(table, isInside)
-    if (isInside) yield* pathsOfTable(core, table, table.place!)
-    if (isInside && table.fromOwnEngine) walked.add(folderName(core.contentRoots, table.place!))
+    if (isInside) yield* pathsOfTable(core, table, table.folder!)
+    if (isInside && table.fromOwnEngine) walked.add(folderName(core.contentRoots, table.folder!))
   }
   for (const prefix of await foldersOfUnknownClones(core, { content }, walked))
     yield* everythingBelow(core, prefix)

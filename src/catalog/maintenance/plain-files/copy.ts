@@ -10,8 +10,8 @@ import type { ExportItem } from './read-export.ts'
 import { filesOf } from './table-files.ts'
 
 /**
- * Copies a catalog, as it is at one moment, into an empty one: all of it in one change, or nothing. Rows go from content
- * to content, one file of an export at a time.
+ * Copies a snapshot of a catalog into an empty one: all of it in one change, or nothing. Rows go from content to
+ * content, one file of an export at a time.
  */
 export async function copyInto(
   source: Core,

@@ -5,9 +5,7 @@ import { nameProblem } from '../../../base/model/identifier.ts'
 import { indexTypes } from '../../../base/model/index-types.ts'
 import { indexParameters } from '../../rows/indices.ts'
 
-/*
- * The schemas of the JSON files of an export. An import does not trust these files: they may come from anywhere.
- */
+/* The schemas of the JSON files of an export. An import does not trust these files: they may come from anywhere. */
 
 export const catalogFile = 'catalog.json'
 export const namespaceFile = 'namespace.json'
@@ -75,7 +73,6 @@ export const tableJson = v.object({
 export type NamespaceJson = v.InferOutput<typeof namespaceJson>
 export type TableJson = v.InferOutput<typeof tableJson>
 
-/** Parses and checks a JSON file. */
 export function parseJson<T extends v.GenericSchema>(
   schema: T,
   text: string,

@@ -42,7 +42,7 @@ interface Prepared {
   readonly id: Identifier
   readonly internalId: string
   readonly json: TableJson
-  readonly place: ContentFolder
+  readonly folder: ContentFolder
   /** The snapshot of each version with exported rows, by branch and number. */
   readonly snapshots: ReadonlyMap<string, Snapshot>
 }
@@ -54,7 +54,7 @@ export function importFrom(core: Core, source: string, options?: ImportOptions):
   return importItems(core, exportItems(source), options)
 }
 
-/** Brings namespaces and tables into a catalog, whole or not at all. `check` may refuse to commit. */
+/** Imports namespaces and tables into a catalog, whole or not at all. `check` may refuse to commit. */
 export function importItems(
   core: Core,
   items: AsyncIterable<ExportItem>,
@@ -117,11 +117,11 @@ async function importAll(
 }
 
 /**
- * Removes what was written for tables that are not there. Where a service is away, each attempt takes seconds, and the
- * caller waits for all of them to learn what went wrong. So the first failure leaves the rest to a vacuum.
+ * Removes what was written for tables that do not exist. With an unavailable service, each attempt takes seconds, and
+ * the caller waits for all of them. So the first failure leaves the rest to a vacuum.
  */
 async function removeUntilFailure(core: Core, tables: readonly Prepared[]): Promise<void> {
-  for (const { internalId, place } of tables) if (!(await removeUnused(core, internalId, place))) return
+  for (const { internalId, folder } of tables) if (!(await removeUnused(core, internalId, folder))) return
 }
 
 /** Writes the rows of a table to its future location. */
@@ -133,14 +133,14 @@ async function prepare(
   began: (table: Prepared) => void,
 ): Promise<Prepared> {
   const internalId = core.newTableId()
-  const place = contentFolderOf(
+  const folder = contentFolderOf(
     core.contentRoots,
     locationOf(core.contentRoots, internalId, { location: null } as TableRecord),
   )!
   const snapshots = new Map<string, Snapshot>()
-  const table: Prepared = { id, internalId, json, place, snapshots }
+  const table: Prepared = { id, internalId, json, folder, snapshots }
   began(table)
-  const engine = (await core.engine(place.content)).writtenBy(transactionId)
+  const engine = (await core.engine(folder.content)).writtenBy(transactionId)
   const byFiles = new Map<string, Snapshot>()
   for (const entry of json.versions) {
     const { branch, version, files, indices } = entry
@@ -152,7 +152,7 @@ async function prepare(
       )
     }
     const key = JSON.stringify([files, indices])
-    const known = byFiles.get(key) ?? (await writeVersion(engine, place, { ...entry, files }, rows, signal))
+    const known = byFiles.get(key) ?? (await writeVersion(engine, folder, { ...entry, files }, rows, signal))
     byFiles.set(key, known)
     snapshots.set(versionKey(branch, version), known)
   }
@@ -196,7 +196,7 @@ function versionKey(branch: string, version: number): string {
 /** Creates a namespace, unless it exists. Returns the number of created namespaces. */
 function putNamespace(
   core: Core,
-  { writer, concerns }: ChangeContext,
+  { writer, noteSubject }: ChangeContext,
   id: Identifier,
   json: NamespaceJson,
 ): number {
@@ -205,7 +205,7 @@ function putNamespace(
   requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
   const internalId = core.newId()
   const { name, properties, created_at } = json
-  concerns(internalId, id)
+  noteSubject(internalId, id)
   writer.put(keys.namespaceName(parent, name), internalId)
   writer.put(keys.namespace(internalId), { v: recordFormat, parent, name, properties, created_at })
   return 1
@@ -213,14 +213,14 @@ function putNamespace(
 
 function putImported(
   core: Core,
-  { writer, transactionId, concerns }: ChangeContext,
+  { writer, transactionId, noteSubject }: ChangeContext,
   { id, internalId, json, snapshots }: Prepared,
 ): void {
   const parent = findNamespace(writer, id.slice(0, -1))
   requireFreeName(writer, parent, id, 'TableAlreadyExists')
   const location = json.location === undefined ? null : checkLocation(core.contentRoots, json.location)
   if (location !== null) claimLocation(core, writer, location, internalId)
-  concerns(internalId, id)
+  noteSubject(internalId, id)
   putTable(writer, internalId, {
     parent,
     name: json.name,

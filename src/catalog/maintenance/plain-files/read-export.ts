@@ -25,11 +25,10 @@ export type ExportItem =
       readonly json: TableJson
       /** The bytes of one of its row files. */
       readonly rows: (name: string) => Promise<Uint8Array>
-      /** Where it lies, for errors. */
+      /** Its path, for errors. */
       readonly where: string
     }
 
-/** Walks the folders of an export. */
 export async function* exportItems(source: string): AsyncGenerator<ExportItem> {
   const directory = requireFolderPath(source)
   await readJson(

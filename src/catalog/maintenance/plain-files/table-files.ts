@@ -33,8 +33,8 @@ interface Part {
 
 /** Describes the files of a table: of the latest version of its main branch or, with `history`, of all versions. */
 export async function filesOf(core: Core, table: TableWithRefs, history: boolean): Promise<TableFiles> {
-  const { record, place, versions, fromOwnEngine } = table
-  const engine = place && fromOwnEngine ? await core.engine(place.content) : undefined
+  const { record, folder, versions, fromOwnEngine } = table
+  const engine = folder && fromOwnEngine ? await core.engine(folder.content) : undefined
   const isElsewhere = engine === undefined && (versions.length > 0 || (await isForeign(table)))
   const parts = new Map<string, Part>()
   const known = new Map<string, Pick<Entry, 'files' | 'indices'>>()
@@ -51,7 +51,7 @@ export async function filesOf(core: Core, table: TableWithRefs, history: boolean
         const base = isLatest
           ? 'rows'
           : `versions/${folderName(branch === '' ? 'main' : branch)}-${number}-${known.size}`
-        const found = await partsOf(engine, place!.prefix, version.record)
+        const found = await partsOf(engine, folder!.prefix, version.record)
         const files = found.parts.map((_, i) => (i === 0 ? `${base}.arrow` : `${base}-part${i + 1}.arrow`))
         for (const [i, name] of files.entries()) parts.set(name, found.parts[i]!)
         rows += found.rows
@@ -73,16 +73,16 @@ export async function filesOf(core: Core, table: TableWithRefs, history: boolean
   }
   const read = async (name: string, signal: AbortSignal) => {
     const { version, offset, limit } = parts.get(name)!
-    const snapshot = await engine!.open(place!.prefix, manifestOf(version))
+    const snapshot = await engine!.open(folder!.prefix, manifestOf(version))
     return engine!.queryRows(snapshot, { offset, limit, signal })
   }
   return { json, isElsewhere, rows, names: [...parts.keys()], read }
 }
 
 /** Whether the rows of a table without versions may be another engine's: out of reach, or something lies there. */
-async function isForeign({ place }: TableWithRefs): Promise<boolean> {
-  if (place === undefined) return true
-  for await (const _ of place.content.list(place.prefix)) return true
+async function isForeign({ folder }: TableWithRefs): Promise<boolean> {
+  if (folder === undefined) return true
+  for await (const _ of folder.content.list(folder.prefix)) return true
   return false
 }
 

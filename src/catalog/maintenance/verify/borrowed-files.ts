@@ -12,7 +12,7 @@ export class BorrowedFiles {
   readonly #files = new Set<string>()
   readonly #waiting: {
     readonly id: Identifier | undefined
-    readonly place: ContentFolder
+    readonly folder: ContentFolder
     readonly reached: ReadonlySet<string>
   }[] = []
 
@@ -21,23 +21,24 @@ export class BorrowedFiles {
   }
 
   /** Notes the files that the versions of a table name. */
-  note(place: ContentFolder, reached: ReadonlySet<string>): void {
-    this.#known.add(folderName(this.#core.contentRoots, place))
-    for (const path of reached) if (!path.startsWith(place.prefix)) this.#files.add(this.#nameOf(place, path))
+  note(folder: ContentFolder, reached: ReadonlySet<string>): void {
+    this.#known.add(folderName(this.#core.contentRoots, folder))
+    for (const path of reached)
+      if (!path.startsWith(folder.prefix)) this.#files.add(this.#nameOf(folder, path))
   }
 
-  /** Puts off looking for the leftovers of a table that clones share files of. */
-  defer(id: Identifier | undefined, place: ContentFolder, reached: ReadonlySet<string>): void {
-    this.#waiting.push({ id, place, reached })
+  /** Defers the search for leftovers of a table whose files clones share. */
+  defer(id: Identifier | undefined, folder: ContentFolder, reached: ReadonlySet<string>): void {
+    this.#waiting.push({ id, folder, reached })
   }
 
-  /** Reports the leftovers of those tables. What a deregistered clone may name is none. */
+  /** Reports the leftovers of those tables. A file that a deregistered clone may name is not one. */
   async findLeftovers(findings: Findings): Promise<void> {
-    for (const { id, place, reached } of this.#waiting) {
-      const unknown = await foldersOfUnknownClones(this.#core, place, this.#known)
-      if (unknown.includes(place.prefix)) continue
-      const isNeeded = (path: string) => reached.has(path) || this.#files.has(this.#nameOf(place, path))
-      await findLeftovers(this.#core, place, isNeeded, findings, id)
+    for (const { id, folder, reached } of this.#waiting) {
+      const unknown = await foldersOfUnknownClones(this.#core, folder, this.#known)
+      if (unknown.includes(folder.prefix)) continue
+      const isNeeded = (path: string) => reached.has(path) || this.#files.has(this.#nameOf(folder, path))
+      await findLeftovers(this.#core, folder, isNeeded, findings, id)
     }
   }
 

@@ -7,7 +7,7 @@ import type { Finding, Findings } from './report.ts'
 /** Records verified in one transaction. */
 const chunkSize = 500
 
-/** What the records of one transaction came to. */
+/** The result for the records of one transaction. */
 interface Chunk {
   readonly records: number
   readonly findings: readonly Finding[]
@@ -20,7 +20,7 @@ export async function verifyRecords(core: Core, findings: Findings): Promise<voi
   let after: Key | undefined
   do {
     const chunk = await core.store.read((reader) => verifyChunk(core, reader, after))
-    // A store may run the body on guesses before. Only what it returned in the end is true.
+    // A store may run the body more than once. Only the last result counts.
     findings.counts.records += chunk.records
     for (const finding of chunk.findings) findings.add(finding)
     findings.progress('records')
@@ -28,7 +28,6 @@ export async function verifyRecords(core: Core, findings: Findings): Promise<voi
   } while (after)
 }
 
-/** Verifies the next records after a key. */
 function verifyChunk(core: Core, reader: Reader, after: Key | undefined): Chunk {
   const now = core.now()
   // The range begins with `after` itself, unless that record was removed.
@@ -94,9 +93,7 @@ function sameKey(a: Key, b: Key): boolean {
   return a.length === b.length && a.every((part, i) => part === b[i])
 }
 
-/*
- * The schemas of all records, to verify records that may be damaged. Unknown members are allowed.
- */
+/* The schemas of all records, to verify records that may be damaged. Unknown members are allowed. */
 
 const versioned = { v: v.literal(1) }
 const texts = v.record(v.string(), v.string())

@@ -48,22 +48,21 @@ export function damagedStore(
   return findings.report()
 }
 
-/** Verifies the content of every table. */
 async function verifyContent(core: Core, findings: Findings, options: VerifyOptions): Promise<void> {
   const borrowed = new BorrowedFiles(core)
   for await (const table of allTables(core)) {
     findings.progress('content')
     findings.counts.tables++
     findings.counts.versions += table.versions.length
-    const { place } = table
-    if (table.fromOwnEngine && place) {
-      const reached = await verifyTable(core, table, place, findings, options)
-      borrowed.note(place, reached)
-      // Clones may name what no version of the table itself does. All of them are known at the end.
+    const { folder } = table
+    if (table.fromOwnEngine && folder) {
+      const reached = await verifyTable(core, table, folder, findings, options)
+      borrowed.note(folder, reached)
+      // Clones may name files that no version of the table itself names. All clones are known at the end.
       if (await core.store.read((reader) => isShared(core.contentRoots, reader, table.location)))
-        borrowed.defer(table.id, place, reached)
-      else await findLeftovers(core, place, (path) => reached.has(path), findings, table.id)
-    } else if (table.versions.length > 0 || table.place === undefined) findings.counts.elsewhere++
+        borrowed.defer(table.id, folder, reached)
+      else await findLeftovers(core, folder, (path) => reached.has(path), findings, table.id)
+    } else if (table.versions.length > 0 || table.folder === undefined) findings.counts.elsewhere++
   }
   await borrowed.findLeftovers(findings)
 }
@@ -71,11 +70,11 @@ async function verifyContent(core: Core, findings: Findings, options: VerifyOpti
 async function verifyTable(
   core: Core,
   table: KnownTable,
-  place: ContentFolder,
+  folder: ContentFolder,
   findings: Findings,
   { quick, signal }: VerifyOptions,
 ): Promise<ReadonlySet<string>> {
-  const engine = await core.engine(place.content)
+  const engine = await core.engine(folder.content)
   const byPath = new Map<string, KnownVersion>()
   for (const version of table.versions) {
     // The first version of a branch shares its manifest with the version it was made from.
@@ -83,7 +82,7 @@ async function verifyTable(
   }
   const refs: ManifestRef[] = Array.from(byPath.values(), ({ record }) => manifestOf(record))
   const reached = new Set<string>()
-  for await (const { path, bytes, manifest, rows, problem } of engine.check(place.prefix, refs, {
+  for await (const { path, bytes, manifest, rows, problem } of engine.check(folder.prefix, refs, {
     quick,
     signal,
   })) {
@@ -117,7 +116,6 @@ async function isStill(core: Core, { key, record }: KnownVersion): Promise<boole
   return now?.manifest_path === record.manifest_path
 }
 
-/** Verifies the registrations of deregistered tables. */
 async function verifyRegistrations(core: Core, findings: Findings): Promise<void> {
   const registrations = await core.store.read((reader) => [
     ...reader.range<string>({ prefix: keys.registrations }),

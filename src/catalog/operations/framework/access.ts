@@ -5,7 +5,7 @@ import { askAbout } from './authorize.ts'
 import type { AnyOperation, OperationOptions, RawRequest } from './operation.ts'
 import { subjectsInBody } from './subjects.ts'
 
-/** The member of the options by which a server asks its own hook about what the catalog finds out. */
+/** The member of the options with the hook of a server, which is asked about what the catalog finds out. */
 export const callerHook = Symbol('callerHook')
 
 /** Rejects where the caller may not do what is asked. */
@@ -21,12 +21,12 @@ export function accessOf(core: Core, request: unknown, options: OperationOptions
   })
 }
 
-/** Operations about transactions of anybody: those who began one may end it themselves. */
+/** Operations about any transactions. The caller who began one may end it without these. */
 const aboutAll: ReadonlySet<string> = new Set(['describeTransaction', 'alterTransaction', 'listTransactions'])
 
 /**
- * Refuses a request that leads to what only its catalog can find, where hooks have to be asked about that, and the catalog
- * is on another server, which cannot ask them.
+ * Refuses a request whose further subjects only its catalog can find, if hooks have to be asked about them, and the
+ * catalog is on another server, which cannot ask them.
  */
 export function requireAskable(
   operation: AnyOperation,
@@ -49,7 +49,7 @@ export function requireAskable(
 /** Keeps the answers of hooks for as long as one operation runs. */
 class AskedHooks implements Access {
   readonly #ask: CallerHook
-  /** What a hook refused with, or undefined where all of them allow. */
+  /** The error of the hook that refused, or undefined when all of them allow. */
   readonly #answers = new Map<string, { readonly refusal: unknown }>()
 
   constructor(ask: CallerHook) {
@@ -85,7 +85,7 @@ class AskedHooks implements Access {
   }
 }
 
-/** Who may describe something, may learn of it. */
+/** A caller who may describe a subject may see it. */
 function reading({ kind, id }: Named): Question {
   return { operation: kind === 'table' ? 'describeTable' : 'describeNamespace', id, changes: false }
 }

@@ -33,7 +33,7 @@ export async function authorize(core: Core, operation: AnyOperation, request: un
   const { name, changes } = operation
   const raw = request as RawRequest
   await askAbout(core, { operation: name, id, changes, location: operation.location?.(raw) }, request)
-  // A hook that answers at once yields to nobody.
+  // A hook that answers at once does not yield to the event loop.
   await mapInSlices(operation.subjects?.(raw) ?? [], (named) =>
     askAbout(core, { changes, ...named }, request),
   )

@@ -20,7 +20,7 @@ export function doEach<Item, Result>(
   return results
 }
 
-/** The error of an item as the error of its batch, if the item is known. One after which work runs again stays one. */
+/** The error of an item as the error of its batch, if the item is known. A retryable error stays retryable. */
 export function ofItem(item: string | undefined, error: unknown): unknown {
   if (item === undefined || !(error instanceof CatalogError)) return error
   const message = `${item} failed, so nothing was committed: ${error.message}`
@@ -29,8 +29,8 @@ export function ofItem(item: string | undefined, error: unknown): unknown {
 }
 
 /**
- * Prepares something for an item before its batch runs. A failure is thrown to whoever takes the result: items before
- * this one may fail first.
+ * Prepares something for an item before its batch runs. A failure is thrown when the result is taken: items before this
+ * one may fail first.
  */
 export function prepared<T>(prepare: () => T): () => T {
   try {

@@ -38,7 +38,7 @@ function describeIssue(issue: v.BaseIssue<unknown>, at: readonly unknown[]): str
   return `${path || 'the request'} ${missing ? 'is missing' : issue.message}`
 }
 
-/** How many kinds of requests, by the fields that they have, are kept for one operation. Others take the whole schema. */
+/** The most kinds of requests, by their fields, that are kept for one operation. Others take the whole schema. */
 const mostKinds = 32
 
 type ObjectSchema = v.GenericSchema & { readonly entries: Readonly<Record<string, v.GenericSchema>> }
@@ -57,7 +57,7 @@ interface Kinds {
 
 const kinds = new WeakMap<v.GenericSchema, Kinds>()
 
-/** Those schemas of kinds whose fields hold objects, which may have fields that are not known. */
+/** The schemas of kinds whose fields hold objects, which may have unknown fields. */
 const nested = new WeakSet<v.GenericSchema>()
 
 /**
@@ -103,7 +103,7 @@ function emptyKind(): Kind {
   return { further: new Map(), schema: undefined }
 }
 
-/** Whether a schema does nothing but look at each field by itself. */
+/** Whether a schema only checks each field by itself. */
 function isPlainObject(schema: v.GenericSchema): schema is ObjectSchema {
   return schema.type === 'object' && !('pipe' in schema)
 }

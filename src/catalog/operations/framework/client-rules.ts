@@ -3,13 +3,13 @@ import type { JsonArrowField } from '../../../engine/arrow/types.ts'
 /** The member of the options by which a transport says what its client expects of tables and their columns. */
 export const clientRules = Symbol('clientRules')
 
-/** What a client expects that the protocol does not ask for. */
+/** Expectations of a client beyond the protocol. */
 export interface ClientRules {
   /** A column under a type that the client knows, with the same values; the same object where it knows the type. */
   plain(field: JsonArrowField): JsonArrowField
   /** The first column that the client cannot read under any type; undefined where it can read all of them. */
   unreadable(fields: readonly JsonArrowField[]): UnreadableColumn | undefined
-  /** Whether `createTable` with the mode ExistOk refuses a table that has other columns than those which are given. */
+  /** Whether `createTable` with the mode ExistOk refuses a table that has other columns than the given ones. */
   readonly comparesColumns: boolean
 }
 

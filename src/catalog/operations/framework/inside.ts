@@ -11,7 +11,7 @@ export type Isolation = (typeof isolations)[number]
 /** The header that puts a request inside of a transaction; its value is the transaction's id. */
 export const insideHeader = 'x-tabularium-transaction'
 
-/** The member of the options by which a server tells `beginTransaction` how other servers reach it. */
+/** The member of the options by which `beginTransaction` learns how other servers reach this one. */
 export const sessionServer = Symbol('sessionServer')
 
 export type { SessionServer } from '../../../base/store/records.ts'
@@ -49,10 +49,9 @@ function shown(id: unknown): string {
 
 const oneId = `Give one id, as the option transaction or as the header ${insideHeader}.`
 
-/** What an id of a transaction consists of: a header that came twice has a comma. */
+/** The characters of an id of a transaction. No comma: a header that was sent twice has one. */
 export const transactionIdPattern = /^[\x21-\x2b\x2d-\x7e]{1,128}$/
 
-/** Whether a text may be an id. */
 export function isTransactionId(text: string): boolean {
   return transactionIdPattern.test(text)
 }
@@ -92,7 +91,7 @@ const aboutTransactions: ReadonlySet<string> = new Set([
   'rollbackTransaction',
 ])
 
-/** Whether an operation is about a transaction itself, so that it is no part of what that changes. */
+/** Whether an operation is about a transaction itself, so that it is not part of that transaction. */
 export function isAbout({ name }: AnyOperation, request: unknown, transactionId: string): boolean {
   if (!aboutTransactions.has(name)) return false
   const { id } = (request ?? {}) as { id?: unknown }

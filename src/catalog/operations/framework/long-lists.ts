@@ -27,7 +27,7 @@ type Fields = Readonly<Record<string, unknown>>
 async function checkItems(operation: AnyOperation, request: unknown, split: Split): Promise<unknown> {
   const { name, shell, item } = split
   const checked = checkRequest({ ...operation, request: shell }, request) as Record<string, unknown>
-  // It is a copy, which the caller cannot change meanwhile.
+  // A copy, since the caller may change its list meanwhile.
   const list = checked[name] as readonly unknown[]
   const items = await mapInSlices(list, (given, i) => {
     const path = [name, i]
@@ -39,7 +39,7 @@ async function checkItems(operation: AnyOperation, request: unknown, split: Spli
 
 const splits = new WeakMap<v.GenericSchema, readonly Split[]>()
 
-/** Asked of every request, and most operations have no list of objects. */
+/** Called for every request. Most operations have no list of objects. */
 function splitFor(schema: v.GenericSchema, request: Fields | null | undefined): Split | undefined {
   let known = splits.get(schema)
   if (known === undefined) {

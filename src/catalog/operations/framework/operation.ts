@@ -9,7 +9,7 @@ import type { requestId } from './origin.ts'
 import type { Route } from './route.ts'
 import type { Subject } from './subjects.ts'
 
-/** How an operation is typed on the command line, besides what its request tells. */
+/** How an operation is typed on the command line, besides what follows from its request. */
 interface OperationCommand {
   /** Under which heading the help lists it. */
   readonly group:
@@ -37,7 +37,7 @@ interface OperationCommand {
   readonly needsServer?: boolean
   /** For listings: the field of the response that holds what is listed, and what to call one of those. */
   readonly lists?: { readonly field: string; readonly item: string }
-  /** What options are for, by their fields, where that is another thing than what `field-docs.ts` says. */
+  /** Help texts of options, by their fields, where they differ from `field-docs.ts`. */
   readonly options?: Readonly<Record<string, string>>
   /** Arguments after the command's name, as one would type them. */
   readonly examples?: readonly string[]
@@ -80,9 +80,7 @@ export type RawRequest = Readonly<Record<string, unknown>>
 /** The `isFromStore` of operations whose answers always follow from the store alone. */
 export const always = () => true
 
-/**
- * Says all that is particular to an operation: routes, clients, commands, fakes, documents and tests derive from it.
- */
+/** The complete definition of an operation: routes, clients, commands, fakes, documents and tests derive from it. */
 export interface OperationDefinition<
   Name extends string,
   Request extends v.GenericSchema,
@@ -115,7 +113,7 @@ export interface OperationDefinition<
    * gets requests before they are checked and leaves out what is malformed.
    */
   readonly subjects?: (request: RawRequest) => readonly Subject[]
-  /** The location that a request names for its table. Authorization is told of it. It gets requests before they are checked. */
+  /** The location that a request names for its table, for authorization. It gets requests before they are checked. */
   readonly location?: (request: RawRequest) => string | undefined
   /** How it travels over HTTP. */
   readonly route: Route
@@ -142,7 +140,7 @@ export interface Invocable {
   [invoke](operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown>
 }
 
-/** What has the method of an operation: a wrapper of a catalog, or a test double. */
+/** An object with the method of an operation: a wrapper of a catalog, or a test double. */
 export type Having<Name extends string> = {
   readonly [Method in Name]: (...given: never[]) => unknown
 }
@@ -179,8 +177,8 @@ export function operation<
 }
 
 /**
- * Calls the method of that name, so that what replaced it is called. A handle of another build may lack it, and knows how
- * to run what has this description.
+ * Calls the method of that name, so that a replacement is called, too. A handle of another build may lack the method,
+ * and runs the operation by its definition.
  */
 function callOn(
   catalog: unknown,

@@ -2,10 +2,10 @@ import type { Origin } from '../../../base/store/records.ts'
 import type { AnyOperation, OperationOptions } from './operation.ts'
 import { principalOf } from './principal.ts'
 
-/** The member of the options by which a server tells the id of the request. */
+/** The member of the options by which a server passes the id of the request. */
 export const requestId = Symbol('requestId')
 
-/** Who asks for a change, as far as a server told. */
+/** The caller and the request of a change, as far as a server named them. */
 export function originOf(
   { changes }: AnyOperation,
   request: unknown,

@@ -1,7 +1,7 @@
 /**
- * Makes an answer the caller's own to change. The object itself was made for this answer: what it shares with the records
- * of a store in memory, or with later answers, lies below it, and is copied. Bytes and tables of Arrow are made for each
- * answer.
+ * Makes an answer the caller's own to change. The object itself was made for this answer. Its members may be shared
+ * with the records of a store in memory, or with later answers, and are copied. Bytes and tables of Arrow are made for
+ * each answer.
  */
 export function ownAnswer(answer: unknown): unknown {
   if (isRecord(answer)) {

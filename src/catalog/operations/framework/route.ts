@@ -38,7 +38,7 @@ export interface Route {
 /** The statuses that the service document lists for all of its operations. */
 export const listedStatuses = [400, 401, 403, 404, 500, 503] as const
 
-/** The route of an operation whose request is a JSON body, unless told otherwise. */
+/** The route of an operation whose request is a JSON body, unless `more` says otherwise. */
 export function post(path: string, more: Partial<Route> = {}): Route {
   return {
     methods: ['POST'],

@@ -17,7 +17,7 @@ import { principalOf } from './principal.ts'
 
 /**
  * Runs an operation on a local catalog: checks the request, asks the `authorize` hook, does the work. `done` is called
- * right before the caller learns of the end.
+ * right before the result reaches the caller.
  */
 export async function runOperation(
   core: Core,
@@ -43,7 +43,7 @@ export async function runOperation(
         return ownAnswer(await operation.run(asked, checked, options))
       } catch (error) {
         if (error instanceof AccessUndecided && access) {
-          // Each time, fewer questions are open, however many there are.
+          // Not counted as an attempt: each time, fewer questions are open.
           attempt--
           await access.decide(error.questions)
           options.signal?.throwIfAborted()
@@ -70,7 +70,7 @@ export async function runOperation(
 async function untilFree(core: Core, busy: LocationBusy): Promise<void> {
   const { removal, item } = busy
   try {
-    if (core.staging === undefined) return await settle(core, busy)
+    if (core.staging === undefined) return await awaitRemoval(core, busy)
     await requireRemovable(core, busy)
   } catch (error) {
     throw ofItem(item, error)
@@ -94,8 +94,8 @@ async function runInside(
 /** How often an operation starts again after others changed what it works on. */
 const attempts = 100
 
-/** Waits for the process that empties a location, or empties it here when that process is gone. */
-export async function settle(
+/** Waits for the process that empties a location, or empties it here if that process is dead. */
+export async function awaitRemoval(
   core: Core,
   { removal, location }: Pick<LocationBusy, 'removal' | 'location'>,
 ): Promise<void> {
@@ -105,7 +105,7 @@ export async function settle(
   await sleep(10)
 }
 
-/** Refuses a location that nobody empties, since clones need what lies there. */
+/** Refuses a location that no process empties, since clones need its files. */
 async function requireRemovable(
   core: Core,
   { removal, location }: Pick<LocationBusy, 'removal' | 'location'>,

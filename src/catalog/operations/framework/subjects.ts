@@ -1,7 +1,7 @@
 import type { Identifier } from '../../../base/model/identifier.ts'
 import type { AnyOperation, RawRequest } from './operation.ts'
 
-/** What a request names, and the operation that would do to it alone what the request does. */
+/** A subject of a request, and the operation that would do the same to it alone. */
 export interface Subject {
   readonly operation: string
   readonly id: Identifier
@@ -17,13 +17,13 @@ export function identifiersIn(operation: AnyOperation, request: RawRequest): rea
   return [...own, ...(operation.subjects?.(request) ?? [])].map(({ id }) => id)
 }
 
-/** The subject that an identifier is; none where it is malformed, which the operation refuses. */
+/** The subject for an identifier; none if it is malformed, which the operation refuses. */
 export function subject(operation: string, id: unknown, location?: string): Subject[] {
   if (!isIdentifier(id)) return []
   return [location === undefined ? { operation, id } : { operation, id, location }]
 }
 
-/** What a request means in terms of one operation alone: its identifier, and the location that it names. */
+/** The subjects of a request in terms of one operation alone: its identifier, and the location that it names. */
 export function subjectOf({ name, location }: Asked, request: RawRequest): Subject[] {
   return subject(name, request.id, location?.(request))
 }
@@ -36,7 +36,7 @@ export function subjectsInBody(operation: Asked, request: RawRequest): readonly 
 
 type Asked = Pick<AnyOperation, 'name' | 'location' | 'subjects'>
 
-/** The members of a list that are objects: what else there is, the operation refuses. */
+/** The members of a list that are objects. The operation refuses any others. */
 export function objectsIn(list: unknown): RawRequest[] {
   return Array.isArray(list) ? list.filter((item) => typeof item === 'object' && item !== null) : []
 }

@@ -6,9 +6,9 @@ import { nearest } from '../../../base/model/nearest.ts'
 import type { AnyOperation } from './operation.ts'
 
 /*
- * A field that an operation does not know would be left out, and the answer would be to another question: a count of
- * all rows, where `filter` was meant as a predicate. So such a field is refused, at any depth. Null and undefined
- * count as absent here as everywhere.
+ * An unknown field that is ignored would give the answer to another question: a count of all rows, where `filter` was
+ * meant as a predicate. So such a field is refused, at any depth. Null and undefined count as absent here as
+ * everywhere.
  */
 
 /**
@@ -52,7 +52,7 @@ export function holdsFields(schema: v.GenericSchema): boolean {
   return shape?.entries === undefined ? shape !== undefined : [...shape.entries.values()].some(Boolean)
 }
 
-/** The path of a field as one writes it, such as `operations[1].declare_table`. */
+/** The path of a field, such as `operations[1].declare_table`. */
 export function formatPath(path: readonly unknown[]): string {
   return path.reduce<string>(
     (text, key) =>
@@ -179,7 +179,7 @@ function findInList(item: Shape, list: readonly unknown[], remove: boolean): Unk
 }
 
 /** Names that other catalogs and query languages give to the same thing. */
-const sameThings: readonly (readonly string[])[] = [
+const synonyms: readonly (readonly string[])[] = [
   ['predicate', 'filter', 'where', 'condition', 'sql'],
   ['columns', 'select', 'fields', 'projection'],
   ['limit', 'top', 'page_size', 'max_results'],
@@ -192,7 +192,7 @@ const sameThings: readonly (readonly string[])[] = [
 
 /** What to write instead of a name that is not among the fields. */
 export function hintFor(name: string, fields: readonly string[], called = 'fields'): string {
-  const group = sameThings.find((names) => names.includes(name.toLowerCase()))
+  const group = synonyms.find((names) => names.includes(name.toLowerCase()))
   const near = group?.find((other) => fields.includes(other)) ?? nearest(name, fields)
   return `${near === undefined ? '' : `Did you mean ${near}? `}Its ${called} are ${fields.join(', ')}.`
 }

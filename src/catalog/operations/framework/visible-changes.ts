@@ -1,15 +1,15 @@
 import type { Identifier } from '../../../base/model/identifier.ts'
 import type { SubjectChange } from '../../../base/store/records.ts'
 
-/** Whether a caller may learn of a subject, asked as the operation that describes it. */
+/** Whether a caller may see a subject, asked as the operation that describes it. */
 export type MayRead = (
   operation: 'describeTable' | 'describeNamespace',
   id: Identifier,
 ) => boolean | Promise<boolean>
 
 /**
- * What a caller may learn of changes. A table that was moved out of the caller's sight was removed, as far as the
- * caller can tell, and one that came into sight was created.
+ * The changes as a caller may see them. A table that moved to where the caller may not see it appears as removed, and
+ * one that moved from there appears as created.
  */
 export async function visibleChanges(
   changes: readonly SubjectChange[],
@@ -25,24 +25,24 @@ export async function visibleChanges(
     }
     const mayReadTo = await mayRead(operation, change.to)
     if (mayReadId && mayReadTo) visible.push(change)
-    else if (mayReadTo) visible.push(came(change, change.to))
-    else if (mayReadId) visible.push(went(change))
+    else if (mayReadTo) visible.push(asCreated(change, change.to))
+    else if (mayReadId) visible.push(asRemoved(change))
   }
   return visible
 }
 
-function came({ to: _, ...change }: SubjectChange, id: Identifier): SubjectChange {
+function asCreated({ to: _, ...change }: SubjectChange, id: Identifier): SubjectChange {
   return { ...change, id, effect: 'created' }
 }
 
-function went({ operation, kind, id, transaction_id }: SubjectChange): SubjectChange {
+function asRemoved({ operation, kind, id, transaction_id }: SubjectChange): SubjectChange {
   return { operation, kind, id, effect: 'removed', ...(transaction_id !== undefined && { transaction_id }) }
 }
 
 /** Whether a change concerns what is at an identifier or below it. */
 export function concernsSubject({ id, to, effect }: SubjectChange, watched: Identifier): boolean {
   if (isWithin(id, watched) || (to !== undefined && isWithin(to, watched))) return true
-  // What goes, takes along all that is below it.
+  // A removal or a move affects all that is below.
   return effect !== 'changed' && isWithin(watched, id)
 }
 

@@ -1,8 +1,8 @@
 /*
- * What the fields of requests and responses are for: said here once. Hovering in an editor, the OpenAPI document and
- * the help of commands show it. It is a file of its own, so that who only calls operations does not load the texts.
+ * The documentation of the fields of requests and responses. Editors, the OpenAPI document and the help of commands
+ * show it. It is a file of its own, so that callers of operations do not load the texts.
  *
- * A key is the name of a field, whichever operation has it. `renameTable.id` says it for one operation, and wins.
+ * A key is the name of a field, whichever operation has it. `renameTable.id` is for one operation only, and wins.
  * Fields of objects inside are named in the same way, by their own name.
  */
 
@@ -95,7 +95,7 @@ const requests: Docs = {
   'batchCreateTableVersions.version': 'The number of the new version: the latest and one.',
   manifest_path: 'The path of the manifest, relative to the location of the table.',
   manifest_size: 'How many bytes the manifest has.',
-  e_tag: 'The entity tag of the manifest, as the storage told it.',
+  e_tag: 'The entity tag of the manifest, as the storage reported it.',
   naming_scheme: 'How manifests of the table are named, as its writer calls it.',
   entries: 'The versions to create; all of them, or none.',
   ranges: 'The ranges of versions to delete.',
@@ -218,7 +218,7 @@ const requests: Docs = {
 
 const responses: Docs = {
   context: 'Entries of the catalog. Over HTTP, each header is an entry `header.NAME`.',
-  transaction_id: 'The id of the transaction that made the change; `describeTransaction` tells of it.',
+  transaction_id: 'The id of the transaction that made the change; `describeTransaction` describes it.',
   page_token: 'What to give as `page_token` for the next page. Absent on the last page.',
   properties: 'The properties: pairs of strings.',
   metadata: 'The metadata: pairs of strings.',
@@ -259,7 +259,7 @@ const responses: Docs = {
   'batchCreateTableVersions.version': 'The number of the version.',
   manifest_path: 'The path of the manifest, relative to the location of the table.',
   manifest_size: 'How many bytes the manifest has.',
-  e_tag: 'The entity tag of the manifest, as the storage told it.',
+  e_tag: 'The entity tag of the manifest, as the storage reported it.',
   timestamp_millis: 'When the version was made, in milliseconds since 1970.',
   deleted_count: 'How many versions were deleted.',
   'getTableTagVersion.version': 'The version that the tag names.',

@@ -78,7 +78,7 @@ export interface TableVersion {
   manifest_path: string
   /** How many bytes the manifest has. */
   manifest_size?: number | undefined
-  /** The entity tag of the manifest, as the storage told it. */
+  /** The entity tag of the manifest, as the storage reported it. */
   e_tag?: string | undefined
   /** When the version was made, in milliseconds since 1970. */
   timestamp_millis?: number | undefined
@@ -98,7 +98,7 @@ export interface CreateNamespaceRequest extends RequestFields {
 
 /** What `createNamespace` answers with. */
 export interface CreateNamespaceResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The properties: pairs of strings. */
   properties?: Readonly<Record<string, string>> | undefined
@@ -181,7 +181,7 @@ export interface CreateTableRequest extends RequestFields {
 
 /** What `createTable` answers with. */
 export interface CreateTableResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The URL where the content lies. */
   location: string
@@ -215,7 +215,7 @@ export interface CloneTableRequest extends RequestFields {
 
 /** What `cloneTable` answers with. */
 export interface CloneTableResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The URL where the content lies. */
   location: string
@@ -239,7 +239,7 @@ export interface DeclareTableRequest extends RequestFields {
 
 /** What `declareTable` answers with. */
 export interface DeclareTableResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The URL where the content lies. */
   location: string
@@ -265,7 +265,7 @@ export interface RegisterTableRequest extends RequestFields {
 
 /** What `registerTable` answers with. */
 export interface RegisterTableResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The URL where the content lies. */
   location: string
@@ -399,7 +399,7 @@ export interface RenameTableRequest extends RequestFields {
 
 /** What `renameTable` answers with. */
 export interface RenameTableResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
 }
 
@@ -417,7 +417,7 @@ export interface RestoreTableRequest extends RequestFields {
 
 /** What `restoreTable` answers with. */
 export interface RestoreTableResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
 }
 
@@ -429,7 +429,7 @@ export interface DeregisterTableRequest extends RequestFields {
 
 /** What `deregisterTable` answers with. */
 export interface DeregisterTableResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The names of the table from the root down. */
   id: string[]
@@ -447,7 +447,7 @@ export interface DropTableRequest extends RequestFields {
 
 /** What `dropTable` answers with. */
 export interface DropTableResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The names of the table from the root down. */
   id: string[]
@@ -473,7 +473,7 @@ export interface InsertIntoTableRequest extends RequestFields {
 
 /** What `insertIntoTable` answers with. */
 export interface InsertIntoTableResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** How many rows were inserted. */
   num_inserted_rows: number
@@ -493,7 +493,7 @@ export interface DeleteFromTableRequest extends RequestFields {
 
 /** What `deleteFromTable` answers with. */
 export interface DeleteFromTableResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The version that has the change. */
   version: number
@@ -515,7 +515,7 @@ export interface UpdateTableRequest extends RequestFields {
 
 /** What `updateTable` answers with. */
 export interface UpdateTableResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** How many rows were updated. */
   updated_rows: number
@@ -555,7 +555,7 @@ export interface MergeInsertIntoTableRequest extends RequestFields {
 
 /** What `mergeInsertIntoTable` answers with. */
 export interface MergeInsertIntoTableResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** How many rows were inserted. */
   num_inserted_rows?: number | undefined
@@ -814,7 +814,7 @@ export interface UpdateTableSchemaMetadataRequest extends RequestFields {
 
 /** What `updateTableSchemaMetadata` answers with. */
 export interface UpdateTableSchemaMetadataResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The metadata: pairs of strings. */
   metadata: Readonly<Record<string, string>>
@@ -852,7 +852,7 @@ export interface AlterTableAddColumnsRequest extends RequestFields {
 
 /** What `alterTableAddColumns` answers with. */
 export interface AlterTableAddColumnsResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The version that has the change. */
   version: number
@@ -879,7 +879,7 @@ export interface AlterTableAlterColumnsRequest extends RequestFields {
 
 /** What `alterTableAlterColumns` answers with. */
 export interface AlterTableAlterColumnsResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The version that has the change. */
   version: number
@@ -897,7 +897,7 @@ export interface AlterTableDropColumnsRequest extends RequestFields {
 
 /** What `alterTableDropColumns` answers with. */
 export interface AlterTableDropColumnsResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The version that has the change. */
   version: number
@@ -922,7 +922,7 @@ export interface UpdateFieldMetadataRequest extends RequestFields {
 
 /** What `updateFieldMetadata` answers with. */
 export interface UpdateFieldMetadataResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The version that has the change. */
   version: number
@@ -946,7 +946,7 @@ export interface OptimizeTableRequest extends RequestFields {
 
 /** What `optimizeTable` answers with. */
 export interface OptimizeTableResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** Whether there was something to do. */
   optimized: boolean
@@ -1002,7 +1002,7 @@ export interface CreateTableIndexRequest extends RequestFields {
 
 /** What `createTableIndex` answers with. */
 export interface CreateTableIndexResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
 }
 
@@ -1042,7 +1042,7 @@ export interface CreateTableScalarIndexRequest extends RequestFields {
 
 /** What `createTableScalarIndex` answers with. */
 export interface CreateTableScalarIndexResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
 }
 
@@ -1133,7 +1133,7 @@ export interface DropTableIndexRequest extends RequestFields {
 
 /** What `dropTableIndex` answers with. */
 export interface DropTableIndexResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
 }
 
@@ -1163,7 +1163,7 @@ export interface ListTableVersionsResponse extends ResponseFields {
     manifest_path: string
     /** How many bytes the manifest has. */
     manifest_size?: number | undefined
-    /** The entity tag of the manifest, as the storage told it. */
+    /** The entity tag of the manifest, as the storage reported it. */
     e_tag?: string | undefined
     /** When the version was made, in milliseconds since 1970. */
     timestamp_millis?: number | undefined
@@ -1208,7 +1208,7 @@ export interface CreateTableVersionRequest extends RequestFields {
   readonly manifest_path: string
   /** How many bytes the manifest has. */
   readonly manifest_size?: number | null | undefined
-  /** The entity tag of the manifest, as the storage told it. */
+  /** The entity tag of the manifest, as the storage reported it. */
   readonly e_tag?: string | null | undefined
   /** Metadata to keep: pairs of strings. */
   readonly metadata?: Readonly<Record<string, string>> | null | undefined
@@ -1218,7 +1218,7 @@ export interface CreateTableVersionRequest extends RequestFields {
 
 /** What `createTableVersion` answers with. */
 export interface CreateTableVersionResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The version that was created. */
   version: TableVersion
@@ -1238,7 +1238,7 @@ export interface BatchCreateTableVersionsRequest extends RequestFields {
     readonly manifest_path: string
     /** How many bytes the manifest has. */
     readonly manifest_size?: number | null | undefined
-    /** The entity tag of the manifest, as the storage told it. */
+    /** The entity tag of the manifest, as the storage reported it. */
     readonly e_tag?: string | null | undefined
     /** Metadata to keep: pairs of strings. */
     readonly metadata?: Readonly<Record<string, string>> | null | undefined
@@ -1249,7 +1249,7 @@ export interface BatchCreateTableVersionsRequest extends RequestFields {
 
 /** What `batchCreateTableVersions` answers with. */
 export interface BatchCreateTableVersionsResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The versions. */
   versions: TableVersion[]
@@ -1272,7 +1272,7 @@ export interface BatchDeleteTableVersionsRequest extends RequestFields {
 
 /** What `batchDeleteTableVersions` answers with. */
 export interface BatchDeleteTableVersionsResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** How many versions were deleted. */
   deleted_count: number
@@ -1292,7 +1292,7 @@ export interface CreateTableTagRequest extends RequestFields {
 
 /** What `createTableTag` answers with. */
 export interface CreateTableTagResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
 }
 
@@ -1310,7 +1310,7 @@ export interface UpdateTableTagRequest extends RequestFields {
 
 /** What `updateTableTag` answers with. */
 export interface UpdateTableTagResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
 }
 
@@ -1368,7 +1368,7 @@ export interface DeleteTableTagRequest extends RequestFields {
 
 /** What `deleteTableTag` answers with. */
 export interface DeleteTableTagResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
 }
 
@@ -1386,7 +1386,7 @@ export interface CreateTableBranchRequest extends RequestFields {
 
 /** What `createTableBranch` answers with. */
 export interface CreateTableBranchResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
 }
 
@@ -1430,7 +1430,7 @@ export interface DeleteTableBranchRequest extends RequestFields {
 
 /** What `deleteTableBranch` answers with. */
 export interface DeleteTableBranchResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
 }
 
@@ -1637,7 +1637,7 @@ export interface BatchCommitTablesRequest extends RequestFields {
 
 /** What `batchCommitTables` answers with. */
 export interface BatchCommitTablesResponse extends ResponseFields {
-  /** The id of the transaction that made the change; `describeTransaction` tells of it. */
+  /** The id of the transaction that made the change; `describeTransaction` describes it. */
   transaction_id?: string | undefined
   /** The answers in the order of the operations, each under the member that its operation had. */
   results: {
@@ -1739,8 +1739,8 @@ export interface OperationMethods {
   ) => Promise<CreateTableResponse>
 
   /**
-   * Creates a table with the rows and columns of another one, as version 1. `source` names that table, or `source_location`
-   * says where it lies. Cloned is the version that is the latest one when the call begins, or the one that
+   * Creates a table with the rows and columns of another one, as version 1. `source` names that table, or
+   * `source_location` says where it lies. It clones the version that is the latest when the call begins, or the one that
    * `source_version` or `source_tag` names. The clone shares the files of that version, so it takes no time and no room.
    * From then on, each of the two changes without the other, and may be dropped. With `is_shallow: false`, the clone gets
    * copies of the files.
@@ -1766,10 +1766,9 @@ export interface OperationMethods {
   ) => Promise<DeclareTableResponse>
 
   /**
-   * Gives a name to content that lies at `location`. Where a table was deregistered, its rows, versions, tags
-   * and branches are back. Content of another engine can be listed, described, renamed and tagged like any other.
-   * `mode` says what happens when a table has that name already: `Create` (the default) fails, `Overwrite` deregisters
-   * that table.
+   * Gives a name to content that lies at `location`. Where a table was deregistered, its rows, versions, tags and
+   * branches are back. Content of another engine can be listed, described, renamed and tagged like any other. `mode` says
+   * what happens when a table has that name already: `Create` (the default) fails, `Overwrite` deregisters that table.
    */
   readonly registerTable: (
     request: RegisterTableRequest,
@@ -1934,8 +1933,8 @@ export interface OperationMethods {
   ) => Promise<MergeInsertIntoTableResponse>
 
   /**
-   * Counts the rows of a table: of its latest version or the one that `version` or `tag` names, all rows or those a predicate holds
-   * for. Without a predicate no row is read.
+   * Counts the rows of a table: of its latest version or the one that `version` or `tag` names, all rows or those that
+   * match a predicate. Without a predicate no row is read.
    *
    * ```ts
    * const { count } = await catalog.countTableRows({ id: ['prod', 'flights'], predicate: 'delay > 60' })
@@ -1947,13 +1946,13 @@ export interface OperationMethods {
   ) => Promise<CountTableRowsResponse>
 
   /**
-   * Reads rows of a table, in the order they were inserted or in that of `order_by`: `data` holds the bytes of an Arrow IPC
-   * file. `columns` picks and renames columns, nested ones by their path, and computes what is none by a SQL expression.
+   * Reads rows of a table, in the order they were inserted or in that of `order_by`: `data` holds the bytes of an Arrow
+   * IPC file. `columns` picks and renames columns, nested ones by their path, and computes others by an SQL expression.
    * `filter` is a predicate. `order_by` has a key or several, the first one first. `limit` and `offset` cut the result;
    * the protocol also calls the limit `k`. With `with_row_id` the column `_rowid` has the id of each row.
    *
-   * With `vector` it answers the `k` rows whose vectors are nearest, the nearest first, and their `_distance`. Every vector
-   * is compared, so these are exactly the nearest.
+   * With `vector` it answers the `k` rows whose vectors are nearest, the nearest first, and their `_distance`. Every
+   * vector is compared, so these are exactly the nearest.
    *
    * ```ts
    * const { data } = await catalog.queryTable({
@@ -1976,14 +1975,14 @@ export interface OperationMethods {
     options?: OperationOptions,
   ) => Promise<ExplainTableQueryPlanResponse>
 
-  /** Runs a query and answers how: its plan, and the rows and the time of each step. The rows themselves are left out. */
+  /** Runs a query and answers with its plan, and the rows and the time of each step. The rows themselves are left out. */
   readonly analyzeTableQueryPlan: (
     request: AnalyzeTableQueryPlanRequest,
     options?: OperationOptions,
   ) => Promise<AnalyzeTableQueryPlanResponse>
 
   /**
-   * Tells the size of a table: bytes, rows, indexes, and how many rows its fragments have. They are those of the latest
+   * Reports the size of a table: bytes, rows, indexes, and how many rows its fragments have. They are those of the latest
    * version, or of the one that `version`, `tag` or `branch` picks; `version` and `tag` are not part of the protocol.
    */
   readonly getTableStats: (
@@ -1992,8 +1991,7 @@ export interface OperationMethods {
   ) => Promise<GetTableStatsResponse>
 
   /**
-   * Replaces a table's schema metadata as a whole with the given pairs, in a new version, and answers with
-   * them.
+   * Replaces a table's schema metadata as a whole with the given pairs, in a new version, and answers with them.
    *
    * ```ts
    * await catalog.updateTableSchemaMetadata({ id: ['prod', 'flights'], metadata: { source: 'FAA', unit: 'minutes' } })
@@ -2056,7 +2054,7 @@ export interface OperationMethods {
 
   /**
    * Changes the metadata of a table's fields, in a new version, and answers with all pairs of each field that was named.
-   * Pairs are added to those that are there, or with `replace` take their place. A null takes a key away.
+   * Pairs are added to the existing ones, or with `replace` take their place. A null removes a key.
    *
    * ```ts
    * await catalog.updateFieldMetadata({ id: ['prod', 'flights'], updates: [{ path: 'delay', metadata: { unit: 'minutes' } }] })
@@ -2144,10 +2142,10 @@ export interface OperationMethods {
   ) => Promise<DescribeTableVersionResponse>
 
   /**
-   * Records a version that a client wrote at the table's location. The first one may have any number. Each later one
-   * must be exactly the latest plus one, so one of two concurrent writers fails with `ConcurrentModification`.
+   * Records a version that a client wrote at the table's location. The first one may have any number. Each later one must
+   * be exactly the latest plus one, so one of two concurrent writers fails with `ConcurrentModification`.
    *
-   * A retry is safe where the catalog can tell it from another writer: the same record again succeeds and changes
+   * A retry is safe where the catalog can distinguish it from another writer: the same record again succeeds and changes
    * nothing when `manifest_path` ends in a name with a UUID, as staged manifests of Lance do, or when both requests had
    * the same header `idempotency-key` or `x-request-id` (in process: the entry `header.idempotency-key` of `context`).
    * Otherwise the same record again is `ConcurrentModification`, since two writers may have chosen the same name.
@@ -2245,21 +2243,20 @@ export interface OperationMethods {
   ) => Promise<DeleteTableBranchResponse>
 
   /**
-   * Begins a transaction that operations then take part in, one by one: each names the `transaction_id` as its option
-   * `transaction`, or over HTTP as the header `x-tabularium-transaction`. They see what those before them did, and nobody
-   * else does. `commitTransaction` commits all of it at once, and `rollbackTransaction` gives it up.
+   * Begins a transaction for operations that follow one by one: each names the `transaction_id` as its option
+   * `transaction`, or over HTTP as the header `x-tabularium-transaction`. They see what those before them did. Others do
+   * not. `commitTransaction` commits all of it at once, and `rollbackTransaction` gives it up.
    *
-   * With the `isolation` `ReadCommitted` the commit does not compare what was read, but only what the changes looked at.
+   * With the `isolation` `ReadCommitted`, the commit compares only what the changes looked at, and not all that was read.
    *
-   * With `retry_of`, it does again what another transaction of the caller did, which ended without a commit. When that lost
-   * a race, and those that it did again lost, too, the answer comes once others wait for this one where they were lost: ten
-   * seconds later at most. `ConcurrentModification` when that one is committed, `InvalidInput` when it is still open, and
-   * `TransactionNotFound` when it is unknown, or not the caller's.
+   * With `retry_of`, it retries another transaction of the caller that ended without a commit. After two lost races, the
+   * answer comes once this one has turns at the branches where they were lost, ten seconds later at most. Fails with
+   * `ConcurrentModification` when that one is committed, `InvalidInput` when it is still open, and `TransactionNotFound`
+   * when it is unknown, or not the caller's.
    *
    * The transaction lives in the process that began it, and belongs to its caller. Other servers over the catalog pass
-   * its requests on. When no request comes for
-   * `idle_timeout_seconds`, it expires. Prefer `catalog.transaction(…)`, which does the three in one and runs again after
-   * a lost race.
+   * its requests on. When no request comes for `idle_timeout_seconds`, it expires. Prefer `catalog.transaction(…)`, which
+   * does the three in one and runs again after a lost race.
    *
    * ```ts
    * const { transaction_id: transaction } = await catalog.beginTransaction({})
@@ -2287,9 +2284,9 @@ export interface OperationMethods {
   ) => Promise<CommitTransactionResponse>
 
   /**
-   * Gives up a transaction of `beginTransaction`: nothing of it is committed, and operations inside that still run are
-   * stopped. Its record says Canceled, or Failed where the request tells the `failure` that made the caller give up.
-   * Harmless for one that has ended without a commit.
+   * Rolls back a transaction of `beginTransaction`: nothing of it is committed, and operations inside that still run are
+   * stopped. Its record says Canceled, or Failed with the `failure` of the request. Does nothing to one that has ended
+   * without a commit.
    */
   readonly rollbackTransaction: (
     request: RollbackTransactionRequest,
@@ -2297,10 +2294,10 @@ export interface OperationMethods {
   ) => Promise<RollbackTransactionResponse>
 
   /**
-   * Describes a transaction: its status, and as properties what it did, when, and why it failed if it did.
-   * After `Succeeded` the whole change is visible. What has ended stays so. A transaction whose process died while it ran is
-   * `Failed` once its lease has ended, the time in `lease_until`. Where the catalog cannot be written, nothing can record
-   * that: then it stays `Running`.
+   * Describes a transaction: its status, and as properties what it did, when, and why it failed if it did. After
+   * `Succeeded` the whole change is visible. A final status does not change. A transaction whose process died while it
+   * ran is `Failed` once its lease has ended, the time in `lease_until`. Where the catalog cannot be written, nothing can
+   * record that: then it stays `Running`.
    *
    * ```ts
    * const { transaction_id } = await catalog.deleteFromTable({ id: ['prod', 'flights'], predicate: 'delay > 60' })
@@ -2317,8 +2314,8 @@ export interface OperationMethods {
    * `status` asks for some statuses only, and `since_millis` for those that began then or later. A page may be short, or
    * empty, and still have a `page_token`: one request looks at a few thousand records at most.
    *
-   * Not part of the protocol. Transactions that were begun for others to work in are listed for who began them, and for
-   * callers without a name. Where hooks decide who may see what, others are listed for who may describe their subjects.
+   * Not part of the protocol. Transactions of `beginTransaction` are listed for the caller who began them, and for
+   * callers without a name. With hooks, other transactions are listed for callers who may describe their subjects.
    *
    * ```ts
    * const { transactions } = await catalog.listTransactions({ status: ['Queued', 'Running'] })
@@ -2332,7 +2329,7 @@ export interface OperationMethods {
 
   /**
    * Changes a transaction: sets its status, sets or unsets properties; all actions, or none. Setting a running
-   * transaction to `Canceled` stops its work and makes its commit refuse. What is finished keeps its status.
+   * transaction to `Canceled` stops its work and makes its commit fail. A finished one keeps its status.
    */
   readonly alterTransaction: (
     request: AlterTransactionRequest,

@@ -13,32 +13,32 @@ import {
 } from '../locations/lance-files.ts'
 import { lookUpTable } from '../lookup/names.ts'
 import { type FoundTable, tableById } from '../lookup/table-record.ts'
-import { commit, concernsFound, unchanged } from '../transactions/commit.ts'
+import { commit, noteFoundSubject, unchanged } from '../transactions/commit.ts'
 import { applyDifferences, type Differences, readManifests } from './adopt.ts'
 import { type DatasetFolder, datasetFolderOf, isOurs } from './dataset.ts'
 import { isWaiting } from './waiting-versions.ts'
 
 /*
- * The records and the manifests of a branch are brought in line before its versions are told or changed:
+ * The records and the manifests of a branch are reconciled before its versions are reported or changed:
  * - A version that was recorded, but not published because the process died, is published.
  * - A version that another program published without asking the catalog gets a record: it is adopted.
  * - A version whose manifest is gone, after Lance's cleanup, loses its record.
- * Where a table has no manifests, the records are all there is to know.
+ * Without manifests, the records alone count.
  *
- * Inside of a transaction over many operations, this is done to the records outside: manifests are what everybody sees.
+ * Inside of a transaction over many operations, this changes the records outside, since manifests are visible to all.
  */
 
 type Find = (reader: Reader) => FoundTable | undefined
 
-/** Brings the records of a branch in line with its manifests, if the table is Lance's and within reach. */
-export async function settle(
+/** Reconciles the records of a branch with its manifests, if the table is Lance's and within reach. */
+export async function reconcile(
   core: Core,
   id: Identifier,
   branch: string,
   find: Find = (reader) => lookUpTable(reader, id),
 ): Promise<void> {
-  if (core.staging) return settleInside(core, core.staging, { id, branch, find })
-  return settleHere(core, { id, branch, find })
+  if (core.staging) return reconcileInside(core, core.staging, { id, branch, find })
+  return reconcileHere(core, { id, branch, find })
 }
 
 interface Wanted {
@@ -47,20 +47,20 @@ interface Wanted {
   readonly find: Find
 }
 
-async function settleInside(core: Core, { outside }: Staging, wanted: Wanted): Promise<void> {
+async function reconcileInside(core: Core, { outside }: Staging, wanted: Wanted): Promise<void> {
   const table = await core.store.read((reader) => {
     const found = wanted.find(reader)
     return found && !isOurs(reader, found) ? found : undefined
   })
   if (table === undefined) return
   const find: Find = (reader) => tableById(reader, table.id)
-  // A table that the transaction makes has records inside only.
+  // A table that the transaction creates has records inside only.
   const isOutside = (await outside.store.read(find)) !== undefined
-  return settleHere(isOutside ? outside : core, { ...wanted, find })
+  return reconcileHere(isOutside ? outside : core, { ...wanted, find })
 }
 
-async function settleHere(core: Core, { id, branch, find }: Wanted): Promise<void> {
-  // The records are told as they are, until somebody settles who may write.
+async function reconcileHere(core: Core, { id, branch, find }: Wanted): Promise<void> {
+  // Records are reported as they are, until a process that may write reconciles them.
   if (core.settings.readOnly) return
   // Records are read before files. So a file that is missing was removed: it cannot have been published later.
   const found = await core.store.read((reader) => readBranch(core, reader, find, branch))
@@ -72,14 +72,15 @@ async function settleHere(core: Core, { id, branch, find }: Wanted): Promise<voi
   await commit(core, 'AdoptTableVersions', id, (change) => {
     const table = tableById(change.writer, found.table.id)
     if (table === undefined) return unchanged({})
-    concernsFound(change, table, found.table)
+    noteFoundSubject(change, table, found.table)
     return applyDifferences(change, table, branch, differences) ? {} : unchanged({})
   })
-  // Not before: who still finds a record of such a manifest, and its final name, would take it for published.
+  // Not before: a process that still finds the record of such a manifest, and its final name, would take it for
+  // published.
   await Promise.all(differences.lost.map((path) => removeStaged(found.folder, path)))
 }
 
-/** A branch as its records tell. */
+/** A branch according to its records. */
 interface Branch {
   readonly table: FoundTable
   readonly folder: DatasetFolder
@@ -87,7 +88,7 @@ interface Branch {
   readonly recorded: ReadonlySet<number>
 }
 
-/** The recorded versions of a branch. Undefined where rows are our own engine's, or out of reach. */
+/** The recorded versions of a branch. Undefined when our own engine wrote the rows, or they are out of reach. */
 function readBranch(core: Core, reader: Reader, find: Find, branch: string): Branch | undefined {
   const table = find(reader)
   if (table === undefined || isOurs(reader, table)) return undefined
@@ -102,7 +103,7 @@ interface Manifests {
   readonly published: ReadonlySet<number>
   /** Manifests that were given to the catalog to be published. */
   readonly staged: readonly StagedFile[]
-  /** Whether a missing manifest was removed. Otherwise it was perhaps never there, or the disk is not. */
+  /** Whether a missing manifest was removed. Otherwise it may never have existed, or the disk is absent. */
   readonly canMiss: boolean
 }
 
@@ -129,7 +130,7 @@ async function listManifests(folder: DatasetFolder, branch: string): Promise<Man
   return { published, staged, canMiss }
 }
 
-/** Manifests of transactions over many operations, be they under way, given up, or committed. */
+/** Manifests of transactions over many operations, whether under way, rolled back or committed. */
 async function listWaiting({ content, prefix }: DatasetFolder): Promise<StagedFile[]> {
   const found: StagedFile[] = []
   for await (const { path } of content.list(prefix + waitingFolder)) {
@@ -179,7 +180,7 @@ function makePlan(
   }
   const unknown = new Set<number>()
   for (const version of published) {
-    // One that was recorded since the first look is no other program's.
+    // A version that was recorded since the first read is not another program's.
     if (!recorded.has(version) && recordOf(version) === undefined) unknown.add(version)
   }
   return { pending, missing, unknown }
@@ -229,13 +230,13 @@ async function publish(
   const final = prefix + versionsFolderOf(branch) + finalNameOf(name)!
   const result = await shared.link(staging, final)
   if (result === 'missing') {
-    // Somebody else published it and removed the staged name.
+    // Another process published it and removed the staged name.
     return (await content.get(final, { start: 0, end: 0 })) === undefined ? 'missing' : 'published'
   }
   let isOurs = true
   if (result === 'taken') {
     const [ours, theirs] = await Promise.all([content.get(staging), content.get(final)])
-    // Somebody else published it, and perhaps died before the staged name was removed.
+    // Another process published it, and perhaps died before it removed the staged name.
     isOurs = ours === undefined || (theirs !== undefined && Buffer.compare(ours, theirs) === 0)
   }
   if (!isOurs) return 'taken'
