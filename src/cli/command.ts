@@ -8,7 +8,7 @@ import { perform, type Shared } from './perform.ts'
 import { type AnyOperation, isUnsupported, kebab } from './record.ts'
 import { readIdentifier, readRequest, type Typed } from './request.ts'
 
-/** What was typed for each field, by option or by place. */
+/** The typed value of each field, from its option or its positional argument. */
 function typedOf(
   { command }: AnyOperation,
   fields: readonly Field[],
@@ -48,12 +48,12 @@ function placed(
   return { [name]: kind === 'number' ? toNumber(text) : text }
 }
 
-/** Listings answer with identifiers in string form: joined as they are typed. */
+/** Listings return identifiers as strings, joined by the same delimiter as on the command line. */
 function joinedBy(operation: AnyOperation, request: Readonly<Record<string, unknown>>, delimiter: string) {
   return 'delimiter' in operation.request.entries ? { ...request, delimiter } : request
 }
 
-/** The command of an operation. Its arguments and options follow from the request, the rest from the notes. */
+/** The command of an operation. Arguments and options come from the request schema, the rest from `operation.command`. */
 export function operationCommand(operation: AnyOperation, io: Io, signal: AbortSignal): Command {
   const notes = operation.command
   const fields = fieldsOf(operation).filter(({ name }) => name !== 'delimiter')
@@ -98,14 +98,14 @@ function argumentOf(name: string, fields: readonly Field[], { command }: AnyOper
 
 function addFieldOptions(command: Command, fields: readonly Field[]): ReadonlyMap<string, string> {
   const attributes = new Map<string, string>()
-  // The fields that every request has come last.
+  // Fields that every request has come last in the help.
   const last = ['context', 'identity']
   const sorted = [...fields].sort((a, b) => last.indexOf(a.name) - last.indexOf(b.name))
   for (const field of sorted) {
     if (field.name === 'id') continue
     const { attribute, options } = optionsOf(field)
     for (const option of options) {
-      // A tag says the version and the branch.
+      // A tag implies the version and the branch.
       if (isWantedTag(field, fields)) option.conflicts(['version', 'branch'])
       command.addOption(option)
     }
@@ -116,7 +116,7 @@ function addFieldOptions(command: Command, fields: readonly Field[]): ReadonlyMa
   return attributes
 }
 
-/** Whether a field is the tag of the version to work on, and not the name of a tag. */
+/** Whether a field selects a version by tag, rather than naming the tag to create, move or delete. */
 function isWantedTag({ name, required }: Field, fields: readonly Field[]): boolean {
   return name === 'tag' && !required && fields.some((other) => other.name === 'version' && !other.required)
 }

@@ -21,7 +21,7 @@ const examples = `  $ tabularium migrate postgres://admin@db.example/tables --co
   $ tabularium migrate postgres://admin@staging.example/tables --adopt-content s3://staging/prefix
 `
 
-/** The command that makes the tables of a catalog in a database, or brings them up to date. */
+/** The command that creates or migrates the tables of a catalog in a database. */
 export function migrateCommand(io: Io, signal: AbortSignal): Command {
   return maintenanceCommand(
     'migrate',
@@ -70,7 +70,7 @@ function requireOne(location: string, { content, adoptContent, isCopy, keepConte
   if (isCopy && adoptContent === undefined) throw new UsageError('--is-copy needs --adopt-content')
 }
 
-/** What became of the rows of a copy. */
+/** Adopts or keeps the content of a restored or copied database, as the options say. Returns the report. */
 async function settled(
   location: string,
   { adoptContent: url, isCopy, keepContent: isKept }: Typed,

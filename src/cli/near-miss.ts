@@ -1,6 +1,6 @@
 import { editDistance } from '../base/model/nearest.ts'
 
-/** Words that users of other tools type, and the commands that do it here. */
+/** Words from other tools, and the commands that do the same here. */
 export const synonyms: Readonly<Record<string, readonly string[]>> = {
   add: ['insert'],
   append: ['insert'],
@@ -53,7 +53,7 @@ export const synonyms: Readonly<Record<string, readonly string[]>> = {
   wc: ['count'],
 }
 
-/** The commands that were probably meant by a word that is none. */
+/** Suggests commands for an unknown word. */
 export function meantBy(word: string, commands: readonly string[]): readonly string[] {
   const asTyped = word.toLowerCase().slice(0, longest)
   if (Object.hasOwn(synonyms, asTyped)) return synonyms[asTyped]!
@@ -68,7 +68,7 @@ export function meantBy(word: string, commands: readonly string[]): readonly str
 
 const longest = 40
 
-/** Whether a word is a slip of the finger: two letters changed places, or at most one in three is wrong. */
+/** Whether a word is a typo: two letters are swapped, or at most one letter in three is wrong. */
 function isSlip(word: string, command: string, distance: number): boolean {
   const letters = (text: string) => [...text].sort().join('')
   if (distance === 2 && letters(word) === letters(command)) return true

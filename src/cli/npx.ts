@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { clearInterval, setInterval } from '../base/time.ts'
 
-/** How often it is looked whether npx is still there, in milliseconds. */
+/** The interval between checks of npx, in milliseconds. */
 const lookMillis = 500
 
 /**
- * Calls back when the `npx` that started this process has ended. npx runs a shell that runs the command. A signal to npx
- * ends the shell, or npx alone, and the command never hears of it: a server would go on with nobody to stop it.
+ * Calls back when the `npx` that started this process has ended. npx runs a shell, and the shell runs the command. A signal
+ * to npx ends the shell or npx alone and does not reach the command, so a server would stay as an orphan.
  */
 export function whenNpxEnds(env: Readonly<Record<string, string | undefined>>, ended: () => void): void {
   if (env.npm_command !== 'exec') return
@@ -23,7 +23,7 @@ export function whenNpxEnds(env: Readonly<Record<string, string | undefined>>, e
   timer.unref?.()
 }
 
-/** The processes from the parent up to npx. Undefined where npx started something else, which started this process. */
+/** The ids of the parent processes up to npx. Undefined if npx is further away than the grandparent. */
 function ancestorsUpToNpx(): number[] | undefined {
   const parent = lookAt(process.ppid)
   if (parent === undefined) return undefined
@@ -37,7 +37,7 @@ interface Ancestor {
   readonly command: string
 }
 
-/** npm names its process by what it does. */
+/** npm sets its process title to its command. */
 function isNpx({ command }: Ancestor): boolean {
   return /^(?:npm (?:exec|x) |npx )/.test(command)
 }
@@ -48,7 +48,7 @@ function lookAt(pid: number): Ancestor | undefined {
     const [, ppid] = /^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))!
     return { ppid: Number(ppid), command }
   } catch {
-    // Other systems have no such files.
+    // Only Linux has /proc.
     const { stdout } = spawnSync('ps', ['-o', 'ppid=,command=', '-p', String(pid)], { encoding: 'latin1' })
     const [, ppid, command] = /^\s*(\d+)\s+(.*)/.exec(stdout ?? '') ?? []
     return command === undefined ? undefined : { ppid: Number(ppid), command }

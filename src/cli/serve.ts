@@ -15,7 +15,7 @@ import { isUrl } from './open.ts'
 import { toBytes, toCount, toLongMillis, toMillis, toNumber } from './options.ts'
 import { UsageError } from './usage.ts'
 
-/** A load balancer may have sent a request just before the server was told to end. */
+/** A load balancer may have sent a request just before the server received the signal to stop. In milliseconds. */
 const lingerMillis = 500
 
 type Http = typeof import('../server/index.ts')
@@ -67,7 +67,7 @@ Examples:
   $ tabularium serve memory: --no-auth --port 0
 `
 
-/** The command that serves a catalog until an interrupt, and then finishes running requests. */
+/** The command that serves a catalog until an interrupt, then finishes running requests. */
 export function serveCommand(io: Io, signal: AbortSignal): Command {
   const summary = 'Serve a catalog over HTTP.'
   return new Command('serve')
@@ -286,13 +286,12 @@ async function serveUntil(
   }
 }
 
-/** The waits before further attempts, in milliseconds; the last one again and again. */
+/** The delays before each retry, in milliseconds. The last one repeats. */
 const waits = [500, 1_000, 2_000, 5_000, 10_000]
 
 /**
- * Opens a catalog. Where it lies in a database that is away, as while a whole machine starts, it tries until the database
- * is there or the signal aborts, and says so each time; undefined after the signal. What does not pass by itself, such as
- * a certificate that is not trusted, it throws at once.
+ * Opens a catalog. Retries while its database is unavailable, as during the start of a machine, and reports each failure.
+ * Resolves to undefined when the signal aborts. Throws permanent errors, such as an untrusted certificate, at once.
  */
 export async function openPatiently<T>(
   open: () => Promise<T>,
@@ -331,7 +330,7 @@ async function openAudit(catalog: Catalog, file: string, io: Io): Promise<AuditL
   })
 }
 
-/** What a server does for its audit log. */
+/** The server options that feed the audit log and, with `refuses`, refuse changes while it is broken. */
 function audited(log: AuditLog, refuses: boolean): Pick<ServeOptions, 'onRefused' | 'authorize'> {
   const onRefused: ServeOptions['onRefused'] = (refused) => log.refused(refused)
   if (!refuses) return { onRefused }
@@ -347,7 +346,7 @@ function audited(log: AuditLog, refuses: boolean): Pick<ServeOptions, 'onRefused
   }
 }
 
-/** The line that says where a server listens. Who started it waits for this line. */
+/** The line with the URL of a server. Scripts wait for it to know that the server listens. */
 export function listeningLine({ url }: { readonly url: string }, json: boolean | undefined): string {
   return json ? `${JSON.stringify({ url })}\n` : `tabularium listening on ${url}\n`
 }

@@ -3,15 +3,15 @@ import { plainText } from './model/text.ts'
 import { ask, askToBegin, hearAll, read, ServerError, type Within } from './server.ts'
 
 /*
- * Changes of what a dialog named. Between the moment when somebody saw it and the moment when they confirm, others may
- * drop it and make another one under its name. So a change looks first, in the same transaction.
+ * Changes that a user confirms in a dialog. Before the confirmation, others may drop the object and create another one with
+ * its name. So a change checks the identity first, in the same transaction.
  */
 
-/** What tells a table from another one of the same name. */
+/** The identity of a table, to detect another one of the same name. */
 export interface NamedTable {
   readonly id: Identifier
   readonly location: string
-  /** The latest version as it was seen. Where a location was chosen, one table can follow another one at it. */
+  /** The latest version when it was shown. With explicit locations, a new table can have the location of an old one. */
   readonly latest?: SeenVersion | undefined
 }
 
@@ -20,7 +20,7 @@ interface SeenVersion {
   readonly timestamp_millis?: number
 }
 
-/** The latest version of a table. Undefined where there is none, or the caller may not list versions. */
+/** The latest version of a table. Undefined if there is none, or the caller may not list versions. */
 export async function latestOf(id: Identifier, signal: AbortSignal): Promise<SeenVersion | undefined> {
   const query = { descending: true, limit: 1 }
   try {
@@ -32,7 +32,7 @@ export async function latestOf(id: Identifier, signal: AbortSignal): Promise<See
   }
 }
 
-/** Changes a table that was named, or fails where another one has its name by now. */
+/** Changes a table, or fails if another one has its name by now. */
 export function changeTable(
   table: NamedTable,
   change: (within: Within) => Promise<unknown>,
@@ -71,7 +71,7 @@ export interface NamedTag {
   readonly branch?: string | undefined
 }
 
-/** Fails where a tag points elsewhere than when it was named. */
+/** Fails if a tag points to another version than when it was listed. */
 export async function requireTag(id: Identifier, tag: NamedTag, within: Within): Promise<void> {
   const body = { tag: tag.name }
   const found = await ask<{ version: number; branch?: string }>('table', id, 'tags/version', {
@@ -85,8 +85,8 @@ export async function requireTag(id: Identifier, tag: NamedTag, within: Within):
 }
 
 /**
- * Drops a namespace with the properties that it was shown with, if it is empty. No answer has more to tell an empty
- * namespace by: another one with the same name and properties is the same to everybody.
+ * Drops an empty namespace if it still has the properties that were shown. An empty namespace has no other identity:
+ * another one with the same name and properties is equivalent.
  */
 export function dropEmptyNamespace(
   id: Identifier,
@@ -118,8 +118,8 @@ const lostRace = 14
 const unsupported = 0
 
 /**
- * Does several requests in one transaction, and again when others changed meanwhile what they read. Where the server has
- * no transactions for this caller, or not for such a table, it does them one after the other.
+ * Runs several requests in one transaction, and retries on a conflict. If the server has no transactions for this caller or
+ * for such a table, runs them without one.
  */
 async function atOnce<T>(work: (within: Within) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -132,7 +132,7 @@ async function atOnce<T>(work: (within: Within) => Promise<T>): Promise<T> {
       hearAll(within)
       return answer
     } catch (error) {
-      // It would expire by itself, too.
+      // A failed rollback is harmless, since the transaction expires.
       await ask('transaction', [id], 'rollback', { body: {} }).catch(() => {})
       const code = error instanceof ServerError ? error.code : undefined
       if (code === unsupported) return work({})
@@ -141,7 +141,7 @@ async function atOnce<T>(work: (within: Within) => Promise<T>): Promise<T> {
   }
 }
 
-/** The id of a transaction, or undefined where this caller can have none here. */
+/** Begins a transaction and returns its id. Undefined if this caller cannot have one. */
 async function begun(): Promise<string | undefined> {
   try {
     return await askToBegin()

@@ -5,22 +5,22 @@ import { openChanges } from './server.ts'
 export interface FeedListener {
   /** Called with each change, once, in the order of the commits. */
   readonly onChange: (change: CommittedChange) => void
-  /** Called when changes may have been missed: whatever was fetched may be old. */
+  /** Called when changes may have been missed, so all fetched data may be outdated. */
   readonly onGap: () => void
 }
 
-/** How long a tab that nobody sees keeps its connection. A browser has few of them for one server. */
+/** How long a hidden tab keeps its connection, in milliseconds. Browsers limit the connections to one server. */
 const hiddenMillis = 20_000
-/** Waits before connecting again, in milliseconds: doubled after each failure. */
+/** The first and the longest delay before a reconnect, in milliseconds. Doubles after each failure. */
 const [firstWait, longestWait] = [1_000, 60_000]
-/** A server says every 15 seconds that it is there. */
+/** The timeout of a silent connection, in milliseconds. A server sends a heartbeat every 15 seconds. */
 const silenceMillis = 60_000
-/** A longer event is of a commit that changed so much that all is fetched again. */
+/** The longest event, in characters. A longer one is a huge commit, after which everything is fetched again. */
 const mostCharacters = 4 * 1024 * 1024
 
 /**
- * Follows the stream of changes until the returned function is called, while the tab is in sight. It goes on where it was
- * when the connection ends, and gives up without a word where the server refuses or has no such stream.
+ * Follows the stream of changes while the tab is visible, until the returned function is called. Resumes after a lost
+ * connection. Ends silently if the server refuses or has no such stream.
  */
 export function followChanges(listener: FeedListener): () => void {
   const over = new AbortController()
@@ -40,7 +40,7 @@ async function follow(listener: FeedListener, over: AbortSignal): Promise<void> 
       if (status === 200 && body && headers.get('content-type')?.startsWith(eventStreamType)) {
         for await (const { kind, id, data } of eventsOf(chunksOf(body), mostCharacters)) {
           heard()
-          // What was committed between the first listings and now is in neither.
+          // Neither the first listings nor the stream have the commits in between.
           if (since === undefined) listener.onGap()
           since = id ?? since
           if (kind === 'message') listener.onChange(JSON.parse(data) as CommittedChange)
@@ -49,14 +49,14 @@ async function follow(listener: FeedListener, over: AbortSignal): Promise<void> 
         }
       } else {
         const mayPass = status >= 500 || status === 429 || status === 408
-        // The place is of a catalog that was put back or replaced, or is too old.
+        // The token is too old, or of a catalog that was restored or replaced.
         const isPlace = since !== undefined && (status === 404 || status === 400)
         if (!mayPass && !isPlace) return
         if (isPlace) since = undefined
       }
     } catch (error) {
       if (over.aborted) return
-      // An event that is too long would be so again.
+      // After a resume, an event that is too long would come again.
       if (!signal.aborted && !(error instanceof TypeError)) since = undefined
     } finally {
       end()
@@ -66,7 +66,7 @@ async function follow(listener: FeedListener, over: AbortSignal): Promise<void> 
   }
 }
 
-/** One connection: its signal aborts when it is silent, or the tab hidden, for too long. */
+/** One connection. Its signal aborts when the server is silent, or the tab is hidden, for too long. */
 function connectionOf(over: AbortSignal) {
   const controller = new AbortController()
   const abort = () => controller.abort()
@@ -95,7 +95,7 @@ function connectionOf(over: AbortSignal) {
   }
 }
 
-/** Resolves when the tab is in sight. */
+/** Resolves when the tab is visible. */
 function inSight(over: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
@@ -123,7 +123,7 @@ function pause(millis: number, over: AbortSignal): Promise<void> {
   })
 }
 
-/** Not every browser can go over a stream by itself. */
+/** Not every browser supports `for await` over a stream. */
 async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const reader = body.getReader()
   for (;;) {

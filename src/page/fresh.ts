@@ -4,23 +4,23 @@ import { followChanges } from './feed.ts'
 import { type CommittedChange, concernedBy } from './model/concerns.ts'
 import type { Place } from './model/place.ts'
 
-/** Counters: when one rises, what it is for may have changed, and is fetched again. */
+/** Counters. When one rises, its part of the page may be outdated and is fetched again. */
 export interface Fresh {
   readonly namespaces: number
   readonly tables: number
   readonly open: number
-  /** The latest changes that were heard of, latest first. */
+  /** The latest changes from the stream, latest first. */
   readonly latest: readonly CommittedChange[]
 }
 
 const mostLatest = 100
-/** The least time between two times of fetching again, in milliseconds, however much is committed. */
+/** The minimum interval between two refreshes, in milliseconds. */
 const restMillis = 3_000
 const firstMillis = 150
 
 const every = { namespaces: true, tables: true, open: true }
 
-/** Hears of changes for as long as there is a caller, and tells which parts of the page they concern. */
+/** Follows the stream of changes while there is a caller, and counts the changes that affect each part of the page. */
 export function useFresh(place: Place, listed: Identifier, caller: string | undefined): Fresh {
   const [fresh, setFresh] = useState<Fresh>({ namespaces: 0, tables: 0, open: 0, latest: [] })
   const shown = useRef({ place, listed })

@@ -3,18 +3,18 @@ export interface Page<T> {
   readonly token?: string | undefined
 }
 
-/** What is known of a listing. */
+/** The fetched part of a listing. */
 export interface Pages<T> {
   readonly items: readonly T[]
-  /** Continues the listing. */
+  /** The page token that continues the listing. */
   readonly token?: string | undefined
   readonly loading: boolean
-  /** Whether these are all of its items. */
+  /** Whether all items are fetched. */
   readonly ended: boolean
   readonly error?: unknown
 }
 
-/** A listing, fetched page by page as `more` is called. `redraw` is called when `pages` became others. */
+/** A listing, fetched page by page as `more` is called. Calls `redraw` after each change of `pages`. */
 export class Listing<T> {
   pages: Pages<T> = { items: [], loading: false, ended: false }
   readonly #load: (token: string | undefined, signal: AbortSignal) => Promise<Page<T>>
@@ -31,14 +31,14 @@ export class Listing<T> {
     this.#redraw = redraw
   }
 
-  /** Fetches the next page, unless that is under way, or failed. */
+  /** Fetches the next page, unless a fetch is running or has failed. */
   more(): void {
     const { items, token, loading, ended, error } = this.pages
     if (loading || ended || error !== undefined) return
     const begun = { ...this.pages, loading: true }
     this.#show(begun)
     const end = (pages: Pages<T>) => {
-      // What was fetched again meanwhile is no older.
+      // Drops the page if a refresh has replaced `pages`, which is as recent.
       if (this.pages === begun) this.#show(pages)
     }
     this.#load(token, this.#over.signal).then(
@@ -48,7 +48,7 @@ export class Listing<T> {
     )
   }
 
-  /** Fetches as much again as was fetched, and shows it as a whole when it is there. */
+  /** Fetches as many items again, and replaces the old ones at once. */
   async refresh(): Promise<void> {
     this.#isOld = true
     if (this.#isRefreshing) return
@@ -57,14 +57,14 @@ export class Listing<T> {
       this.#isOld = false
       const begun = performance.now()
       await this.#fetchAgain().catch((error) => this.#show({ ...this.pages, error, loading: false }))
-      // A long list is not fetched all the time, however much is changed.
+      // Pauses, so that a long list is fetched at most a fifth of the time.
       const rest = 4 * (performance.now() - begun)
       await new Promise((resolve) => setTimeout(resolve, rest))
     }
     this.#isRefreshing = false
   }
 
-  /** Gives up what is under way. Nothing is drawn any more. */
+  /** Aborts running fetches. Later results are ignored. */
   close(): void {
     this.#over.abort()
   }

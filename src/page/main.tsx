@@ -6,7 +6,7 @@ import { App } from './views/app.tsx'
 const given = tokenIn(location.hash)
 if (given !== undefined) {
   token.set(given)
-  // So that nobody reads it there, or shares it with the link.
+  // Removes the token from the URL, so that nobody reads it or shares it with the link.
   history.replaceState(null, '', writePlace(start))
 }
 render(<App />, document.getElementById('app')!)

@@ -9,25 +9,25 @@ interface Settings {
   readonly listing: 'recursive' | 'children'
 }
 
-/** What the server says of itself in the page. */
+/** The server's settings, from a meta tag of the page. */
 export const settings = JSON.parse(
   document.querySelector<HTMLMetaElement>('meta[name=tabularium]')!.content,
 ) as Settings
 
 const tokenKey = 'tabularium-token'
 
-/** The token to send, kept for as long as this tab is open. It stands in no URL that is sent. */
+/** The token to send, kept while this tab is open. No request has it in its URL. */
 export const token = {
   get: () => sessionStorage.getItem(tokenKey) ?? undefined,
   set: (given: string) => sessionStorage.setItem(tokenKey, given),
   forget: () => sessionStorage.removeItem(tokenKey),
 }
 
-/** An answer that is an error, or, with status 0, no answer at all. */
+/** An error response, or with status 0, no response at all. */
 export class ServerError extends Error {
   readonly status: number
   readonly transaction: string | undefined
-  /** The number of the error, where the server gives one. */
+  /** The protocol's error number, if the response has one. */
   readonly code: number | undefined
 
   constructor(status: number, message: string, transaction?: string, code?: number) {
@@ -38,7 +38,7 @@ export class ServerError extends Error {
   }
 }
 
-/** A transaction that this page began, and those inside of it: they are recorded when it commits. */
+/** A transaction that this page began, and the transactions inside of it, which are recorded when it commits. */
 export interface Within {
   readonly transaction?: {
     readonly id: string
@@ -52,19 +52,19 @@ export interface Asked extends Within {
   readonly signal?: AbortSignal | undefined
 }
 
-/** A transaction that this page heard of. */
+/** A transaction that a response to this page named. */
 export interface HeardOf {
   readonly id: string
   readonly what: string
   readonly at: number
-  /** Why the request failed that it was made for. */
+  /** The error message of its request, if that failed. */
   readonly failure?: string | undefined
 }
 
 const heardOf: HeardOf[] = []
 const mostHeardOf = 200
 
-/** The transactions that this page heard of, latest first. */
+/** The transactions that responses to this page named, latest first. */
 export function transactionsHeardOf(): readonly HeardOf[] {
   return heardOf
 }
@@ -78,12 +78,12 @@ function hear(transaction: unknown, what: string, failure?: string): void {
   heardOf.length = Math.min(heardOf.length, mostHeardOf)
 }
 
-/** Hears of the transactions inside of one that is committed. */
+/** Records the transactions inside of a committed one. */
 export function hearAll({ transaction }: Within): void {
   for (const { id, what } of transaction?.heard ?? []) hear(id, what)
 }
 
-/** Asks for something about a namespace, table or transaction, and answers with the JSON of the answer. */
+/** Sends a POST about a namespace, table or transaction, and returns the JSON of the response. */
 export async function ask<T>(
   kind: 'namespace' | 'table' | 'transaction',
   id: Identifier,
@@ -93,18 +93,18 @@ export async function ask<T>(
   return (await send('POST', pathOf(kind, id, verb), asked)).json() as Promise<T>
 }
 
-/** Begins a transaction, and answers with its id. */
+/** Begins a transaction and returns its id. */
 export async function askToBegin(): Promise<string> {
   const response = await send('POST', 'v1/transaction/begin', { body: {} })
   return ((await response.json()) as { transaction_id: string }).transaction_id
 }
 
-/** A page of transactions. Servers of another make may not list them. */
+/** A page of transactions. Servers of other implementations may refuse this. */
 export async function askTransactions<T>(body: unknown, signal: AbortSignal): Promise<T> {
   return (await send('POST', 'v1/transaction/list', { body, signal })).json() as Promise<T>
 }
 
-/** The same for what is asked by GET. */
+/** Sends a GET about a namespace or table, and returns the JSON of the response. */
 export async function read<T>(
   kind: 'namespace' | 'table',
   id: Identifier,
@@ -114,21 +114,21 @@ export async function read<T>(
   return (await send('GET', pathOf(kind, id, verb), asked)).json() as Promise<T>
 }
 
-/** The bytes of an answer. */
+/** Sends a POST about a table, and returns the bytes of the response. */
 export async function askBytes(id: Identifier, verb: string, asked: Asked): Promise<Uint8Array> {
   return new Uint8Array(await (await send('POST', pathOf('table', id, verb), asked)).arrayBuffer())
 }
 
 function pathOf(kind: string, id: Identifier, verb: string): string {
   const segment = encodePathId(id)
-  // A browser takes these for steps in the path, however they are written.
+  // Browsers resolve `.` and `..` in a path even when they are percent-encoded.
   if (/^(%2E){1,2}$/.test(segment))
     throw new ServerError(400, `A browser cannot ask for what is named ${id[0]} alone. Use the command line.`)
   return `v1/${kind}/${segment}/${verb}`
 }
 
 /**
- * The stream of changes, from a place on, or the answer that refuses it. A refusal is no failure of the page: it works
+ * The stream of changes after the token `since`, or the response that refuses it. A refusal is not an error: the page works
  * without the stream.
  */
 export function openChanges(since: string | undefined, signal: AbortSignal): Promise<Response> {
@@ -181,15 +181,15 @@ async function send(method: string, path: string, asked: Asked): Promise<Respons
     return response
   }
   const error = await errorOf(response, path)
-  // Of a request that was given up, the body may not have come.
+  // The body of an aborted request may be incomplete.
   signal?.throwIfAborted()
-  // It may be another one by now.
+  // The user may have entered another token in the meantime.
   if (error.status === 401 && token.get() === sent) for (const listener of listeners) listener()
   throw error
 }
 
 async function hearFrom(response: Response, path: string, inside: Within['transaction']): Promise<void> {
-  // What begins or ends a transaction is told by what was done inside.
+  // Not recorded: the operations inside describe a transaction better than its begin and end.
   if (/^v1\/transaction\/(begin$|[^/]+\/(commit|rollback)$)/.test(path)) return
   if (!response.headers.get('content-type')?.startsWith('application/json')) return
   const answer = (await response.clone().json()) as { transaction_id?: unknown } | null
@@ -201,7 +201,7 @@ async function hearFrom(response: Response, path: string, inside: Within['transa
 
 const listeners = new Set<() => void>()
 
-/** Calls back when the server wants a token, or another one. */
+/** Calls back when the server refuses the token, or asks for one. */
 export function onUnauthenticated(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)

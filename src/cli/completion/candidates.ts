@@ -4,7 +4,7 @@ import { isLocation } from '../locations/location-argument.ts'
 import { profilePath, readProfiles } from '../profiles/profile-file.ts'
 import { branchNames, namesIn, tagNames, type Where } from './catalog-names.ts'
 
-/** What may stand in place of the word under the cursor. */
+/** A completion for the word under the cursor. */
 export interface Candidate {
   readonly value: string
   readonly about?: string
@@ -12,13 +12,13 @@ export interface Candidate {
 
 export interface Candidates {
   readonly found: readonly Candidate[]
-  /** Whether the name of a file may stand there, too. */
+  /** Whether the shell should also offer file names. */
   readonly files: boolean
 }
 
 const nothing: Candidates = { found: [], files: false }
 
-/** What may stand in place of the last of these words, which follow the name of the program. */
+/** Completions for the last word. `words` follow the name of the program. */
 export async function candidatesFor(
   root: Command,
   words: readonly string[],
@@ -32,13 +32,13 @@ export async function candidatesFor(
   return { ...found, found: found.found.filter(({ value }) => value.startsWith(current)) }
 }
 
-/** What the words before the cursor say. */
+/** The words before the cursor, parsed. */
 interface Reading {
   readonly command: Command
   readonly operands: readonly string[]
-  /** The values of options, by their attributes. */
+  /** The values of options, by attribute. */
   readonly values: ReadonlyMap<string, string>
-  /** The option whose value comes next. */
+  /** The option whose value is being typed. */
   readonly open: Option | undefined
 }
 

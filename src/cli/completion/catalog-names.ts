@@ -4,20 +4,20 @@ import { placeOf } from '../locations/location-argument.ts'
 import { openLocation } from '../open.ts'
 import type { Candidate } from './candidates.ts'
 
-/** The catalog that a command line names, and the table. */
+/** The catalog and the identifier in a command line. */
 export interface Where {
   readonly location: string
-  /** Names joined by the delimiter, as far as they are typed. */
+  /** The identifier typed so far. */
   readonly names: string
   readonly delimiter: string
   readonly token: string | undefined
   readonly apiKey: string | undefined
 }
 
-/** The most names that are offered. */
+/** The most completions of one kind. */
 const most = 200
 
-/** The namespaces, and for a table the tables, that begin with what was typed. Namespaces end in the delimiter then. */
+/** Namespaces that begin with the typed text. For a table, also tables, and each namespace ends in the delimiter. */
 export function namesIn(
   { names, ...where }: Where,
   kind: 'table' | 'namespace',
@@ -34,7 +34,7 @@ export function namesIn(
     ])
     const [namespaces, tables] = listed.map((found) =>
       found
-        // What has the delimiter in its name cannot be typed with this one.
+        // A name that contains the delimiter cannot be typed with this delimiter.
         .filter((name) => name.startsWith(begun) && !name.includes(delimiter))
         .map((name) => [...parent, name].join(delimiter)),
     )
@@ -46,7 +46,7 @@ export function namesIn(
   })
 }
 
-/** Names in a namespace from `begun` on, which may itself be one. */
+/** Names in a namespace from `begun` on, inclusive: `start_after` alone would skip a complete name. */
 async function childrenOf(
   catalog: Catalog,
   kind: 'table' | 'namespace',

@@ -28,7 +28,7 @@ Examples:
   $ tabularium profile remove prod
 `
 
-/** The commands that keep names for catalogs. None of them prints a token. */
+/** The commands that manage profiles. None of them prints a token. */
 export function profileCommand(io: Io): Command {
   const summary = 'Keep names for catalogs, with what it takes to get in.'
   return new Command('profile')
@@ -122,7 +122,7 @@ function removeCommand(io: Io): Command {
   })
 }
 
-/** What may be seen of a profile: no secret. */
+/** A profile without its secrets. */
 function shown(name: string, { location, token, token_file, token_env, api_key }: Profile) {
   const kept = token === undefined ? undefined : 'kept in the profile'
   const from = token_file === undefined ? undefined : `file ${token_file}`

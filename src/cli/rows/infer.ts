@@ -3,13 +3,13 @@ import { isObject } from './convert.ts'
 import { parseDate, parseTimestamp } from './time.ts'
 import { Fraction, type JsonField, type JsonType } from './types.ts'
 
-/** Values of one column or nested field, and the row of each. */
+/** The values of one column or nested field, each with its row number. */
 interface Cells {
   readonly values: readonly unknown[]
   readonly rows: readonly number[]
 }
 
-/** Hears what a user should know of the types that were found. */
+/** Reports a remark about inferred types to the user. */
 export type Note = (text: string) => void
 
 interface Source {
@@ -18,7 +18,7 @@ interface Source {
   readonly note: Note
 }
 
-/** Names the place of a row, such as `line 3 of flights.csv`. */
+/** Describes where a row is in its source, such as `line 3 of flights.csv`. */
 export type Place = (row: number) => string
 
 type Kind =
@@ -34,7 +34,7 @@ type Kind =
   | 'a list'
   | 'an object'
 
-/** The types of kinds that a column may have together. */
+/** The type of a column that has values of these kinds only. */
 const types: readonly (readonly [kinds: readonly Kind[], type: string])[] = [
   [['a whole number'], 'int64'],
   [['a whole number', 'a number'], 'double'],
@@ -46,7 +46,7 @@ const types: readonly (readonly [kinds: readonly Kind[], type: string])[] = [
   [['a time with a zone', 'a time with a zone in nanoseconds'], 'timestamp:ns:UTC'],
 ]
 
-/** Kinds that are texts in JSON. */
+/** Kinds that JSON writes as strings. */
 const written: ReadonlySet<Kind> = new Set<Kind>([
   'a date',
   'a time',
@@ -56,7 +56,7 @@ const written: ReadonlySet<Kind> = new Set<Kind>([
   'text',
 ])
 
-/** The columns of rows, each with the type that all its values have. */
+/** Infers the columns of rows, each with the common type of its values. */
 export function inferFields(
   rows: readonly Readonly<Record<string, unknown>>[],
   isCsv: boolean,
@@ -104,10 +104,10 @@ function inferType(cells: Cells, source: Source, path: string): JsonType {
   return { type: 'list', fields: [{ name: 'item', nullable: true, type }] }
 }
 
-/** Kinds that are seldom meant as text, where other texts stand beside them. */
+/** Kinds that a user seldom means as text. */
 const seldomText: ReadonlySet<Kind> = new Set<Kind>([...written, 'a boolean'])
 
-/** Says why a column is one of text, where its values look like something else. */
+/** Reports why a column became text although its values look like other types. */
 function tellOfText(kinds: ReadonlyMap<Kind, number>, { place, note }: Source, path: string): void {
   const [one, other] = [...kinds]
   if (one === undefined || other === undefined) return
@@ -129,7 +129,7 @@ function kindsOf({ values, rows }: Cells, isCsv: boolean): Map<Kind, number> {
     if (value === null || value === undefined) continue
     const kind = isCsv ? kindOfField(value as string) : kindOfJson(value)
     if (!kinds.has(kind)) kinds.set(kind, rows[i]!)
-    // Whatever else a column of CSV holds, it is one of texts now.
+    // One text makes the whole CSV column text.
     if (isCsv && kind === 'text') break
   }
   return kinds
@@ -138,7 +138,7 @@ function kindsOf({ values, rows }: Cells, isCsv: boolean): Map<Kind, number> {
 const whole = /^(?:0|-?[1-9]\d*)$/
 const number = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,4})?|NaN|-?Infinity)$/
 
-/** Spreadsheets and other languages write these in other cases. */
+/** Case-insensitive: spreadsheets write TRUE, and Python writes True. */
 const boolean = /^(?:true|false)$/i
 
 function kindOfField(field: string): Kind {
@@ -148,7 +148,7 @@ function kindOfField(field: string): Kind {
 }
 
 function kindOfText(text: string): Kind {
-  // Most texts are told apart from dates by their first characters.
+  // A quick check of the first characters excludes most texts.
   if (!/^[+-]?\d{4}/.test(text)) return 'text'
   if (parseDate(text) !== undefined) return 'a date'
   const instant = parseTimestamp(text)

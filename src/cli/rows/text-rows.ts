@@ -5,19 +5,19 @@ import { described, type JsonField, type JsonSchema } from './types.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Rows with the values that their columns take, and the columns. */
+/** Rows converted to the types of their columns, and the schema. */
 export interface TypedRows {
   readonly data: readonly Row[]
   readonly schema: unknown
 }
 
-/** Rows of CSV or JSON as they were written, before their types are known. */
+/** Rows of CSV or JSON before type conversion. */
 export class TextRows {
   readonly #rows: readonly Row[]
   readonly #isCsv: boolean
   readonly #place: Place
 
-  /** The values of CSV are texts or null, and those of JSON are as `parseJson` gives them. */
+  /** CSV values are texts or null; JSON values come from `parseJson`. */
   constructor(rows: readonly unknown[], isCsv: boolean, place: Place) {
     for (const [row, value] of rows.entries()) {
       if (!isObject(value))
@@ -29,11 +29,11 @@ export class TextRows {
   }
 
   /**
-   * The rows with the types of a schema, or with those that all their values have. A value that its column cannot hold
-   * exactly is refused by line and column.
+   * Converts the rows to the types of a schema, or to inferred types. The error for a value that its column cannot hold
+   * exactly names line and column.
    */
   typed(schema: unknown, note: Note): TypedRows {
-    // The catalog says best what is wrong with a schema.
+    // The catalog reports what is wrong with the schema.
     if (schema !== undefined && !isSchema(schema)) return { data: this.#rows, schema }
     const fields = schema?.fields ?? inferFields(this.#rows, this.#isCsv, this.#place, note)
     const converters = new Map(fields.map(({ name, type }) => [name, converterOf(type)]))

@@ -9,13 +9,13 @@ import {
   wantedOf,
 } from './table-command.ts'
 
-/** Tags and branches that are shown at most. */
+/** The most tags, and the most branches, that are shown. */
 const mostNames = 1_000
 
-/** Versions that are counted at most. */
+/** The most versions that are counted. */
 const mostVersions = 100_000
 
-/** The command that tells all that the catalog knows of a table. */
+/** The command that prints everything the catalog knows about a table. */
 export function describeCommand(io: Io, signal: AbortSignal): Command {
   const command = tableCommand<WantedOptions>(
     {
@@ -41,7 +41,7 @@ async function describe({ catalog, id, typed, options }: Work): Promise<Readonly
   const { location, properties, version, schema, metadata, stats, managed_versioning, is_only_declared } =
     found
   const branch = typed.tag === undefined ? typed.branch : await branchOf(catalog, id, typed.tag, options)
-  // What is asked from here on is about the version that was found, whatever others change meanwhile.
+  // Later requests name this version, so concurrent commits do not mix versions.
   const size = schema === undefined ? undefined : await sizeOf(catalog, { id, branch, version }, options)
   const [versions, tags, branches] = await Promise.all([
     versionsOf(catalog, { id, branch }, options),
@@ -93,13 +93,13 @@ async function sizeOf(
   try {
     return await catalog.getTableStats({ id, branch, version }, options)
   } catch (error) {
-    // A server of another make may not have it.
+    // Other implementations of the protocol may not support it.
     if (error instanceof CatalogError && error.code === 'Unsupported') return undefined
     throw error
   }
 }
 
-/** How many versions a branch has, and from which to which. Not all are counted where there are very many. */
+/** The number of versions of a branch, its first and its latest. Stops counting at {@link mostVersions}. */
 async function versionsOf(catalog: Catalog, { id, branch }: Place, options: Options) {
   let [count, first, latest] = [0, null as number | null, null as number | null]
   for await (const { version } of catalog.versions(
@@ -114,7 +114,7 @@ async function versionsOf(catalog: Catalog, { id, branch }: Place, options: Opti
   return { count, first, latest }
 }
 
-/** Tags or branches by their names. The first ones only, where there are very many. */
+/** Tags or branches by name, at most {@link mostNames}. */
 async function named<T extends { readonly name: string }>(
   items: AsyncIterable<T>,
   about: (item: T) => Readonly<Record<string, unknown>>,

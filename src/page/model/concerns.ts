@@ -2,7 +2,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { concernsSubject } from '../../catalog/operations/framework/visible-changes.ts'
 import type { Place } from './place.ts'
 
-/** What a commit did to one namespace or table, as the stream of changes tells it. */
+/** The effect of a commit on one namespace or table, as in the stream of changes. */
 export interface SubjectChange {
   readonly operation: string
   readonly kind: 'namespace' | 'table'
@@ -10,7 +10,7 @@ export interface SubjectChange {
   readonly effect: 'created' | 'replaced' | 'changed' | 'moved' | 'removed'
   readonly to?: Identifier
   readonly versions?: readonly { readonly branch?: string; readonly first: number; readonly last: number }[]
-  /** Within a transaction over many operations: the id of the operation. */
+  /** Within a transaction of several operations: the id of the operation. */
   readonly transaction_id?: string
 }
 
@@ -20,15 +20,15 @@ export interface CommittedChange {
   readonly changes: readonly SubjectChange[]
 }
 
-/** The parts of the page that show what a change is about. */
+/** The parts of the page that a change affects. */
 export interface Concerned {
   readonly namespaces: boolean
   readonly tables: boolean
-  /** The namespace or table that is open. */
+  /** The open view. */
   readonly open: boolean
 }
 
-/** Which parts of the page a change concerns. `listed` is the namespace whose tables are listed. */
+/** The parts of the page that a change affects. `listed` is the namespace whose tables are listed. */
 export function concernedBy(changes: readonly SubjectChange[], place: Place, listed: Identifier): Concerned {
   const toNames = changes.filter(({ effect }) => effect !== 'changed')
   return {
@@ -45,7 +45,7 @@ function concernsOpen(
 ): boolean {
   if (place.view === 'activity') return true
   if (place.view === 'table') return changes.some((change) => concernsSubject(change, place.id))
-  // What is in a namespace is listed elsewhere: of tables that change, a namespace tells nothing.
+  // The view of a namespace shows only names inside of it, so changes to their content do not affect it.
   const own = JSON.stringify(place.id)
   return (
     toNames.some((change) => concernsSubject(change, place.id)) ||
@@ -53,7 +53,7 @@ function concernsOpen(
   )
 }
 
-/** A change as a list tells it: where its subject is now, and its latest version, as far as it has one. */
+/** A change in a list: the current identifier of its subject, and its latest version, if any. */
 export interface ShownChange {
   readonly operation: string
   readonly id: Identifier
@@ -61,7 +61,7 @@ export interface ShownChange {
   readonly version?: number | undefined
 }
 
-/** A change as a list tells it. What is gone leads to the transaction that removed it. */
+/** Converts a change for a list. A removed subject links to the transaction that removed it. */
 export function shownChange(change: SubjectChange, transaction: string): ShownChange {
   const { operation, kind, effect, versions } = change
   const id = change.to ?? change.id

@@ -2,7 +2,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { type CommittedChange, shownChange } from './concerns.ts'
 import type { Place } from './place.ts'
 
-/** A transaction as `listTransactions` tells it. */
+/** A transaction in the response of `listTransactions`. */
 export interface ListedTransaction {
   readonly transaction_id: string
   readonly operation: string
@@ -11,27 +11,27 @@ export interface ListedTransaction {
   readonly finished_at?: string
 }
 
-/** A change as the list of the latest changes shows it. */
+/** An entry in the list of the latest changes. */
 export interface Concluded {
   readonly key: string
   readonly millis: number
   readonly transaction: string
   readonly operation: string
   readonly id: Identifier
-  /** Where the subject is now; its transaction where it is gone, and undefined where nobody told. */
+  /** The view of the subject, or of its transaction if the subject is gone; undefined if not known. */
   readonly place?: Place | undefined
   readonly version?: number | undefined
   /** How many further subjects of the same commit are not shown. */
   readonly further: number
 }
 
-/** Subjects of one commit that are shown. */
+/** The most subjects of one commit that are shown. */
 const mostSubjects = 5
 const mostShown = 100
 
 /**
- * The latest changes, latest first. Those that were `heard` of are told with their versions; the transactions were
- * listed before, and tell what they were asked for.
+ * The latest changes, latest first. Those from the stream (`heard`) come with their versions. Older ones come from
+ * transactions (`listed`), which have only the requested operation and subject.
  */
 export function latestChanges(
   heard: readonly CommittedChange[],

@@ -3,7 +3,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 export const tabs = ['columns', 'rows', 'versions', 'refs'] as const
 export type Tab = (typeof tabs)[number]
 
-/** Which state of a table is looked at: the latest of the main branch where nothing is said. */
+/** The selected version of a table. Default: the latest of the main branch. */
 export interface Wanted {
   readonly version?: number | undefined
   readonly tag?: string | undefined
@@ -17,7 +17,7 @@ export interface TablePlace extends Wanted {
   readonly filter?: string | undefined
 }
 
-/** What the page shows. It stands in the fragment of the URL, which browsers do not send to servers. */
+/** The view of the page. It is in the fragment of the URL, which browsers do not send to servers. */
 export type Place =
   | { readonly view: 'namespace'; readonly id: Identifier }
   | TablePlace
@@ -25,7 +25,7 @@ export type Place =
 
 export const start: Place = { view: 'namespace', id: [] }
 
-/** The place in a fragment; the start for one that cannot be read. */
+/** Parses a fragment. Returns the start view for an invalid one. */
 export function readPlace(fragment: string): Place {
   const [path = '', query = ''] = fragment.replace(/^#/, '').split(/\?(.*)/s)
   const [, view, ...segments] = path.split('/')
@@ -51,7 +51,7 @@ export function readPlace(fragment: string): Place {
   }
 }
 
-/** The fragment of a place, from its `#` on. */
+/** The fragment of a view, with its `#`. */
 export function writePlace(place: Place): string {
   if (place.view === 'activity') return `#/activity${queryOf({ transaction: place.transaction })}`
   const path = place.id.map((name) => `/${encodeURIComponent(name)}`).join('')
@@ -68,7 +68,7 @@ function queryOf(fields: Readonly<Record<string, string | number | undefined>>):
   return query === '' ? '' : `?${query}`
 }
 
-/** The token in a fragment, as `tabularium open` hands it over. */
+/** The token in a fragment, which `tabularium open` puts there. */
 export function tokenIn(fragment: string): string | undefined {
   return new URLSearchParams(fragment.replace(/^#/, '')).get('token') || undefined
 }

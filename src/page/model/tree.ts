@@ -1,7 +1,7 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { Pages } from '../listing.ts'
 
-/** What is known of the namespaces in a namespace. */
+/** The fetched namespaces in a namespace. */
 export type Children = Pages<string>
 
 export interface TreeRow {
@@ -9,9 +9,9 @@ export interface TreeRow {
   readonly key: string
   readonly depth: number
   readonly expanded: boolean
-  /** Whether it is known that there is nothing in it. */
+  /** Whether it is known to be empty. */
   readonly isLeaf: boolean
-  /** Stands for the further namespaces of `id`, which are not fetched yet. */
+  /** A placeholder for the namespaces in `id` that are not fetched yet. */
   readonly isRest: boolean
   readonly place: number
   readonly siblings: number

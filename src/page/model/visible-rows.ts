@@ -1,19 +1,19 @@
-/** Browsers draw nothing beyond some 16 million pixels. A longer list is scrolled in proportion. */
+/** Browsers render nothing beyond about 16 million pixels. The scroll position of a longer list is scaled. */
 const mostPixels = 8_000_000
 
-/** Rows drawn before and after those in sight, so that scrolling a little shows no gap. */
+/** Extra rows before and after the visible ones, so that scrolling a little shows no gap. */
 const beyond = 8
 
 export interface Scrolled {
   readonly count: number
   readonly rowHeight: number
-  /** The height of the part in sight. */
+  /** The height of the visible part. */
   readonly height: number
   readonly scrollTop: number
 }
 
 export interface VisibleRows {
-  /** The first row to draw, and the one after the last. */
+  /** The first row to render, and the one after the last. */
   readonly first: number
   readonly end: number
   /** The height of the whole list. */
@@ -22,7 +22,7 @@ export interface VisibleRows {
   readonly shift: number
 }
 
-/** Which rows of a list are drawn, and where. Their number depends on the height in sight alone. */
+/** Which rows of a list are rendered, and where. Their number depends only on the visible height. */
 export function visibleRows({ count, rowHeight, height, scrollTop }: Scrolled): VisibleRows {
   const long = count * rowHeight
   const whole = Math.min(long, mostPixels)
@@ -32,7 +32,7 @@ export function visibleRows({ count, rowHeight, height, scrollTop }: Scrolled): 
   return { first, end, whole, shift: scrollTop - top }
 }
 
-/** How far to scroll so that a row is in sight. It is as far as now if it is. */
+/** The scroll position at which a row is visible. Unchanged if it is visible already. */
 export function scrollTo(row: number, { count, rowHeight, height, scrollTop }: Scrolled): number {
   const long = count * rowHeight
   const whole = Math.min(long, mostPixels)
@@ -42,7 +42,7 @@ export function scrollTo(row: number, { count, rowHeight, height, scrollTop }: S
   return Math.max(0, wanted / scale)
 }
 
-/** The row that a key leads to from another one; undefined for keys that lead nowhere. */
+/** The row that a key moves to; undefined for other keys. */
 export function rowByKey(key: string, row: number, count: number, inSight: number): number | undefined {
   const steps: Readonly<Record<string, number>> = {
     ArrowDown: 1,

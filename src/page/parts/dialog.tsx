@@ -9,16 +9,16 @@ interface Props {
   readonly isDangerous?: boolean
   readonly isReady?: boolean
   readonly run: () => Promise<unknown>
-  /** Called when it is done, even where this dialog is gone by then. */
+  /** Called after success, even if this dialog is gone by then. */
   readonly changed: () => void
-  /** Called after that, unless somebody went elsewhere meanwhile. */
+  /** Called after `changed`, unless the user has navigated away. */
   readonly onDone?: () => void
   readonly onClose: () => void
   readonly done: string
   readonly children?: ComponentChildren
 }
 
-/** Asks before something is changed. It stays open until that is done, and tells why when it fails. */
+/** Confirms a change. It stays open until the change is done, and shows the error of a failure. */
 export function Dialog(props: Props) {
   const { title, act, isDangerous, isReady = true, run, changed, onDone, onClose, done, children } = props
   const dialog = useRef<HTMLDialogElement>(null)
@@ -53,7 +53,7 @@ export function Dialog(props: Props) {
     onDone?.()
   }
   return (
-    // A browser closes it by a key. What is under way cannot be left: whether it is done must be told.
+    // Escape closes a dialog. While a change runs, it reopens, since it must show the outcome.
     <dialog
       ref={dialog}
       aria-labelledby="dialog-title"

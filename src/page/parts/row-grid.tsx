@@ -11,7 +11,7 @@ import { useHeight } from './virtual-list.tsx'
 
 export interface GridColumn {
   readonly name: string
-  /** The type without its parts. */
+  /** The type without its nested types. */
   readonly type: string
   readonly shownType: string
 }
@@ -20,24 +20,24 @@ interface Props {
   readonly id: Identifier
   readonly count: number
   readonly columns: readonly GridColumn[]
-  /** What to ask for, but for the place of the rows. */
+  /** The query without offset and limit. */
   readonly query: Readonly<Record<string, unknown>>
 }
 
 type Row = readonly unknown[]
 
-/** How wide a column is, in the height of letters. */
+/** The width of a column, in rem. */
 function widthOf(type: string): number {
   if (/^(u?int|float|double|halffloat|bool|date)/.test(type)) return 9
   return /^(string|large_string|timestamp|time|dict|decimal)/.test(type) ? 13 : 18
 }
 
-/** Rows fetched at once, and how many such blocks are kept. */
+/** The rows of a block, which is one request, and how many blocks are kept. */
 const blockRows = 100
 const mostBlocks = 30
 const rowHeight = 28
 
-/** Rows, fetched as they come in sight. */
+/** A grid of rows, which are fetched when they become visible. */
 export function RowGrid({ id, count, columns, query }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const [scrollTop, setScrollTop] = useState(0)
@@ -50,7 +50,7 @@ export function RowGrid({ id, count, columns, query }: Props) {
     scrollTop,
   })
   const { rowAt, error, again } = useBlocks(id, query, first, end)
-  // No width depends on the rows, so that every row, and the head, has the same.
+  // Widths do not depend on values, so all rows and the header have the same.
   const widths = columns.map(({ type }) => widthOf(type))
   const layout = {
     gridTemplateColumns: `4.5rem ${widths.map((width) => `minmax(${width}rem, ${width}fr)`).join(' ')}`,
@@ -160,7 +160,7 @@ function WholeRow({
   readonly onClose: () => void
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
-  /** The row that was asked for, though another one may have its number by now. */
+  /** The row when the dialog opened. Another one may have its number by now. */
   const kept = useRef(values)
   kept.current ??= values
   useLayoutEffect(() => {
@@ -202,17 +202,17 @@ function WholeRow({
 }
 
 interface Known {
-  /** The query, of which `blocks` are. */
+  /** The query of `blocks`. */
   readonly what: string
   readonly blocks: Map<number, readonly Row[]>
   readonly older: Map<number, readonly Row[]>
 }
 
-/** The blocks of rows that are in sight, and some that were. */
+/** The visible blocks of rows, and some recent ones. */
 function useBlocks(id: Identifier, query: Readonly<Record<string, unknown>>, first: number, end: number) {
   const what = JSON.stringify(query)
   const known = useRef<Known>({ what, blocks: new Map(), older: new Map() })
-  // Of another version, the rows of before stay in sight until those of now are there.
+  // After a change of the query, the old rows stay visible until the new ones are there.
   if (known.current.what !== what) {
     const { blocks, older } = known.current
     known.current = { what, blocks: new Map(), older: blocks.size > 0 ? blocks : older }
@@ -226,7 +226,7 @@ function useBlocks(id: Identifier, query: Readonly<Record<string, unknown>>, fir
     const controller = new AbortController()
     const { signal } = controller
     const { blocks, older } = known.current
-    // Who scrolls on does not wait for what is passed by.
+    // Debounced: rows that are only scrolled past are not fetched.
     const timer = setTimeout(async () => {
       try {
         for (let block = from; block <= to; block++) {

@@ -14,7 +14,7 @@ interface Transaction {
   readonly properties: Readonly<Record<string, string>>
 }
 
-/** A transaction by its id, those under way, and those that this page heard of. */
+/** One transaction by id, the running ones, the latest changes, and those of this page. */
 export function Activity({
   transaction,
   revision,
@@ -87,7 +87,7 @@ interface Listed {
   readonly page_token?: string
 }
 
-/** A page looks at some thousand records, and those under way are among the newest as a rule. */
+/** The most pages to read. A page scans some thousand records, and running transactions are usually among the newest. */
 const mostPages = 20
 
 async function underWay(signal: AbortSignal): Promise<Listed['transactions']> {
@@ -103,7 +103,7 @@ async function underWay(signal: AbortSignal): Promise<Listed['transactions']> {
   return found
 }
 
-/** The transactions that anybody has under way. One can be looked at, and canceled there. */
+/** The running transactions of all callers, with links to view or cancel them. */
 function UnderWay({ revision, fresh }: Pick<ViewProps, 'revision' | 'fresh'>) {
   const { value, error, again } = useLoaded(underWay, [], [revision, fresh.open])
   return (
@@ -134,10 +134,10 @@ function UnderWay({ revision, fresh }: Pick<ViewProps, 'revision' | 'fresh'>) {
   )
 }
 
-/** How many transactions that ended are asked for. */
+/** How many succeeded transactions are requested. */
 const mostEnded = 50
 
-/** What was changed last, by whomever: what this page was told of, and before that what transactions tell. */
+/** The latest changes of all callers: from the stream, and older ones from the list of transactions. */
 function Latest({ revision, fresh }: Pick<ViewProps, 'revision' | 'fresh'>) {
   const { value, error, again } = useLoaded(
     (signal) => askTransactions<Listed>({ status: ['Succeeded'], limit: mostEnded }, signal),
@@ -216,7 +216,7 @@ function Heard({ entries }: { readonly entries: ReturnType<typeof transactionsHe
   )
 }
 
-/** Milliseconds between two looks at a transaction at work. */
+/** The interval for polling a running transaction, in milliseconds. */
 const pollMillis = 2_000
 
 function Shown({ transaction, revision, fresh, changed }: ViewProps & { readonly transaction: string }) {

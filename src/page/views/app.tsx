@@ -10,7 +10,7 @@ import { Sidebar } from './sidebar.tsx'
 import { TableView } from './table.tsx'
 import { TokenForm } from './token.tsx'
 
-/** Goes to a place at once. A browser tells of it later, and a key pressed before would act on the place that was left. */
+/** Navigates at once. The browser fires `hashchange` later, and a key press before it would act on the old view. */
 export function go(place: Place): void {
   location.hash = writePlace(place)
   window.dispatchEvent(new Event('hashchange'))
@@ -22,10 +22,10 @@ export function App() {
   const [missing, setMissing] = useState(
     settings.token && token.get() === undefined ? 'This server asks for a token.' : undefined,
   )
-  /** Counts changes made here, and tokens given: what was fetched before is fetched again. */
+  /** Counts changes by this page, and new tokens. A higher count triggers a reload. */
   const [revision, setRevision] = useState(0)
   const changed = () => setRevision((before) => before + 1)
-  /** The namespace whose tables are listed. A table that was chosen in a list of tables stays in that list. */
+  /** The namespace whose tables are listed. It stays when a table in a nested namespace is opened. */
   const [listed, setListed] = useState<Identifier>(() => namespaceOf(place) ?? [])
 
   useEffect(() => {
@@ -124,9 +124,9 @@ function namespaceOf(place: Place): Identifier | undefined {
 }
 
 export interface ViewProps {
-  /** Counts changes made here: what was fetched before is fetched again. */
+  /** Counts changes by this page. A higher count triggers a reload. */
   readonly revision: number
-  /** Counts changes that this page was told of. */
+  /** Counts changes from the stream. */
   readonly fresh: Fresh
   readonly changed: () => void
 }
@@ -137,7 +137,7 @@ function View({ place, ...props }: ViewProps & { readonly place: Place }) {
   return <NamespaceView key={JSON.stringify(place.id)} id={place.id} {...props} />
 }
 
-/** The link's target is no place of the catalog, so the fragment stays as it is. */
+/** Moves the focus without changing the fragment, which names the view. */
 function skip(event: Event): void {
   event.preventDefault()
   document.getElementById('main')?.focus()

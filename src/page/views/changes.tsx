@@ -135,7 +135,7 @@ export function DropNamespace({
   )
 }
 
-/** Asks for the name of what is to go. A name that nobody can type is asked for as it is shown. */
+/** Confirms a removal by its name. A name with hidden characters may be typed in its escaped form. */
 function Confirmed({
   title,
   name,

@@ -10,7 +10,7 @@ import type { Description } from './table.tsx'
 
 const mostColumns = 500
 
-/** The columns of one version with their types. Rows without a value are counted on demand, since that reads the column. */
+/** The columns of one version with their types. Nulls are counted on demand, since that reads the column. */
 export function Columns({ id, description }: { readonly id: Identifier; readonly description: Description }) {
   const { version, branch } = description
   const fields = description.schema?.fields ?? []

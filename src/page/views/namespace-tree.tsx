@@ -24,10 +24,10 @@ function readNamespaces(
   return read<{ namespaces: string[]; page_token?: string }>('namespace', id, 'list', { query, signal })
 }
 
-/** Of a namespace that is gone, the one above it tells. */
+/** A removed namespace is no error: the listing of its parent shows that it is gone. */
 const isGone = (error: unknown) => error instanceof ServerError && error.status === 404
 
-/** The tree of namespaces. What is in a namespace is fetched when it is opened. */
+/** The tree of namespaces. The children of a namespace are fetched when it is expanded. */
 export function NamespaceTree({ chosen, revision, fresh, onChoose }: Props) {
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(() => new Set([keyOf([])]))
   const [, draw] = useState(0)
@@ -79,7 +79,7 @@ export function NamespaceTree({ chosen, revision, fresh, onChoose }: Props) {
     for (const listing of listings.values()) void listing.refresh()
   })
 
-  // The way to the chosen namespace is open.
+  // Expands the ancestors of the chosen namespace.
   const wanted = keyOf(chosen)
   useEffect(() => {
     const ways = chosen.map((_, depth) => keyOf(chosen.slice(0, depth)))

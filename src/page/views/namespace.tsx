@@ -12,10 +12,10 @@ interface Found {
   readonly isEmpty: boolean
 }
 
-/** What there is to know of a namespace. */
+/** The view of a namespace. */
 export function NamespaceView({ id, revision, fresh, changed }: ViewProps & { readonly id: Identifier }) {
   const [open, setOpen] = useState<'namespace' | 'table'>()
-  /** What the dialog that drops it named. */
+  /** The namespace as it was when the drop dialog opened. */
   const [dropped, setDropped] = useState<Found>()
   const { value, error, again } = useLoaded((signal) => describe(id, signal), [id], [revision, fresh.open])
   const close = () => setOpen(undefined)

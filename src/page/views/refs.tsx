@@ -22,7 +22,7 @@ interface Branch {
   readonly createAt: number
 }
 
-/** A dialog, with what it names as that was when it opened. */
+/** An open dialog, with the table and the tag as they were when it opened. */
 interface Opened {
   readonly act: 'create' | 'move' | 'delete'
   readonly table: NamedTable

@@ -10,10 +10,10 @@ import { ask, ServerError } from '../server.ts'
 import { go } from './app.tsx'
 import { type Description, wantedOf } from './table.tsx'
 
-/** Columns that are shown, and fetched, at once. */
+/** The most columns that are fetched and shown at once. */
 const columnsAtOnce = 40
 
-/** The rows of a table, all or those that a predicate holds for. */
+/** The rows of a table, all or those that match a predicate. */
 export function RowsView({
   place,
   description,
@@ -26,7 +26,7 @@ export function RowsView({
   const { id, filter } = place
   const fields = description.schema?.fields
   const [firstColumn, setFirstColumn] = useState(0)
-  // Rows of one version do not change while they are looked at.
+  // Pins the version, so that rows do not change while the user reads them.
   const wanted: Wanted =
     description.version === undefined
       ? wantedOf(place)
@@ -98,7 +98,7 @@ export function RowsView({
   )
 }
 
-/** The predicate, and where it is wrong. */
+/** The input for the predicate, with its error marked. */
 function Filter({
   filter,
   error,
@@ -115,7 +115,7 @@ function Filter({
   useLayoutEffect(() => {
     const { current } = field
     if (error === undefined || !current) return
-    // Who typed on, or went elsewhere, while it was checked must not type over what would be selected.
+    // Skipped if the user typed on or moved the focus: further typing would overwrite the selection.
     const { activeElement } = document
     const isElsewhere = activeElement !== document.body && !current.form?.contains(activeElement)
     if (isElsewhere || current.value !== filter) return

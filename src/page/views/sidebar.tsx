@@ -20,7 +20,7 @@ interface Props {
   readonly fresh: Fresh
 }
 
-/** The way to every table: the tree of namespaces, and the tables of the one that is chosen. */
+/** The navigation: the tree of namespaces, and the tables in the chosen one. */
 export function Sidebar(props: Props) {
   const { namespace, revision, fresh } = props
   return (
@@ -117,13 +117,13 @@ interface Listed {
   readonly page_token?: string
 }
 
-/** How many tables are fetched at once, to show them, and to search them. */
+/** The page sizes for showing and for searching tables. */
 const shownPage = 1_000
 const searchedPage = 10_000
-/** Who types on searches for more than that, in milliseconds. */
+/** The debounce of the search, in milliseconds. */
 const typingMillis = 200
 
-/** A page of tables. A search goes on until something is found, or nothing is left. */
+/** A page of tables. A search continues over pages until it finds a table or reaches the end. */
 async function readTables(
   namespace: Identifier,
   search: string,

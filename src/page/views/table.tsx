@@ -15,7 +15,7 @@ import { Refs } from './refs.tsx'
 import { RowsView } from './rows.tsx'
 import { Versions } from './versions.tsx'
 
-/** What `describeTable` tells, and the branch that this is of. */
+/** The response of `describeTable`, and its branch. */
 export interface Description {
   readonly branch?: string | undefined
   readonly version?: number
@@ -27,7 +27,7 @@ export interface Description {
   readonly is_only_declared?: boolean
 }
 
-/** The same, and what tells this table from another one of its name. */
+/** A description with the identity of the table. */
 interface Found extends Description {
   readonly named: NamedTable
 }
@@ -47,7 +47,7 @@ export function wantedOf({ version, tag, branch }: Wanted): Wanted {
   }
 }
 
-/** Describes what is wanted. The branch of a tag is asked for: without it, its version would be one of the main branch. */
+/** Describes the selected version. Resolves a tag first: its version number alone would refer to the main branch. */
 async function describe(id: Identifier, wanted: Wanted, signal: AbortSignal): Promise<Found> {
   const { tag } = wanted
   const body = tag ? await ask<Wanted>('table', id, 'tags/version', { body: { tag }, signal }) : wanted
@@ -71,7 +71,7 @@ export function TableView({ place, revision, fresh, changed }: ViewProps & { rea
     [revision, fresh.open],
   )
   const { value, error } = description
-  /** Versions are told apart by this: a table that took the place of another one has a location of its own. */
+  /** Identifies the version numbers: a table that replaces another one has another location. */
   const history = JSON.stringify([value?.location, value?.branch])
   const list = useRef<HTMLDivElement>(null)
   const onKey = (event: KeyboardEvent) => {
@@ -164,7 +164,7 @@ export function TableView({ place, revision, fresh, changed }: ViewProps & { rea
   )
 }
 
-/** Which state is shown, if it is not the latest, and the way back. */
+/** The version that is shown, and a link to the latest one. */
 function At({ place, version }: { readonly place: TablePlace; readonly version: number | undefined }) {
   const { tag, branch } = place
   const isLatest = place.version === undefined && tag === undefined && branch === undefined

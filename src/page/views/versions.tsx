@@ -14,7 +14,7 @@ interface Version {
   readonly version: number
   readonly timestamp_millis?: number
   readonly manifest_size?: number
-  /** What made it, as far as that is recorded. */
+  /** The transaction that made it, if it is still recorded. */
   readonly transaction_id?: string
   readonly operation?: string
 }
@@ -96,7 +96,7 @@ export function Versions({
   )
 }
 
-/** What has versions: a branch of a table. A table that took the place of another one lies elsewhere. */
+/** A branch of a table, which has versions. The location identifies the table among those of the same name. */
 interface History {
   readonly id: Identifier
   readonly location: string
@@ -115,7 +115,7 @@ function VersionRow({
   const [state, setState] = useState<{ facts: VersionFacts; difference: Difference | undefined }>()
   useEffect(() => {
     const controller = new AbortController()
-    // Rows that are only passed by are not asked for.
+    // Debounced: rows that are only scrolled past are not fetched.
     const timer = setTimeout(() => {
       Promise.all([
         factsOf(history, version.version),
@@ -157,7 +157,7 @@ function VersionRow({
   )
 }
 
-/** What is known of versions, which never change. The latest asked for are kept. */
+/** A cache of versions, which are immutable. Drops the oldest entries. */
 const known = new Map<string, Promise<VersionFacts>>()
 const mostKnown = 1_000
 let underWay = 0
@@ -193,7 +193,7 @@ async function fetchFacts({ id, branch }: History, version: number): Promise<Ver
   }
 }
 
-/** Two versions side by side. */
+/** A comparison of two versions. */
 function Compared({
   history,
   place,

@@ -19,24 +19,24 @@ import { Acknowledged, amid, runWithFaults } from './run.ts'
 import { plantSeed, type Seed } from './seed.ts'
 import { inOrder } from './turns.ts'
 
-/** How a fake catalog is set up; everything has a default. */
+/** The options of a fake catalog. All are optional. */
 export interface FakeOptions extends Omit<CatalogOptions, 'now' | 'newId' | 'locationRoots'> {
-  /** What the catalog holds at first: a tree of namespaces and tables, or a function that fills it. */
+  /** The initial content: a tree of namespaces and tables, or a function that fills the catalog. */
   readonly seed?: Seed | ((catalog: Catalog) => unknown) | undefined
-  /** What its clock shows at first. Default: 2026-01-01T00:00:00Z. */
+  /** The initial time of its clock. Default: 2026-01-01T00:00:00Z. */
   readonly now?: number | Date | string | undefined
-  /** The catalog's id, which its tables' locations begin with (`memory://fake/`). Default: `fake`. */
+  /** The catalog's id, the host of its tables' locations (`memory://fake/`). Default: `fake`. */
   readonly id?: string | undefined
   /** Faults in force from the start. */
   readonly faults?: readonly Fault[] | undefined
-  /** What the draws of faults with a `probability` follow from. Default: 1. */
+  /** The seed of the random numbers for faults with a `probability`. Default: 1. */
   readonly randomSeed?: number | undefined
-  /** How many calls are kept in the record. Default: 1,000. */
+  /** How many calls the record keeps. Default: 1,000. */
   readonly keepCalls?: number | undefined
   /**
-   * An empty folder on disk. Tables that are declared without a location lie there, so that Lance's own clients can
-   * write and read them. Their versions are managed by the fake, so faults and the record of calls see each commit.
-   * The fake never removes the folder. Tables with rows of the catalog stay in memory. Default: none.
+   * An empty folder on disk for tables that are declared without a location, so that Lance's own clients can write and
+   * read them. The fake manages their versions, so faults and the record of calls see each commit. It never removes the
+   * folder. Tables with rows of the catalog stay in memory. Default: none.
    */
   readonly lanceFolder?: string | undefined
 }
@@ -55,46 +55,46 @@ const names: OptionNames<FakeOptions> = {
 }
 
 /**
- * A catalog in memory for tests. Its answers are the same in every run: ids are counted, the clock stands still
- * until it is moved, and nothing is left to chance.
+ * A deterministic catalog in memory for tests: ids are counted, the clock moves only on request, and random numbers are
+ * seeded.
  */
 export interface FakeCatalog extends MemoryCatalog {
   readonly clock: FakeClock
-  /** The calls it got. */
+  /** The record of its calls. */
   readonly calls: Calls
-  /** What goes wrong in it. */
+  /** The faults in force. */
   readonly faults: Faults
-  /** Adds to what it holds. Neither recorded nor touched by faults. */
+  /** Adds content. The calls are not recorded, and faults do not affect them. */
   seed(seed: Seed): Promise<void>
-  /** As it was when it was opened or forked: content, clock, ids and faults; no calls. */
+  /** Restores content, clock, ids and faults as of the opening or the fork, and forgets all calls. */
   reset(): void
   /**
-   * A fake of its own that begins with what this one holds now, with its clock and its ids where they are here.
-   * It has the faults of this one, as if they had just been added, and no calls.
+   * An independent copy with the current content, clock and ids. It has the same faults, as if they had just been added,
+   * and no calls.
    */
   fork(): FakeCatalog
-  /** What the catalog holds now, with the clock and the ids. */
+  /** The current content, clock and ids. */
   snapshot(): FakeSnapshot
-  /** Puts back a snapshot of this fake, or of one that it was forked from. Calls and faults stay. */
+  /** Restores a snapshot of this fake, or of one that it was forked from. Calls and faults stay. */
   restore(snapshot: FakeSnapshot): void
 }
 
-/** What a fake held at one moment. */
+/** The state of a fake at one moment. */
 export interface FakeSnapshot extends MemorySnapshot {
   readonly time: number
   readonly ids: number
 }
 
 /**
- * Opens a fake catalog: in memory, exact in its semantics, the same in every run, with a record of the calls
- * it gets and faults on demand. Open and seed one, and `fork()` it for each test.
+ * Opens a fake catalog: in memory, with exact semantics, deterministic, with a record of calls and fault injection. Open
+ * and seed one, and `fork()` it for each test.
  *
  * ```ts
  * const fake = await fakeCatalog({ seed: { prod: { flights: [{ origin: 'SFO', delay: 75 }] } } })
  * fake.faults.add({ operation: 'countTableRows', fail: 'ServiceUnavailable', times: 1 })
  * ```
  *
- * Fails with the error of the first thing in the seed that cannot be, saying where it is.
+ * Rejects with the error of the first invalid part of the seed, and its path.
  */
 export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalog> {
   requireKnown('fakeCatalog', options, names)
@@ -112,7 +112,7 @@ export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalo
   if (!(Number.isSafeInteger(keepCalls) && keepCalls >= 1))
     throw invalid('keepCalls must be a whole number from 1.')
   if (!Number.isSafeInteger(randomSeed)) throw invalid('randomSeed must be a whole number.')
-  // Loaded now, since work that waits for it would be done in another order than where it is there.
+  // Preloaded: waiting for the lazy import would change the order of operations in the first call.
   await import('../../engine/table/index.ts')
   const clock = new ManualClock(now)
   const ids = new CountedIds()
@@ -127,7 +127,7 @@ export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalo
   return new Fake(common, internals, clock, ids, faults, declared).handle
 }
 
-/** What all forks have in common. */
+/** The settings that all forks share. */
 interface Common {
   readonly rest: CatalogOptions
   readonly randomSeed: number
@@ -186,9 +186,9 @@ class Fake {
       callsDone: true,
     })
     const close = this.handle.close
-    // What a fault holds would be waited for.
+    // Releases the faults first: `close` would wait for the calls that they hold.
     this.handle.close = () => {
-      // A function may wait for what never comes.
+      // Aborts the transactions, since their functions may wait forever.
       this.#closing.abort(closedMeanwhile())
       return this.#faults
         .clear()
@@ -216,8 +216,8 @@ class Fake {
     } else {
       work = this.#runAsFaultsSay(core, call, operation, request, options, open?.id)
     }
-    // Listened to before the caller does, so it is recorded by the time the caller knows; and once only, for the
-    // handle too, which spares 0.2 µs of each call.
+    // Attached before the caller's handlers, so that the call is recorded when they run. One pair of handlers serves the
+    // handle too, which saves 0.2 µs per call.
     work.then(
       (response) => {
         calls.succeed(call, response, clock.now())
@@ -307,7 +307,7 @@ class Fake {
     this.#internals.forget()
     this.#clock.set(snapshot.time)
     this.#ids.count = snapshot.ids
-    // Ids repeat from here, and what Lance wrote under them is still there.
+    // Ids repeat from here, but the files that Lance wrote under them remain.
     this.#declared?.renew()
   }
 

@@ -11,11 +11,11 @@ import type { FaultHandle } from './faults.ts'
 import type { Seed } from './seed.ts'
 
 /*
- * The routes by which a test in another process controls a fake. Callers are let in as for operations; bodies
- * are JSON whatever their content type says, so that a bare `curl -d` does.
+ * The routes by which a test in another process controls a fake. They authenticate like operations. Bodies are parsed as
+ * JSON whatever their content type, so that a bare `curl -d` works.
  */
 
-/** Seeds may hold the rows of many tables. */
+/** The most bytes of a body. Seeds may hold the rows of many tables. */
 const bodyLimit = 64 * 1024 * 1024
 const mostCalls = 10_000
 
@@ -25,7 +25,7 @@ const clockSchema = v.union(
   'The clock takes { "advance": milliseconds } or { "set": milliseconds since the epoch, or an ISO date }.',
 )
 
-/** What the requests of the routes bring. */
+/** The parsed request of a route. */
 interface Asked {
   readonly body: unknown
   /** The segment of `:id`. */
@@ -118,7 +118,7 @@ function routeOf({ method, path }: Exchange): { answer: Answer; id: string | und
 async function read(stream: Readable): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
-  // Ending the stream would close the connection, which must carry the answer.
+  // Destroying the stream would close the connection before the response.
   for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
     size += chunk.length
     if (size > bodyLimit) throw invalid(`The body is larger than ${bodyLimit} bytes, the most here.`)
@@ -163,7 +163,7 @@ function describeError(error: unknown): unknown {
   return error instanceof Error ? { message: error.message } : error
 }
 
-/** As JSON; bytes are told by their number. */
+/** Serializes a response. Bytes are replaced by their length, bigints by strings. */
 function toJson(told: unknown): string {
   return JSON.stringify(told, function (this: Record<string, unknown>, key, value) {
     const original = this[key]

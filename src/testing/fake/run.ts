@@ -7,12 +7,12 @@ import type { InternalOptions, Internals } from './internals.ts'
 import { acknowledge, type RunningChange } from './running.ts'
 import { after } from './wait.ts'
 
-/** What calls with faults run on. */
+/** The context of calls with faults. */
 export interface FaultGround {
-  /** Runs an operation in its turn. */
+  /** Runs an operation after those that were called before it. */
   readonly run: typeof runOperation
   readonly internals: Internals
-  /** What operations run on: the core of the internals, or that of a transaction. */
+  /** The core that operations run on: that of the internals, or of a transaction. */
   readonly core: Core
   readonly options: InternalOptions
   readonly clock: ManualClock
@@ -21,14 +21,14 @@ export interface FaultGround {
   readonly open: string | undefined
 }
 
-/** The changes that were acknowledged before they were made. */
+/** The changes that were acknowledged but not yet made. */
 export class Acknowledged {
-  /** Those that are made once their transaction was described so often. */
+  /** Changes that wait for a number of `describeTransaction` calls, by transaction. */
   readonly #described = new Map<string, { left: number; readonly release: () => Promise<void> }>()
-  /** Those being made now. */
+  /** Changes that are being made. */
   readonly #ending = new Set<Promise<void>>()
 
-  /** Whether calls have to look here at all. */
+  /** Whether no call has to wait for a change or count a describe. */
   get isEmpty(): boolean {
     return this.#described.size === 0 && this.#ending.size === 0
   }
@@ -37,7 +37,7 @@ export class Acknowledged {
     return this.#ending.size > 0
   }
 
-  /** Makes a change; calls that come from now on see it. */
+  /** Makes a change. Later calls see it. */
   end(change: RunningChange): Promise<void> {
     this.#described.delete(change.transactionId)
     const ending = change.release().finally(() => this.#ending.delete(ending))
@@ -49,14 +49,14 @@ export class Acknowledged {
     this.#described.set(id, { left, release })
   }
 
-  /** Counts the describe of a transaction. */
+  /** Counts a `describeTransaction`. */
   countDescribe(id: unknown): void {
     const counted = Array.isArray(id) ? this.#described.get(id.at(-1)) : undefined
-    // Calls that come from now on wait for it, and hear what becomes of it.
+    // Not awaited: later calls wait until the change is made.
     if (counted && counted.left-- <= 0) void counted.release()
   }
 
-  /** Resolves when what is being made is made. */
+  /** Resolves when no change is being made. */
   async settled(): Promise<void> {
     while (this.#ending.size > 0) await Promise.all(this.#ending)
   }
@@ -66,7 +66,7 @@ export class Acknowledged {
   }
 }
 
-/** Runs a call that faults took: what comes before, the operation in one way or another, what comes after. */
+/** Runs a call that faults took: effects before, the operation, effects after. */
 export async function runWithFaults(
   ground: FaultGround,
   faults: readonly ActiveFault[],
@@ -79,7 +79,7 @@ export async function runWithFaults(
   )
 }
 
-/** Does work amid faults: what comes before it, the work, what comes after it. */
+/** Runs work between the `before` and the `after` effects of faults. */
 export async function amid<T>(
   clock: ManualClock,
   faults: readonly ActiveFault[],
@@ -100,7 +100,7 @@ export async function amid<T>(
   return response
 }
 
-/** Waits and fails, as a fault says. */
+/** Applies the delay and the failure of a fault. */
 async function strike(
   clock: ManualClock,
   active: ActiveFault,
@@ -143,7 +143,7 @@ async function runSomehow(
   return change.response
 }
 
-/** Keeps a transaction Running for as long as its fault says. */
+/** Keeps a transaction Running until its fault's condition holds. */
 function hold({ clock, acknowledged }: FaultGround, active: ActiveFault, change: RunningChange): void {
   const { running } = active.fault
   let off = () => {}

@@ -118,7 +118,7 @@ const errors: Topic<HttpTrial> = {
   ],
 }
 
-/** One case for each lacking operation: its route exists, and answers 406. */
+/** One case for each missing operation: its route exists, and responds with 406. */
 function lackingRoutes(
   lacks: ReadonlySet<OperationName>,
   left: readonly Case<HttpTrial>[],

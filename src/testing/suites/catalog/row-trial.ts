@@ -20,7 +20,7 @@ export async function count(
 /** A key of `order_by`. */
 export type OrderKey = { column_name: string; ascending?: boolean; nulls_first?: boolean }
 
-/** Rows of an answer, with numbers for integers of any size. */
+/** The rows of a response, with numbers for integers of any size. */
 export async function answer(
   catalog: CatalogUnderTest,
   request: Parameters<CatalogUnderTest['queryTable']>[0],
@@ -30,5 +30,5 @@ export async function answer(
   return tableFromIPC(data).toArray() as Record<string, unknown>[]
 }
 
-/** What most cases of rows need. */
+/** The operations that most cases of rows need. */
 export const basic = ['createTable', 'countTableRows']
