@@ -26,8 +26,8 @@ const publicSources = new Set(
 const entryPoints = new Set([...outputs.map(sourceOf), ...workers, 'src/tabularium/tour.ts'])
 
 /**
- * Packages that are bundled. Resolving and reading those that every catalog needs would take a fifth of the import time.
- * The others are small, and only servers and commands need them.
+ * Packages that are bundled. Resolving and reading those that every catalog needs would take a fifth of the import
+ * time. The others are small, and only servers and commands need them.
  */
 const bundled = ['ulid', 'valibot', 'lossless-json', '@valibot/to-json-schema']
 

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 
 /*
- * Writes the type declarations of the entry points, and of the modules they refer to. Each entry point has a second form
- * for CommonJS: some TypeScript settings refuse to `require` an ES module, although Node can.
+ * Writes the type declarations of the entry points, and of the modules they refer to. Each entry point has a second
+ * form for CommonJS: some TypeScript settings refuse to `require` an ES module, although Node can.
  */
 
 /**

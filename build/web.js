@@ -5,9 +5,9 @@ import { build } from 'esbuild'
 import ts from 'typescript-5'
 
 /*
- * Builds the entry points for browsers and edge runtimes, `dist/web`, or `web` in the folder of the first argument. They
- * import nothing from Node: `src/web/node` replaces its modules. Functions that need files, threads, sockets or a database
- * throw `Unsupported`.
+ * Builds the entry points for browsers and edge runtimes, `dist/web`, or `web` in the folder of the first argument.
+ * They import nothing from Node: `src/web/node` replaces its modules. Functions that need files, threads, sockets or a
+ * database throw `Unsupported`.
  */
 
 const root = join(import.meta.dirname, '..')

@@ -4,7 +4,7 @@ import { type Catalog, CatalogError, type CommittedChange } from '../tabularium/
 import { AuditFile } from './audit-file.ts'
 
 /** The delay before a failed read or write is tried again, in milliseconds. */
-const patienceMillis = 1_000
+const retryMillis = 1_000
 
 /** The most lines in the queue. Further refusals are only counted, and changes stay in the feed. */
 const mostWaiting = 1_000
@@ -13,8 +13,8 @@ const mostWaiting = 1_000
 const drainMillis = 5_000
 
 /**
- * Writes commits and refused requests as lines of JSON. Commits come from the change feed, so a crash between a commit and
- * its line loses nothing: the next process resumes after the last token in the file.
+ * Writes commits and refused requests as lines of JSON. Commits come from the change feed, so a crash between a commit
+ * and its line loses nothing: the next process resumes after the last token in the file.
  */
 export class AuditLog {
   readonly #catalog: Catalog
@@ -26,7 +26,7 @@ export class AuditLog {
   #omitted = 0
   #isBroken = false
   #writing: Promise<void> | undefined
-  #reopens = false
+  #isReopenDue = false
   #following: Promise<void> = Promise.resolve()
 
   private constructor(catalog: Catalog, file: AuditFile, token: string, warn: (message: string) => void) {
@@ -70,8 +70,8 @@ export class AuditLog {
 
   /** Continues in a new file at the same path, after a log rotation. */
   reopen(): void {
-    this.#reopens = true
-    this.#begin()
+    this.#isReopenDue = true
+    this.#startWriting()
   }
 
   /** Logs everything that is committed so far, unless that takes longer than `drainMillis`, and closes the file. */
@@ -84,7 +84,7 @@ export class AuditLog {
     while (end !== undefined && this.#token !== end && !this.#isBroken && wallClock() < until) await sleep(10)
     this.#stop.abort()
     await this.#following
-    await this.#settled()
+    await this.#flushed()
     await this.#file.close()
   }
 
@@ -97,19 +97,19 @@ export class AuditLog {
     while (!signal.aborted) {
       try {
         for await (const change of this.#catalog.watch({ since: this.#token, signal })) {
-          this.#changed(change)
-          if (this.#lines.length >= mostWaiting || this.#isBroken) await this.#settled()
+          this.#logChange(change)
+          if (this.#lines.length >= mostWaiting || this.#isBroken) await this.#flushed()
         }
         return
       } catch (error) {
         if (signal.aborted) return
         await this.#readFailed(error).catch(() => {})
-        await sleep(patienceMillis, { signal }).catch(() => {})
+        await sleep(retryMillis, { signal }).catch(() => {})
       }
     }
   }
 
-  #changed({
+  #logChange({
     token,
     timestamp_millis,
     transaction_id,
@@ -133,16 +133,16 @@ export class AuditLog {
 
   #add(line: Readonly<Record<string, unknown>>): void {
     this.#lines.push(lineOf(line))
-    this.#begin()
+    this.#startWriting()
   }
 
-  #begin(): void {
+  #startWriting(): void {
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined
     })
   }
 
-  async #settled(): Promise<void> {
+  async #flushed(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing
   }
 
@@ -150,11 +150,11 @@ export class AuditLog {
   async #write(): Promise<void> {
     // Lines of one event loop turn share one sync.
     await nextTurn()
-    while (this.#lines.length > 0 || this.#reopens) {
+    while (this.#lines.length > 0 || this.#isReopenDue) {
       try {
-        if (this.#reopens) {
+        if (this.#isReopenDue) {
           await this.#file.reopen()
-          this.#reopens = false
+          this.#isReopenDue = false
           this.#lines.push(lineOf({ event: 'opened', token: this.#token }))
         }
         const lines = this.#lines.splice(0)
@@ -174,7 +174,7 @@ export class AuditLog {
           this.#warn(`the audit log ${this.#file.path} cannot be written: ${(error as Error).message}`)
         this.#isBroken = true
         if (this.#stop.signal.aborted) return
-        await sleep(patienceMillis, { signal: this.#stop.signal }).catch(() => {})
+        await sleep(retryMillis, { signal: this.#stop.signal }).catch(() => {})
       }
     }
   }

@@ -7,8 +7,8 @@ import { UsageError } from './usage.ts'
 const variable = 'TABULARIUM_PROFILE'
 
 /**
- * Inserts the location of the profile that `-C` or the environment names into the arguments. The environment counts only
- * where no location was typed: a text with a slash, a scheme, a port or a leading `@`.
+ * Inserts the location of the profile that `-C` or the environment names into the arguments. The environment counts
+ * only where no location was typed: a text with a slash, a scheme, a port or a leading `@`.
  */
 export function withChosenProfile(root: Command, args: readonly string[], { env }: Io): readonly string[] {
   const { chosen, rest } = readChosen(args)

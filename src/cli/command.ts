@@ -4,7 +4,7 @@ import { type Field, fieldsOf } from './fields.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'
 import { optionsOf, toNumber } from './options.ts'
-import { perform, type Shared } from './perform.ts'
+import { perform, type SharedOptions } from './perform.ts'
 import { type AnyOperation, isUnsupported, kebab } from './record.ts'
 import { readIdentifier, readRequest, type Typed } from './request.ts'
 
@@ -23,15 +23,15 @@ function typedOf(
     const attribute = attributes.get(name)
     if (attribute !== undefined) typed[name] = options[attribute]
   }
-  for (const [place, name] of positional.entries()) {
-    const text = rest[place] as string | undefined
-    if (text !== undefined) Object.assign(typed, placed(command, fields, name, text, delimiter))
+  for (const [index, name] of positional.entries()) {
+    const text = rest[index] as string | undefined
+    if (text !== undefined) Object.assign(typed, positionalValue(command, fields, name, text, delimiter))
   }
   if (command?.rootByDefault) typed.id ??= delimiter
   return typed
 }
 
-function placed(
+function positionalValue(
   command: AnyOperation['command'],
   fields: readonly Field[],
   name: string,
@@ -49,11 +49,15 @@ function placed(
 }
 
 /** Listings return identifiers as strings, joined by the same delimiter as on the command line. */
-function joinedBy(operation: AnyOperation, request: Readonly<Record<string, unknown>>, delimiter: string) {
+function withDelimiter(
+  operation: AnyOperation,
+  request: Readonly<Record<string, unknown>>,
+  delimiter: string,
+) {
   return 'delimiter' in operation.request.entries ? { ...request, delimiter } : request
 }
 
-/** The command of an operation. Arguments and options come from the request schema, the rest from `operation.command`. */
+/** The command of an operation. Arguments and options come from the request schema, the rest from `command`. */
 export function operationCommand(operation: AnyOperation, io: Io, signal: AbortSignal): Command {
   const notes = operation.command
   const fields = fieldsOf(operation).filter(({ name }) => name !== 'delimiter')
@@ -73,10 +77,10 @@ export function operationCommand(operation: AnyOperation, io: Io, signal: AbortS
   if (isUnsupported(operation)) command.allowUnknownOption().allowExcessArguments()
   if (notes?.examples) command.addHelpText('after', examplesText(operation))
   return command.action(async (location: string, ...rest: unknown[]) => {
-    const options = command.opts<Shared & Record<string, unknown>>()
+    const options = command.opts<SharedOptions & Record<string, unknown>>()
     const typed = typedOf(operation, fields, attributes, options, positional, rest, options.delimiter)
     const request = await readRequest(fields, typed, options.delimiter, io)
-    const asked = joinedBy(operation, request, options.delimiter)
+    const asked = withDelimiter(operation, request, options.delimiter)
     await perform(
       { operation, location, request: asked, options, mayCreate: notes?.begins ?? false },
       io,

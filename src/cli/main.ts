@@ -9,10 +9,10 @@ import { completeCommand, completionCommand } from './completion/completion-comm
 import { copyCommand, exportCommand, importCommand } from './export.ts'
 import { fakeCommand } from './fake.ts'
 import type { Io } from './io.ts'
-import { understandLocations } from './locations/location-argument.ts'
+import { resolveLocations } from './locations/location-argument.ts'
 import { vacuumCommand, verifyCommand } from './maintenance.ts'
 import { migrateCommand } from './migrate.ts'
-import { meantBy } from './near-miss.ts'
+import { suggestionsFor } from './near-miss.ts'
 import { openCommand } from './open-page.ts'
 import { profileCommand } from './profiles/profile-command.ts'
 import { definitions, isUnsupported } from './record.ts'
@@ -107,7 +107,7 @@ export function program(io: Io, signal: AbortSignal): Command {
     )
     .usage('<command> <location> [identifier] [options]')
     .addHelpText('after', examples)
-    .hook('preAction', (_root, command) => understandLocations(command, io))
+    .hook('preAction', (_root, command) => resolveLocations(command, io))
     .on('command:*', ([word]: string[]) => {
       throw unknownCommand(root, word!)
     })
@@ -148,7 +148,7 @@ export function program(io: Io, signal: AbortSignal): Command {
 /** The error for an unknown command, with suggestions. */
 function unknownCommand(root: Command, word: string): UsageError {
   const commands = root.createHelp().visibleCommands(root)
-  const near = meantBy(
+  const near = suggestionsFor(
     word,
     commands.flatMap((command) => [command.name(), ...command.aliases()]),
   )

@@ -4,11 +4,11 @@ import process from 'node:process'
 import { clearInterval, setInterval } from '../base/time.ts'
 
 /** The interval between checks of npx, in milliseconds. */
-const lookMillis = 500
+const pollMillis = 500
 
 /**
- * Calls back when the `npx` that started this process has ended. npx runs a shell, and the shell runs the command. A signal
- * to npx ends the shell or npx alone and does not reach the command, so a server would stay as an orphan.
+ * Calls back when the `npx` that started this process has ended. npx runs a shell, and the shell runs the command. A
+ * signal to npx ends the shell or npx alone and does not reach the command, so a server would stay as an orphan.
  */
 export function whenNpxEnds(env: Readonly<Record<string, string | undefined>>, ended: () => void): void {
   if (env.npm_command !== 'exec') return
@@ -16,19 +16,19 @@ export function whenNpxEnds(env: Readonly<Record<string, string | undefined>>, e
   if (started === undefined) return
   const { ppid } = process
   const timer = setInterval(() => {
-    if (process.ppid === ppid && started.every(isThere)) return
+    if (process.ppid === ppid && started.every(isAlive)) return
     clearInterval(timer)
     ended()
-  }, lookMillis)
+  }, pollMillis)
   timer.unref?.()
 }
 
 /** The ids of the parent processes up to npx. Undefined if npx is further away than the grandparent. */
 function ancestorsUpToNpx(): number[] | undefined {
-  const parent = lookAt(process.ppid)
+  const parent = readProcess(process.ppid)
   if (parent === undefined) return undefined
   if (isNpx(parent)) return [process.ppid]
-  const above = lookAt(parent.ppid)
+  const above = readProcess(parent.ppid)
   return above && isNpx(above) ? [process.ppid, parent.ppid] : undefined
 }
 
@@ -42,7 +42,7 @@ function isNpx({ command }: Ancestor): boolean {
   return /^(?:npm (?:exec|x) |npx )/.test(command)
 }
 
-function lookAt(pid: number): Ancestor | undefined {
+function readProcess(pid: number): Ancestor | undefined {
   try {
     const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')
     const [, ppid] = /^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))!
@@ -55,7 +55,7 @@ function lookAt(pid: number): Ancestor | undefined {
   }
 }
 
-function isThere(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

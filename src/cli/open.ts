@@ -6,7 +6,7 @@ import { type Catalog, CatalogError, openCatalog } from '../tabularium/index.ts'
 import { UsageError } from './usage.ts'
 
 /** The credentials for a server. */
-export interface Access {
+export interface Credentials {
   readonly token?: string | undefined
   readonly apiKey?: string | undefined
 }
@@ -16,10 +16,14 @@ export function isUrl(location: string): boolean {
 }
 
 /**
- * Opens the catalog of a command: at a URL, in a directory or in a database. Refuses a directory without a catalog unless
- * `mayCreate` is set, so that a misspelled path creates nothing.
+ * Opens the catalog of a command: at a URL, in a directory or in a database. Refuses a directory without a catalog
+ * unless `mayCreate` is set, so that a misspelled path creates nothing.
  */
-export async function openLocation(location: string, mayCreate: boolean, access: Access): Promise<Catalog> {
+export async function openLocation(
+  location: string,
+  mayCreate: boolean,
+  access: Credentials,
+): Promise<Catalog> {
   if (isUrl(location)) {
     const { connect } = await import('../client/index.ts')
     const { token, apiKey } = access

@@ -22,7 +22,7 @@ import { toJson, visible } from './values.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 /** Runs an operation and prints its response. A listing without `limit` fetches all pages. */
-async function operate(
+async function runAndPrint(
   catalog: Catalog,
   name: OperationName,
   request: Fields,
@@ -167,23 +167,23 @@ function rowsOf(listed: Listed, item: string): readonly Fields[] {
 }
 
 /** The options that all operation commands share. */
-export interface Shared extends CatalogOptions {
+export interface SharedOptions extends CatalogOptions {
   readonly transaction?: string
   readonly output?: string
 }
 
 /** A parsed command. */
-export interface Task {
+export interface ParsedCommand {
   readonly operation: AnyOperation
   readonly location: string
   readonly request: Readonly<Record<string, unknown>>
-  readonly options: Shared
+  readonly options: SharedOptions
   /** Whether the command may create a catalog. */
   readonly mayCreate: boolean
 }
 
 /** Opens the catalog, runs the operation and prints its response. */
-export async function perform(task: Task, io: Io, signal: AbortSignal): Promise<void> {
+export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal): Promise<void> {
   const { operation, location, request, options, mayCreate } = task
   const { transaction } = options
   if (!isUrl(location)) refuseWithoutServer(operation, transaction)
@@ -196,7 +196,7 @@ export async function perform(task: Task, io: Io, signal: AbortSignal): Promise<
       await queryToFile(catalog, request, work, options.output, io)
     } else {
       const typed = await withTypedRows(catalog, operation.name, request, work, io)
-      await operate(catalog, operation.name as OperationName, typed, work, printer, io)
+      await runAndPrint(catalog, operation.name as OperationName, typed, work, printer, io)
     }
   } finally {
     bar.clear()

@@ -265,7 +265,7 @@ async function serveUntil(
 ): Promise<void> {
   const audit = auditOptions(typed)
   const { serve } = await import('../server/index.ts')
-  const opened = await openPatiently(
+  const opened = await openWithRetries(
     () => openCatalog(location, options),
     isDatabaseUrl(location),
     signal,
@@ -274,7 +274,7 @@ async function serveUntil(
   if (opened === undefined) return
   await using catalog = opened
   await using log = audit && (await openAudit(catalog, audit.file, io))
-  await using server = await serve(catalog, log ? { ...http, ...audited(log, audit!.refuses) } : http)
+  await using server = await serve(catalog, log ? { ...http, ...auditHooks(log, audit!.refuses) } : http)
   io.stdout.write(listeningLine(server, typed.json))
   if (signal.aborted) return
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
@@ -287,18 +287,19 @@ async function serveUntil(
 }
 
 /** The delays before each retry, in milliseconds. The last one repeats. */
-const waits = [500, 1_000, 2_000, 5_000, 10_000]
+const retryDelays = [500, 1_000, 2_000, 5_000, 10_000]
 
 /**
- * Opens a catalog. Retries while its database is unavailable, as during the start of a machine, and reports each failure.
- * Resolves to undefined when the signal aborts. Throws permanent errors, such as an untrusted certificate, at once.
+ * Opens a catalog. Retries while its database is unavailable, as during the start of a machine, and reports each
+ * failure. Resolves to undefined when the signal aborts. Throws permanent errors, such as an untrusted certificate, at
+ * once.
  */
-export async function openPatiently<T>(
+export async function openWithRetries<T>(
   open: () => Promise<T>,
   isInDatabase: boolean,
   signal: AbortSignal,
   io: Pick<Io, 'stderr'>,
-  pauses: readonly number[] = waits,
+  delays: readonly number[] = retryDelays,
 ): Promise<T | undefined> {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -307,7 +308,7 @@ export async function openPatiently<T>(
       if (!isInDatabase) throw error
       const { mayPass } = await import('../stores/postgres/failure.ts')
       if (!mayPass(error)) throw error
-      const pause = pauses[Math.min(attempt, pauses.length - 1)]!
+      const pause = delays[Math.min(attempt, delays.length - 1)]!
       io.stderr.write(
         `tabularium: ${(error as CatalogError).message} The server tries again in ${pause / 1_000} s.\n`,
       )
@@ -331,7 +332,7 @@ async function openAudit(catalog: Catalog, file: string, io: Io): Promise<AuditL
 }
 
 /** The server options that feed the audit log and, with `refuses`, refuse changes while it is broken. */
-function audited(log: AuditLog, refuses: boolean): Pick<ServeOptions, 'onRefused' | 'authorize'> {
+function auditHooks(log: AuditLog, refuses: boolean): Pick<ServeOptions, 'onRefused' | 'authorize'> {
   const onRefused: ServeOptions['onRefused'] = (refused) => log.refused(refused)
   if (!refuses) return { onRefused }
   return {

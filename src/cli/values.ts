@@ -1,8 +1,8 @@
 import { stringify } from 'lossless-json'
 
 /**
- * Converts a value for {@link toJson}: dates to ISO text, bytes to base64. Numbers without a JSON form, such as NaN, become
- * text.
+ * Converts a value for {@link toJson}: dates to ISO text, bytes to base64. Numbers without a JSON form, such as NaN,
+ * become text.
  */
 export function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value

@@ -67,44 +67,44 @@ async function watch(
   io: Io,
   signal: AbortSignal,
 ): Promise<void> {
-  const seen = new Seen(show)
+  const shown = new ShownTransactions(show)
   const underWay = await inOrder(catalog.transactions({ status: ['Queued', 'Running'] }, { signal }))
   const { transactions: newest } = await catalog.listTransactions({ limit: 1 }, { signal })
   // All times come from the catalog's clock, never from this machine's.
   for (const known of newest) {
-    seen.reach(known)
-    for (const before of await inOrder(catalog.transactions({ since_millis: seen.since }, { signal })))
-      seen.know(before)
+    shown.advanceTo(known)
+    for (const before of await inOrder(catalog.transactions({ since_millis: shown.since }, { signal })))
+      shown.markShown(before)
   }
-  for (const transaction of underWay) seen.tell(transaction)
-  let isTold = false
+  for (const transaction of underWay) shown.update(transaction)
+  let isReported = false
   for (;;) {
     await sleep(interval, { signal }).catch(() => signal.throwIfAborted())
     try {
-      await look(catalog, seen, signal)
-      isTold = false
+      await poll(catalog, shown, signal)
+      isReported = false
     } catch (error) {
       signal.throwIfAborted()
-      if (!(error instanceof CatalogError && isPassing(error))) throw error
-      if (!isTold)
+      if (!(error instanceof CatalogError && isTransient(error))) throw error
+      if (!isReported)
         io.stderr.write(`tabularium: ${visible(`${error.code}: ${error.message}`)} Trying again.\n`)
-      isTold = true
+      isReported = true
     }
   }
 }
 
-function isPassing({ code }: CatalogError): boolean {
+function isTransient({ code }: CatalogError): boolean {
   return code === 'ServiceUnavailable' || code === 'Throttling'
 }
 
 /** One poll: recent transactions, and older ones that are still running. */
-async function look(catalog: Catalog, seen: Seen, signal: AbortSignal): Promise<void> {
-  const lately = await inOrder(catalog.transactions({ since_millis: seen.since }, { signal }))
-  const listed = new Set(lately.map(({ transaction_id }) => transaction_id))
-  for (const transaction of seen.underWay().filter(({ transaction_id }) => !listed.has(transaction_id)))
-    seen.tell(await described(catalog, transaction, signal))
-  for (const transaction of lately) seen.tell(transaction)
-  seen.forget()
+async function poll(catalog: Catalog, shown: ShownTransactions, signal: AbortSignal): Promise<void> {
+  const recent = await inOrder(catalog.transactions({ since_millis: shown.since }, { signal }))
+  const listed = new Set(recent.map(({ transaction_id }) => transaction_id))
+  for (const transaction of shown.underWay().filter(({ transaction_id }) => !listed.has(transaction_id)))
+    shown.update(await currentState(catalog, transaction, signal))
+  for (const transaction of recent) shown.update(transaction)
+  shown.forget()
 }
 
 /** Collects transactions, oldest first. */
@@ -115,7 +115,7 @@ async function inOrder(transactions: AsyncIterable<Transaction>): Promise<Transa
 }
 
 /** The current state of a transaction. One without a record has ended with an unknown outcome. */
-async function described(catalog: Catalog, known: Transaction, signal: AbortSignal): Promise<Transaction> {
+async function currentState(catalog: Catalog, known: Transaction, signal: AbortSignal): Promise<Transaction> {
   try {
     const { status, properties } = await catalog.describeTransaction(
       { id: [known.transaction_id] },
@@ -136,7 +136,7 @@ async function described(catalog: Catalog, known: Transaction, signal: AbortSign
 }
 
 /** The transactions shown so far, so that each change of status is shown once. */
-class Seen {
+class ShownTransactions {
   readonly #show: (transaction: Transaction) => void
   readonly #known = new Map<string, Transaction>()
   /** When the newest transaction began, in milliseconds since 1970. */
@@ -150,19 +150,19 @@ class Seen {
     return Math.max(0, this.#newest - overlapMillis)
   }
 
-  reach({ created_at }: Transaction): void {
+  advanceTo({ created_at }: Transaction): void {
     this.#newest = Math.max(this.#newest, Date.parse(created_at))
   }
 
   /** Records a transaction that ended before the watch began, without showing it. */
-  know(transaction: Transaction): void {
+  markShown(transaction: Transaction): void {
     if (!isUnderWay(transaction)) this.#known.set(transaction.transaction_id, transaction)
   }
 
-  tell(transaction: Transaction): void {
+  update(transaction: Transaction): void {
     const before = this.#known.get(transaction.transaction_id)
     this.#known.set(transaction.transaction_id, transaction)
-    this.reach(transaction)
+    this.advanceTo(transaction)
     if (before?.status !== transaction.status) this.#show(transaction)
   }
 

@@ -1,5 +1,5 @@
 import { eventStreamType, eventsOf } from '../protocol/events.ts'
-import type { CommittedChange } from './model/concerns.ts'
+import type { CommittedChange } from './model/affected-parts.ts'
 import { openChanges } from './server.ts'
 
 export interface FeedListener {
@@ -23,23 +23,23 @@ const mostCharacters = 4 * 1024 * 1024
  * connection. Ends silently if the server refuses or has no such stream.
  */
 export function followChanges(listener: FeedListener): () => void {
-  const over = new AbortController()
-  void follow(listener, over.signal).catch(() => {})
-  return () => over.abort()
+  const stopped = new AbortController()
+  void follow(listener, stopped.signal).catch(() => {})
+  return () => stopped.abort()
 }
 
-async function follow(listener: FeedListener, over: AbortSignal): Promise<void> {
+async function follow(listener: FeedListener, stopped: AbortSignal): Promise<void> {
   let since: string | undefined
   let failures = 0
-  while (!over.aborted) {
-    await inSight(over)
-    const { signal, heard, end } = connectionOf(over)
+  while (!stopped.aborted) {
+    await untilVisible(stopped)
+    const { signal, resetSilence, end } = newConnection(stopped)
     try {
       const response = await openChanges(since, signal)
       const { status, body, headers } = response
       if (status === 200 && body && headers.get('content-type')?.startsWith(eventStreamType)) {
         for await (const { kind, id, data } of eventsOf(chunksOf(body), mostCharacters)) {
-          heard()
+          resetSilence()
           // Neither the first listings nor the stream have the commits in between.
           if (since === undefined) listener.onGap()
           since = id ?? since
@@ -48,26 +48,26 @@ async function follow(listener: FeedListener, over: AbortSignal): Promise<void> 
           if (kind === 'error') since = undefined
         }
       } else {
-        const mayPass = status >= 500 || status === 429 || status === 408
+        const isTransient = status >= 500 || status === 429 || status === 408
         // The token is too old, or of a catalog that was restored or replaced.
-        const isPlace = since !== undefined && (status === 404 || status === 400)
-        if (!mayPass && !isPlace) return
-        if (isPlace) since = undefined
+        const isTokenRefused = since !== undefined && (status === 404 || status === 400)
+        if (!isTransient && !isTokenRefused) return
+        if (isTokenRefused) since = undefined
       }
     } catch (error) {
-      if (over.aborted) return
+      if (stopped.aborted) return
       // After a resume, an event that is too long would come again.
       if (!signal.aborted && !(error instanceof TypeError)) since = undefined
     } finally {
       end()
     }
-    await pause(Math.min(longestWait, firstWait * 2 ** failures) * (0.5 + Math.random() / 2), over)
+    await pause(Math.min(longestWait, firstWait * 2 ** failures) * (0.5 + Math.random() / 2), stopped)
     failures++
   }
 }
 
 /** One connection. Its signal aborts when the server is silent, or the tab is hidden, for too long. */
-function connectionOf(over: AbortSignal) {
+function newConnection(stopped: AbortSignal) {
   const controller = new AbortController()
   const abort = () => controller.abort()
   let silence = setTimeout(abort, silenceMillis)
@@ -78,10 +78,10 @@ function connectionOf(over: AbortSignal) {
   }
   look()
   document.addEventListener('visibilitychange', look)
-  over.addEventListener('abort', abort, { once: true })
+  stopped.addEventListener('abort', abort, { once: true })
   return {
     signal: controller.signal,
-    heard: () => {
+    resetSilence: () => {
       clearTimeout(silence)
       silence = setTimeout(abort, silenceMillis)
     },
@@ -90,36 +90,36 @@ function connectionOf(over: AbortSignal) {
       clearTimeout(silence)
       clearTimeout(hidden)
       document.removeEventListener('visibilitychange', look)
-      over.removeEventListener('abort', abort)
+      stopped.removeEventListener('abort', abort)
     },
   }
 }
 
 /** Resolves when the tab is visible. */
-function inSight(over: AbortSignal): Promise<void> {
+function untilVisible(stopped: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
-      if (document.hidden && !over.aborted) return
+      if (document.hidden && !stopped.aborted) return
       document.removeEventListener('visibilitychange', look)
-      over.removeEventListener('abort', look)
+      stopped.removeEventListener('abort', look)
       resolve()
     }
     document.addEventListener('visibilitychange', look)
-    over.addEventListener('abort', look)
+    stopped.addEventListener('abort', look)
     look()
   })
 }
 
-function pause(millis: number, over: AbortSignal): Promise<void> {
+function pause(millis: number, stopped: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer)
-      over.removeEventListener('abort', end)
+      stopped.removeEventListener('abort', end)
       resolve()
     }
     const timer = setTimeout(end, millis)
-    over.addEventListener('abort', end)
-    if (over.aborted) end()
+    stopped.addEventListener('abort', end)
+    if (stopped.aborted) end()
   })
 }
 

@@ -11,13 +11,13 @@ export interface Loaded<T> {
 }
 
 /**
- * Loads when `what` changes. Then it aborts the previous load and drops its value. When only `fresh` changes, it reloads
- * without an indicator and keeps the previous value until the new one is there.
+ * Loads when `what` changes. Then it aborts the previous load and drops its value. When only `reloadKeys` changes, it
+ * reloads without an indicator and keeps the previous value until the new one is there.
  */
 export function useLoaded<T>(
   load: (signal: AbortSignal) => Promise<T>,
   what: readonly unknown[],
-  fresh: readonly unknown[] = [],
+  reloadKeys: readonly unknown[] = [],
 ): Loaded<T> {
   const key = JSON.stringify(what)
   const [state, setState] = useState<Omit<Loaded<T>, 'again'> & { readonly key: string }>({
@@ -30,7 +30,7 @@ export function useLoaded<T>(
   latest.current = load
   const refresh = useRef(() => {})
   // Runs before the effect below, which aborts this refresh when `what` changes too.
-  useChanged(JSON.stringify(fresh), () => refresh.current())
+  useChanged(JSON.stringify(reloadKeys), () => refresh.current())
   useEffect(() => {
     const controller = new AbortController()
     const { signal } = controller
@@ -83,20 +83,20 @@ export interface Paged<T> {
 }
 
 /**
- * A listing, fetched page by page as `more` is called. It restarts, empty, when `what` changes. When only `fresh` changes,
- * it fetches as many items again and replaces the old ones at once.
+ * A listing, fetched page by page as `more` is called. It restarts, empty, when `what` changes. When only `reloadKey`
+ * changes, it fetches as many items again and replaces the old ones at once.
  */
 export function usePaged<T>(
   load: (token: string | undefined, signal: AbortSignal) => Promise<Page<T>>,
   what: readonly unknown[],
-  fresh = 0,
+  reloadKey = 0,
 ): Paged<T> {
   const [, draw] = useState(0)
   const [round, setRound] = useState(0)
   const key = JSON.stringify([...what, round])
   const current = useRef<{ readonly key: string; readonly listing: Listing<T> }>()
   // Runs before the effect below, which closes this listing when `what` changes too.
-  useChanged(fresh, () => void current.current?.listing.refresh())
+  useChanged(reloadKey, () => void current.current?.listing.refresh())
   useEffect(() => {
     const listing = new Listing(load, () => draw((times) => times + 1))
     current.current = { key, listing }
@@ -119,8 +119,8 @@ export function usePaged<T>(
 const notBegun = { items: [], ended: false, loading: true }
 
 /**
- * The active row of the list `what`, and its setter. The row follows its item when items before it come and go. When the
- * item itself goes, the index stays.
+ * The active row of the list `what`, and its setter. The row follows its item when items before it come and go. When
+ * the item itself goes, the index stays.
  */
 export function useActiveRow<T>(
   items: readonly T[],
@@ -145,6 +145,6 @@ export function useActiveRow<T>(
 
 /** Announces a text to screen readers. */
 export function announce(text: string): void {
-  const place = document.getElementById('status')
-  if (place) place.textContent = plainText(text)
+  const region = document.getElementById('status')
+  if (region) region.textContent = plainText(text)
 }

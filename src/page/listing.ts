@@ -35,16 +35,16 @@ export class Listing<T> {
   more(): void {
     const { items, token, loading, ended, error } = this.pages
     if (loading || ended || error !== undefined) return
-    const begun = { ...this.pages, loading: true }
-    this.#show(begun)
+    const pending = { ...this.pages, loading: true }
+    this.#show(pending)
     const end = (pages: Pages<T>) => {
       // Drops the page if a refresh has replaced `pages`, which is as recent.
-      if (this.pages === begun) this.#show(pages)
+      if (this.pages === pending) this.#show(pages)
     }
     this.#load(token, this.#over.signal).then(
       (page) =>
         end({ items: [...items, ...page.items], token: page.token, loading: false, ended: !page.token }),
-      (failure) => end({ ...begun, loading: false, error: failure }),
+      (failure) => end({ ...pending, loading: false, error: failure }),
     )
   }
 
@@ -55,10 +55,10 @@ export class Listing<T> {
     this.#isRefreshing = true
     while (this.#isOld && !this.#over.signal.aborted) {
       this.#isOld = false
-      const begun = performance.now()
+      const started = performance.now()
       await this.#fetchAgain().catch((error) => this.#show({ ...this.pages, error, loading: false }))
       // Pauses, so that a long list is fetched at most a fifth of the time.
-      const rest = 4 * (performance.now() - begun)
+      const rest = 4 * (performance.now() - started)
       await new Promise((resolve) => setTimeout(resolve, rest))
     }
     this.#isRefreshing = false

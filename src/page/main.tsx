@@ -1,5 +1,5 @@
 import { render } from 'preact'
-import { start, tokenIn, writePlace } from './model/place.ts'
+import { formatRoute, startRoute, tokenIn } from './model/route.ts'
 import { token } from './server.ts'
 import { App } from './views/app.tsx'
 
@@ -7,6 +7,6 @@ const given = tokenIn(location.hash)
 if (given !== undefined) {
   token.set(given)
   // Removes the token from the URL, so that nobody reads it or shares it with the link.
-  history.replaceState(null, '', writePlace(start))
+  history.replaceState(null, '', formatRoute(startRoute))
 }
 render(<App />, document.getElementById('app')!)

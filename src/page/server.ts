@@ -42,18 +42,18 @@ export class ServerError extends Error {
 export interface Within {
   readonly transaction?: {
     readonly id: string
-    readonly heard: { readonly id: unknown; readonly what: string }[]
+    readonly inner: { readonly id: unknown; readonly what: string }[]
   }
 }
 
-export interface Asked extends Within {
+export interface RequestOptions extends Within {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: unknown
   readonly signal?: AbortSignal | undefined
 }
 
 /** A transaction that a response to this page named. */
-export interface HeardOf {
+export interface SeenTransaction {
   readonly id: string
   readonly what: string
   readonly at: number
@@ -61,61 +61,61 @@ export interface HeardOf {
   readonly failure?: string | undefined
 }
 
-const heardOf: HeardOf[] = []
-const mostHeardOf = 200
+const seen: SeenTransaction[] = []
+const mostSeen = 200
 
 /** The transactions that responses to this page named, latest first. */
-export function transactionsHeardOf(): readonly HeardOf[] {
-  return heardOf
+export function seenTransactions(): readonly SeenTransaction[] {
+  return seen
 }
 
-function hear(transaction: unknown, what: string, failure?: string): void {
+function recordTransaction(transaction: unknown, what: string, failure?: string): void {
   const ids = Array.isArray(transaction) ? transaction : [transaction]
   for (const id of ids) {
-    if (typeof id !== 'string' || heardOf.some((known) => known.id === id)) continue
-    heardOf.unshift({ id, what, at: Date.now(), failure })
+    if (typeof id !== 'string' || seen.some((known) => known.id === id)) continue
+    seen.unshift({ id, what, at: Date.now(), failure })
   }
-  heardOf.length = Math.min(heardOf.length, mostHeardOf)
+  seen.length = Math.min(seen.length, mostSeen)
 }
 
 /** Records the transactions inside of a committed one. */
-export function hearAll({ transaction }: Within): void {
-  for (const { id, what } of transaction?.heard ?? []) hear(id, what)
+export function recordInner({ transaction }: Within): void {
+  for (const { id, what } of transaction?.inner ?? []) recordTransaction(id, what)
 }
 
 /** Sends a POST about a namespace, table or transaction, and returns the JSON of the response. */
-export async function ask<T>(
+export async function post<T>(
   kind: 'namespace' | 'table' | 'transaction',
   id: Identifier,
   verb: string,
-  asked: Asked = {},
+  asked: RequestOptions = {},
 ): Promise<T> {
   return (await send('POST', pathOf(kind, id, verb), asked)).json() as Promise<T>
 }
 
 /** Begins a transaction and returns its id. */
-export async function askToBegin(): Promise<string> {
+export async function beginTransaction(): Promise<string> {
   const response = await send('POST', 'v1/transaction/begin', { body: {} })
   return ((await response.json()) as { transaction_id: string }).transaction_id
 }
 
 /** A page of transactions. Servers of other implementations may refuse this. */
-export async function askTransactions<T>(body: unknown, signal: AbortSignal): Promise<T> {
+export async function listTransactions<T>(body: unknown, signal: AbortSignal): Promise<T> {
   return (await send('POST', 'v1/transaction/list', { body, signal })).json() as Promise<T>
 }
 
 /** Sends a GET about a namespace or table, and returns the JSON of the response. */
-export async function read<T>(
+export async function get<T>(
   kind: 'namespace' | 'table',
   id: Identifier,
   verb: string,
-  asked: Asked = {},
+  asked: RequestOptions = {},
 ): Promise<T> {
   return (await send('GET', pathOf(kind, id, verb), asked)).json() as Promise<T>
 }
 
 /** Sends a POST about a table, and returns the bytes of the response. */
-export async function askBytes(id: Identifier, verb: string, asked: Asked): Promise<Uint8Array> {
+export async function postForBytes(id: Identifier, verb: string, asked: RequestOptions): Promise<Uint8Array> {
   return new Uint8Array(await (await send('POST', pathOf('table', id, verb), asked)).arrayBuffer())
 }
 
@@ -128,8 +128,8 @@ function pathOf(kind: string, id: Identifier, verb: string): string {
 }
 
 /**
- * The stream of changes after the token `since`, or the response that refuses it. A refusal is not an error: the page works
- * without the stream.
+ * The stream of changes after the token `since`, or the response that refuses it. A refusal is not an error: the page
+ * works without the stream.
  */
 export function openChanges(since: string | undefined, signal: AbortSignal): Promise<Response> {
   const headers = {
@@ -150,7 +150,7 @@ function tokenHeader(): Record<string, string> {
   return known === undefined ? {} : { authorization: `Bearer ${known}` }
 }
 
-async function send(method: string, path: string, asked: Asked): Promise<Response> {
+async function send(method: string, path: string, asked: RequestOptions): Promise<Response> {
   const { query = {}, body, signal, transaction } = asked
   const url = urlOf(path)
   for (const [name, value] of Object.entries(query)) {
@@ -177,7 +177,7 @@ async function send(method: string, path: string, asked: Asked): Promise<Respons
     throw new ServerError(0, 'The server gave no answer.')
   }
   if (response.ok) {
-    await hearFrom(response, path, transaction)
+    await recordFrom(response, path, transaction)
     return response
   }
   const error = await errorOf(response, path)
@@ -188,15 +188,15 @@ async function send(method: string, path: string, asked: Asked): Promise<Respons
   throw error
 }
 
-async function hearFrom(response: Response, path: string, inside: Within['transaction']): Promise<void> {
+async function recordFrom(response: Response, path: string, inside: Within['transaction']): Promise<void> {
   // Not recorded: the operations inside describe a transaction better than its begin and end.
   if (/^v1\/transaction\/(begin$|[^/]+\/(commit|rollback)$)/.test(path)) return
   if (!response.headers.get('content-type')?.startsWith('application/json')) return
   const answer = (await response.clone().json()) as { transaction_id?: unknown } | null
   if (typeof answer !== 'object' || !answer?.transaction_id) return
   const [id, what] = [answer.transaction_id, decodeURIComponent(path)]
-  if (inside) inside.heard.push({ id, what })
-  else hear(id, what)
+  if (inside) inside.inner.push({ id, what })
+  else recordTransaction(id, what)
 }
 
 const listeners = new Set<() => void>()
@@ -214,6 +214,6 @@ async function errorOf(response: Response, path: string): Promise<ServerError> {
     code?: number
   }
   const message = body.detail || `The server answered with status ${response.status}.`
-  hear(body.transaction_id, decodeURIComponent(path), message)
+  recordTransaction(body.transaction_id, decodeURIComponent(path), message)
   return new ServerError(response.status, message, body.transaction_id, body.code)
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { main } from '../../src/cli/main.ts'
-import { openPatiently } from '../../src/cli/serve.ts'
+import { openWithRetries } from '../../src/cli/serve.ts'
 import { CatalogError } from '../../src/tabularium/index.ts'
 import { refusingServer } from '../support/postgres-answers.ts'
 
@@ -92,10 +92,10 @@ it('a server goes on when its database is there, waits longer and longer, and fa
     if (++attempts < 4) throw away
     return 'open'
   }
-  expect(await openPatiently(open, true, signal, io, [1, 2])).toBe('open')
+  expect(await openWithRetries(open, true, signal, io, [1, 2])).toBe('open')
   expect(said.map((line) => /again in (.*) s/.exec(line)![1])).toEqual(['0.001', '0.002', '0.002'])
   attempts = 0
-  await expect(openPatiently(open, false, signal, io, [1])).rejects.toBe(away)
+  await expect(openWithRetries(open, false, signal, io, [1])).rejects.toBe(away)
   const wrong = new CatalogError('InvalidInput', 'no such database')
-  await expect(openPatiently(() => Promise.reject(wrong), true, signal, io, [1])).rejects.toBe(wrong)
+  await expect(openWithRetries(() => Promise.reject(wrong), true, signal, io, [1])).rejects.toBe(wrong)
 })

@@ -20,17 +20,17 @@ export function isLocation(argument: Argument | undefined): boolean {
 }
 
 /** The location of a catalog, and the credentials of its profile. */
-export interface Place {
+export interface ResolvedLocation {
   readonly location: string
   readonly token?: string | undefined
   readonly apiKey?: string | undefined
 }
 
 /**
- * Resolves a typed location: `@prod` is the profile of that name, and `127.0.0.1:2333` a server on this machine, unless a
- * directory has that name.
+ * Resolves a typed location: `@prod` is the profile of that name, and `127.0.0.1:2333` a server on this machine, unless
+ * a directory has that name.
  */
-export async function placeOf(text: string, io: Io): Promise<Place> {
+export async function resolveLocation(text: string, io: Io): Promise<ResolvedLocation> {
   if (text.startsWith('@')) {
     const profile = await profileNamed(text.slice(1), io)
     return { location: profile.location, ...(await accessOf(profile, io)) }
@@ -44,12 +44,12 @@ export async function placeOf(text: string, io: Io): Promise<Place> {
  * Resolves the locations of a command that is about to run, in place. A profile's credentials override the environment,
  * which may be for any server. Typed credentials override both.
  */
-export async function understandLocations(command: Command, io: Io): Promise<void> {
-  for (const [place, argument] of command.registeredArguments.entries()) {
-    const typed: unknown = command.processedArgs[place]
+export async function resolveLocations(command: Command, io: Io): Promise<void> {
+  for (const [index, argument] of command.registeredArguments.entries()) {
+    const typed: unknown = command.processedArgs[index]
     if (!isLocation(argument) || typeof typed !== 'string') continue
-    const { location, ...access } = await placeOf(typed, io)
-    command.processedArgs[place] = location
+    const { location, ...access } = await resolveLocation(typed, io)
+    command.processedArgs[index] = location
     if (!isUrl(location)) continue
     for (const [name, value] of Object.entries(access)) {
       if (value !== undefined && command.getOptionValueSource(name) !== 'cli')

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { isDatabaseUrl, shownLocation } from '../../base/model/location.ts'
 import { addPrintOptions, type PrintOptions } from '../access.ts'
 import { type Io, readAll } from '../io.ts'
-import { placeOf } from '../locations/location-argument.ts'
+import { resolveLocation } from '../locations/location-argument.ts'
 import { isUrl } from '../open.ts'
 import { printerOf } from '../print.ts'
 import { UsageError } from '../usage.ts'
@@ -73,7 +73,7 @@ function addCommand(io: Io): Command {
 async function profileOf(location: string, typed: Typed, io: Io): Promise<Profile> {
   if (location.startsWith('@'))
     throw new UsageError('a profile stands for a location, and not for another profile')
-  const { location: understood } = await placeOf(location, io)
+  const { location: understood } = await resolveLocation(location, io)
   const { token, tokenFile, tokenEnv, apiKey } = typed
   const tokens = [token, tokenFile, tokenEnv].filter((given) => given !== undefined)
   if (tokens.length > 1) throw new UsageError('give one of --token, --token-file and --token-env')

@@ -61,7 +61,7 @@ export async function readProfiles(path: string): Promise<Profiles> {
   const text = await readBounded(path)
   if (text === undefined) return {}
   const parsed = v.safeParse(content, parseJsonFile(path, text))
-  if (!parsed.success) throw unfit(path, text, parsed.issues[0])
+  if (!parsed.success) throw invalidProfile(path, text, parsed.issues[0])
   const { profiles } = parsed.output
   if (Object.values(profiles).some(isSecret)) await refuseReadable(path)
   return profiles
@@ -87,7 +87,7 @@ const parts = 'a profile has location, and may have token, token_file, token_env
 const form = '{"profiles":{"prod":{"location":"https://…"}}}'
 
 /** The error for an invalid profile. It quotes no value, which may be secret. */
-function unfit(path: string, text: string, issue: v.BaseIssue<unknown>): UsageError {
+function invalidProfile(path: string, text: string, issue: v.BaseIssue<unknown>): UsageError {
   const names = issue.path?.map(({ key }) => String(key)) ?? []
   const where = names.length > 0 ? names.join('.') : 'the file'
   return new UsageError(`${path}:${lineOf(text, names)}: ${where} ${problemOf(issue, names.length < 3)}`)

@@ -95,7 +95,7 @@ type Refuse = (value: unknown, wanted: string) => never
 const number = /^([+-]?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/
 
 /** A number times 10^`scale`; undefined for anything but a number, and where the result is not whole. */
-function unscaled(value: unknown, scale: number): bigint | undefined {
+function scaledInteger(value: unknown, scale: number): bigint | undefined {
   if (typeof value === 'bigint' || typeof value === 'number') return shifted(BigInt(value), scale)
   const text = value instanceof Fraction ? value.text : value
   const [, sign, whole, fraction = '', exponent = '0'] =
@@ -116,7 +116,7 @@ function integers(bits: number, signed: boolean, refuse: Refuse): Convert {
   const low = signed ? -(2n ** BigInt(bits - 1)) : 0n
   const high = low + 2n ** BigInt(bits) - 1n
   return (value) => {
-    const whole = unscaled(value, 0)
+    const whole = scaledInteger(value, 0)
     if (whole === undefined || whole < low || whole > high)
       return refuse(value, `whole numbers from ${low} to ${high}`)
     return bits === 64 ? whole : Number(whole)
@@ -128,8 +128,8 @@ const largest = { halffloat: 65_504, float: 2 ** 128 * (1 - 2 ** -24), double: N
 const special: ReadonlySet<unknown> = new Set(['NaN', 'Infinity', '-Infinity'])
 
 /**
- * Fractions round to the nearest number of the type. A whole number must be exact, or be the shortest text of its nearest
- * double: programs write 2^60 as 1152921504606846976 or as 1152921504606847000.
+ * Fractions round to the nearest number of the type. A whole number must be exact, or be the shortest text of its
+ * nearest double: programs write 2^60 as 1152921504606846976 or as 1152921504606847000.
  */
 function floats(type: keyof typeof precisions, refuse: Refuse): Convert {
   return (value) => {
@@ -165,7 +165,7 @@ function fits(whole: bigint, bits: number): boolean {
 function decimals(precision: number, scale: number, refuse: Refuse): Convert {
   const most = 10n ** BigInt(precision > 0 && precision < 1000 ? precision : 0)
   return (value) => {
-    const digits = unscaled(value, scale)
+    const digits = scaledInteger(value, scale)
     if (digits === undefined || digits >= most || digits <= -most)
       return refuse(
         value,
@@ -232,7 +232,8 @@ function inUnit(
   const size = unitNanos[unit as keyof typeof unitNanos]
   return (value) => {
     const nanos = typeof value === 'string' ? parse(value) : undefined
-    const whole = nanos === undefined ? unscaled(value, 0) : nanos % size === 0n ? nanos / size : undefined
+    const whole =
+      nanos === undefined ? scaledInteger(value, 0) : nanos % size === 0n ? nanos / size : undefined
     if (whole === undefined || BigInt.asIntN(bits, whole) !== whole) return refuse(value, wanted)
     return bits === 32 ? Number(whole) : whole
   }

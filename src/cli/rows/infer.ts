@@ -14,12 +14,12 @@ export type Note = (text: string) => void
 
 interface Source {
   readonly isCsv: boolean
-  readonly place: Place
+  readonly rowLabel: RowLabel
   readonly note: Note
 }
 
 /** Describes where a row is in its source, such as `line 3 of flights.csv`. */
-export type Place = (row: number) => string
+export type RowLabel = (row: number) => string
 
 type Kind =
   | 'a whole number'
@@ -47,7 +47,7 @@ const types: readonly (readonly [kinds: readonly Kind[], type: string])[] = [
 ]
 
 /** Kinds that JSON writes as strings. */
-const written: ReadonlySet<Kind> = new Set<Kind>([
+const stringKinds: ReadonlySet<Kind> = new Set<Kind>([
   'a date',
   'a time',
   'a time in nanoseconds',
@@ -60,11 +60,11 @@ const written: ReadonlySet<Kind> = new Set<Kind>([
 export function inferFields(
   rows: readonly Readonly<Record<string, unknown>>[],
   isCsv: boolean,
-  place: Place,
+  rowLabel: RowLabel,
   note: Note,
 ): JsonField[] {
   const numbers = rows.map((_, row) => row)
-  return fieldsOf({ values: rows, rows: numbers }, { isCsv, place, note }, '')
+  return fieldsOf({ values: rows, rows: numbers }, { isCsv, rowLabel, note }, '')
 }
 
 function fieldsOf({ values, rows }: Cells, source: Source, path: string): JsonField[] {
@@ -81,20 +81,20 @@ function fieldsOf({ values, rows }: Cells, source: Source, path: string): JsonFi
 }
 
 function inferType(cells: Cells, source: Source, path: string): JsonType {
-  const { isCsv, place } = source
+  const { isCsv, rowLabel } = source
   const kinds = kindsOf(cells, isCsv)
   const [[first, row] = [undefined, 0], ...others] = kinds
   if (first === undefined) return { type: 'null' }
   const found = types.find(([together]) => [...kinds.keys()].every((kind) => together.includes(kind)))
   if (found) return { type: found[1] }
-  if (isCsv || [...kinds.keys()].every((kind) => written.has(kind))) {
-    tellOfText(kinds, source, path)
+  if (isCsv || [...kinds.keys()].every((kind) => stringKinds.has(kind))) {
+    noteTextColumn(kinds, source, path)
     return { type: 'string' }
   }
   if (others.length > 0) {
-    const [other, at] = others.find(([kind]) => !(written.has(kind) && written.has(first)))!
+    const [other, at] = others.find(([kind]) => !(stringKinds.has(kind) && stringKinds.has(first)))!
     throw new UsageError(
-      `${place(at)}: column ${JSON.stringify(path)} holds ${shown(other)}, and ${place(row).replace(/ of .*/, '')} ${shown(first)}. Make them the same, or choose the column's type with --schema`,
+      `${rowLabel(at)}: column ${JSON.stringify(path)} holds ${shown(other)}, and ${rowLabel(row).replace(/ of .*/, '')} ${shown(first)}. Make them the same, or choose the column's type with --schema`,
     )
   }
   const present = withoutNulls(cells)
@@ -105,21 +105,21 @@ function inferType(cells: Cells, source: Source, path: string): JsonType {
 }
 
 /** Kinds that a user seldom means as text. */
-const seldomText: ReadonlySet<Kind> = new Set<Kind>([...written, 'a boolean'])
+const seldomText: ReadonlySet<Kind> = new Set<Kind>([...stringKinds, 'a boolean'])
 
 /** Reports why a column became text although its values look like other types. */
-function tellOfText(kinds: ReadonlyMap<Kind, number>, { place, note }: Source, path: string): void {
+function noteTextColumn(kinds: ReadonlyMap<Kind, number>, { rowLabel, note }: Source, path: string): void {
   const [one, other] = [...kinds]
   if (one === undefined || other === undefined) return
   const looksAlike = [...kinds.keys()].every((kind) => kind === 'text' || !seldomText.has(kind))
   if (kinds.has('text') && looksAlike) return
   note(
-    `column ${JSON.stringify(path)} is text: it holds ${one[0]} (${place(one[1])}) and ${other[0]} (${place(other[1])}). Make them the same, or choose the column's type with --schema`,
+    `column ${JSON.stringify(path)} is text: it holds ${one[0]} (${rowLabel(one[1])}) and ${other[0]} (${rowLabel(other[1])}). Make them the same, or choose the column's type with --schema`,
   )
 }
 
 function shown(kind: Kind): Kind {
-  return written.has(kind) ? 'text' : kind
+  return stringKinds.has(kind) ? 'text' : kind
 }
 
 /** The kinds of values, each with the first row that has it. */

@@ -9,8 +9,8 @@ import { TextRows } from './text-rows.ts'
 export type Rows = Uint8Array | TextRows
 
 /**
- * Reads rows from a file, from standard input (`-`), or from a JSON array on the command line. Detects the format by the
- * first bytes: Arrow IPC, a JSON array, one JSON object or one on each line; otherwise CSV.
+ * Reads rows from a file, from standard input (`-`), or from a JSON array on the command line. Detects the format by
+ * the first bytes: Arrow IPC, a JSON array, one JSON object or one on each line; otherwise CSV.
  */
 export async function readRows(source: string, io: Io): Promise<Rows> {
   if (/^\s*\[/.test(source)) return jsonArray(source, '--data')

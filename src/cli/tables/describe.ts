@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import { type Catalog, CatalogError } from '../../tabularium/index.ts'
 import type { Io } from '../io.ts'
 import {
-  addWantedOptions,
+  addVersionOptions,
   type TableWork,
   tableCommand,
-  type WantedOptions,
-  wantedOf,
+  type VersionOptions,
+  versionFields,
 } from './table-command.ts'
 
 /** The most tags, and the most branches, that are shown. */
@@ -17,7 +17,7 @@ const mostVersions = 100_000
 
 /** The command that prints everything the catalog knows about a table. */
 export function describeCommand(io: Io, signal: AbortSignal): Command {
-  const command = tableCommand<WantedOptions>(
+  const command = tableCommand<VersionOptions>(
     {
       name: 'describe',
       group: 'Tables',
@@ -30,13 +30,13 @@ export function describeCommand(io: Io, signal: AbortSignal): Command {
     signal,
     async (work) => work.printer.one(await describe(work)),
   )
-  return addWantedOptions(command)
+  return addVersionOptions(command)
 }
 
-type Work = TableWork<WantedOptions>
+type Work = TableWork<VersionOptions>
 
 async function describe({ catalog, id, typed, options }: Work): Promise<Readonly<Record<string, unknown>>> {
-  const asked = wantedOf(typed)
+  const asked = versionFields(typed)
   const found = await catalog.describeTable({ id, ...asked, load_detailed_metadata: true }, options)
   const { location, properties, version, schema, metadata, stats, managed_versioning, is_only_declared } =
     found
@@ -76,7 +76,7 @@ async function describe({ catalog, id, typed, options }: Work): Promise<Readonly
 }
 
 type Options = Work['options']
-interface Place {
+interface BranchRef {
   readonly id: readonly string[]
   readonly branch: string | undefined
 }
@@ -87,7 +87,7 @@ async function branchOf(catalog: Catalog, id: readonly string[], tag: string, op
 
 async function sizeOf(
   catalog: Catalog,
-  { id, branch, version }: Place & { readonly version: number | undefined },
+  { id, branch, version }: BranchRef & { readonly version: number | undefined },
   options: Options,
 ) {
   try {
@@ -100,7 +100,7 @@ async function sizeOf(
 }
 
 /** The number of versions of a branch, its first and its latest. Stops counting at {@link mostVersions}. */
-async function versionsOf(catalog: Catalog, { id, branch }: Place, options: Options) {
+async function versionsOf(catalog: Catalog, { id, branch }: BranchRef, options: Options) {
   let [count, first, latest] = [0, null as number | null, null as number | null]
   for await (const { version } of catalog.versions(
     { id, branch, limit: mostVersions + 1, descending: true },

@@ -9,7 +9,7 @@ import { type Printer, printerOf } from '../print.ts'
 import { readIdentifier } from '../request.ts'
 
 /** The version that a command reads: either `tag`, or `version` and `branch`. */
-export interface WantedOptions {
+export interface VersionOptions {
   readonly version?: number
   readonly tag?: string
   readonly branch?: string
@@ -62,7 +62,7 @@ export function tableCommand<Typed>(
 }
 
 /** Adds the options that select a version. */
-export function addWantedOptions(command: Command): Command {
+export function addVersionOptions(command: Command): Command {
   return command
     .option('--version <number>', 'the version (default: the latest)', toNumber)
     .addOption(new Option('--tag <text>', 'the tag of the version').conflicts(['version', 'branch']))
@@ -70,7 +70,7 @@ export function addWantedOptions(command: Command): Command {
 }
 
 /** The selected version as fields of a request. */
-export function wantedOf({ version, tag, branch }: WantedOptions): WantedOptions {
+export function versionFields({ version, tag, branch }: VersionOptions): VersionOptions {
   return {
     ...(version !== undefined && { version }),
     ...(tag !== undefined && { tag }),

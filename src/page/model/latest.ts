@@ -1,6 +1,6 @@
 import type { Identifier } from '../../base/model/identifier.ts'
-import { type CommittedChange, shownChange } from './concerns.ts'
-import type { Place } from './place.ts'
+import { type CommittedChange, shownChange } from './affected-parts.ts'
+import type { Route } from './route.ts'
 
 /** A transaction in the response of `listTransactions`. */
 export interface ListedTransaction {
@@ -12,14 +12,14 @@ export interface ListedTransaction {
 }
 
 /** An entry in the list of the latest changes. */
-export interface Concluded {
+export interface LatestChange {
   readonly key: string
   readonly millis: number
   readonly transaction: string
   readonly operation: string
   readonly id: Identifier
   /** The view of the subject, or of its transaction if the subject is gone; undefined if not known. */
-  readonly place?: Place | undefined
+  readonly route?: Route | undefined
   readonly version?: number | undefined
   /** How many further subjects of the same commit are not shown. */
   readonly further: number
@@ -30,26 +30,26 @@ const mostSubjects = 5
 const mostShown = 100
 
 /**
- * The latest changes, latest first. Those from the stream (`heard`) come with their versions. Older ones come from
+ * The latest changes, latest first. Those from the stream (`fromStream`) come with their versions. Older ones come from
  * transactions (`listed`), which have only the requested operation and subject.
  */
 export function latestChanges(
-  heard: readonly CommittedChange[],
+  fromStream: readonly CommittedChange[],
   listed: readonly ListedTransaction[],
-): readonly Concluded[] {
-  const known = new Set(heard.map(({ transaction_id }) => transaction_id))
-  const parts = new Set(heard.flatMap(({ changes }) => changes.map((change) => change.transaction_id)))
+): readonly LatestChange[] {
+  const known = new Set(fromStream.map(({ transaction_id }) => transaction_id))
+  const parts = new Set(fromStream.flatMap(({ changes }) => changes.map((change) => change.transaction_id)))
   const before = listed
     .filter(({ transaction_id: id }) => !known.has(id) && !parts.has(id))
-    .map((transaction): Concluded => {
+    .map((transaction): LatestChange => {
       const { transaction_id, operation, subject, created_at, finished_at } = transaction
       const millis = Date.parse(finished_at ?? created_at)
       return { key: transaction_id, millis, transaction: transaction_id, operation, id: subject, further: 0 }
     })
-  return [...heard.flatMap(shownOf), ...before].slice(0, mostShown)
+  return [...fromStream.flatMap(shownOf), ...before].slice(0, mostShown)
 }
 
-function shownOf({ timestamp_millis: millis, transaction_id, changes }: CommittedChange): Concluded[] {
+function shownOf({ timestamp_millis: millis, transaction_id, changes }: CommittedChange): LatestChange[] {
   const shown = changes.slice(0, mostSubjects)
   return shown.map((change, index) => ({
     ...shownChange(change, transaction_id),

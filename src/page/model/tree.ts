@@ -13,7 +13,7 @@ export interface TreeRow {
   readonly isLeaf: boolean
   /** A placeholder for the namespaces in `id` that are not fetched yet. */
   readonly isRest: boolean
-  readonly place: number
+  readonly position: number
   readonly siblings: number
 }
 
@@ -27,12 +27,12 @@ export function treeRows(
   expanded: ReadonlySet<string>,
 ): readonly TreeRow[] {
   const rows: TreeRow[] = []
-  const add = (id: Identifier, place: number, siblings: number) => {
+  const add = (id: Identifier, position: number, siblings: number) => {
     const key = keyOf(id)
     const children = known.get(key)
     const isLeaf = children?.ended === true && children.items.length === 0
     const isOpen = expanded.has(key)
-    rows.push({ id, key, depth: id.length, expanded: isOpen, isLeaf, isRest: false, place, siblings })
+    rows.push({ id, key, depth: id.length, expanded: isOpen, isLeaf, isRest: false, position, siblings })
     if (!isOpen || children === undefined) return
     const { items, token } = children
     for (const [index, name] of items.entries()) add([...id, name], index + 1, token ? -1 : items.length)
@@ -44,7 +44,7 @@ export function treeRows(
       isLeaf: true,
       isRest: true,
     }
-    rows.push({ id, ...rest, place: items.length + 1, siblings: -1 })
+    rows.push({ id, ...rest, position: items.length + 1, siblings: -1 })
   }
   add([], 1, 1)
   return rows

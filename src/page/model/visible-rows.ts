@@ -2,9 +2,9 @@
 const mostPixels = 8_000_000
 
 /** Extra rows before and after the visible ones, so that scrolling a little shows no gap. */
-const beyond = 8
+const overscan = 8
 
-export interface Scrolled {
+export interface Viewport {
   readonly count: number
   readonly rowHeight: number
   /** The height of the visible part. */
@@ -17,26 +17,27 @@ export interface VisibleRows {
   readonly first: number
   readonly end: number
   /** The height of the whole list. */
-  readonly whole: number
+  readonly totalHeight: number
   /** Row `i` lies at `i * rowHeight + shift`. */
   readonly shift: number
 }
 
 /** Which rows of a list are rendered, and where. Their number depends only on the visible height. */
-export function visibleRows({ count, rowHeight, height, scrollTop }: Scrolled): VisibleRows {
+export function visibleRows({ count, rowHeight, height, scrollTop }: Viewport): VisibleRows {
   const long = count * rowHeight
-  const whole = Math.min(long, mostPixels)
-  const top = whole === long ? scrollTop : (scrollTop / Math.max(1, whole - height)) * (long - height)
-  const first = Math.max(0, Math.min(count, Math.floor(top / rowHeight)) - beyond)
-  const end = Math.max(first, Math.min(count, Math.ceil((top + height) / rowHeight) + beyond))
-  return { first, end, whole, shift: scrollTop - top }
+  const totalHeight = Math.min(long, mostPixels)
+  const top =
+    totalHeight === long ? scrollTop : (scrollTop / Math.max(1, totalHeight - height)) * (long - height)
+  const first = Math.max(0, Math.min(count, Math.floor(top / rowHeight)) - overscan)
+  const end = Math.max(first, Math.min(count, Math.ceil((top + height) / rowHeight) + overscan))
+  return { first, end, totalHeight, shift: scrollTop - top }
 }
 
 /** The scroll position at which a row is visible. Unchanged if it is visible already. */
-export function scrollTo(row: number, { count, rowHeight, height, scrollTop }: Scrolled): number {
+export function scrollTo(row: number, { count, rowHeight, height, scrollTop }: Viewport): number {
   const long = count * rowHeight
-  const whole = Math.min(long, mostPixels)
-  const scale = whole === long ? 1 : (long - height) / Math.max(1, whole - height)
+  const totalHeight = Math.min(long, mostPixels)
+  const scale = totalHeight === long ? 1 : (long - height) / Math.max(1, totalHeight - height)
   const top = scrollTop * scale
   const wanted = Math.max(Math.min(top, row * rowHeight), (row + 1) * rowHeight - height)
   return Math.max(0, wanted / scale)

@@ -24,12 +24,12 @@ export function Dialog(props: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [error, setError] = useState<unknown>()
   const [running, setRunning] = useState(false)
-  const isHere = useRef(true)
+  const isMounted = useRef(true)
   useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null
     dialog.current?.showModal()
     return () => {
-      isHere.current = false
+      isMounted.current = false
       before?.focus()
     }
   }, [])
@@ -41,14 +41,14 @@ export function Dialog(props: Props) {
     try {
       await run()
     } catch (failure) {
-      if (!isHere.current) announce(failure instanceof Error ? failure.message : String(failure))
+      if (!isMounted.current) announce(failure instanceof Error ? failure.message : String(failure))
       setError(failure)
       setRunning(false)
       return
     }
     announce(done)
     changed()
-    if (!isHere.current) return
+    if (!isMounted.current) return
     onClose()
     onDone?.()
   }

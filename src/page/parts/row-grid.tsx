@@ -4,7 +4,7 @@ import { cellText, mostCharacters } from '../model/cell.ts'
 import { decodeRows } from '../model/decode-rows.ts'
 import { shownCount } from '../model/text.ts'
 import { visibleRows } from '../model/visible-rows.ts'
-import { askBytes } from '../server.ts'
+import { postForBytes } from '../server.ts'
 import { Failure } from './failure.tsx'
 import { Text } from './text.tsx'
 import { useHeight } from './virtual-list.tsx'
@@ -41,9 +41,9 @@ const rowHeight = 28
 export function RowGrid({ id, count, columns, query }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const [scrollTop, setScrollTop] = useState(0)
-  const [looked, setLooked] = useState<number>()
+  const [openedRow, setOpenedRow] = useState<number>()
   const height = useHeight(box)
-  const { first, end, whole, shift } = visibleRows({
+  const { first, end, totalHeight, shift } = visibleRows({
     count,
     rowHeight,
     height: Math.max(0, height - rowHeight),
@@ -80,7 +80,7 @@ export function RowGrid({ id, count, columns, query }: Props) {
           ))}
         </div>
         {count === 0 && <p class="faint empty">No rows.</p>}
-        <div role="rowgroup" class="grid-whole" style={{ height: `${whole}px` }}>
+        <div role="rowgroup" class="grid-whole" style={{ height: `${totalHeight}px` }}>
           {drawn.map((row) => (
             <div
               key={row}
@@ -93,7 +93,7 @@ export function RowGrid({ id, count, columns, query }: Props) {
                 <button
                   type="button"
                   class="plain"
-                  onClick={() => setLooked(row)}
+                  onClick={() => setOpenedRow(row)}
                   aria-label={`Row ${row + 1}, show whole`}
                 >
                   {shownCount(row + 1)}
@@ -106,12 +106,12 @@ export function RowGrid({ id, count, columns, query }: Props) {
           ))}
         </div>
       </div>
-      {looked !== undefined && (
-        <WholeRow
-          row={looked}
-          values={rowAt(looked)}
+      {openedRow !== undefined && (
+        <RowDialog
+          row={openedRow}
+          values={rowAt(openedRow)}
           columns={columns}
-          onClose={() => setLooked(undefined)}
+          onClose={() => setOpenedRow(undefined)}
         />
       )}
     </>
@@ -148,7 +148,7 @@ function Cell({
   )
 }
 
-function WholeRow({
+function RowDialog({
   row,
   values,
   columns,
@@ -201,7 +201,7 @@ function WholeRow({
   )
 }
 
-interface Known {
+interface BlockCache {
   /** The query of `blocks`. */
   readonly what: string
   readonly blocks: Map<number, readonly Row[]>
@@ -211,11 +211,11 @@ interface Known {
 /** The visible blocks of rows, and some recent ones. */
 function useBlocks(id: Identifier, query: Readonly<Record<string, unknown>>, first: number, end: number) {
   const what = JSON.stringify(query)
-  const known = useRef<Known>({ what, blocks: new Map(), older: new Map() })
+  const cache = useRef<BlockCache>({ what, blocks: new Map(), older: new Map() })
   // After a change of the query, the old rows stay visible until the new ones are there.
-  if (known.current.what !== what) {
-    const { blocks, older } = known.current
-    known.current = { what, blocks: new Map(), older: blocks.size > 0 ? blocks : older }
+  if (cache.current.what !== what) {
+    const { blocks, older } = cache.current
+    cache.current = { what, blocks: new Map(), older: blocks.size > 0 ? blocks : older }
   }
   const [error, setError] = useState<unknown>()
   const [round, draw] = useState(0)
@@ -225,14 +225,14 @@ function useBlocks(id: Identifier, query: Readonly<Record<string, unknown>>, fir
     if (end === first) return undefined
     const controller = new AbortController()
     const { signal } = controller
-    const { blocks, older } = known.current
+    const { blocks, older } = cache.current
     // Debounced: rows that are only scrolled past are not fetched.
     const timer = setTimeout(async () => {
       try {
         for (let block = from; block <= to; block++) {
           if (blocks.has(block)) continue
           const body = { ...query, offset: block * blockRows, limit: blockRows }
-          const { rows } = decodeRows(await askBytes(id, 'query', { body, signal }))
+          const { rows } = decodeRows(await postForBytes(id, 'query', { body, signal }))
           blocks.set(block, rows)
           older.delete(block)
           const [oldest] = blocks.keys()
@@ -251,7 +251,7 @@ function useBlocks(id: Identifier, query: Readonly<Record<string, unknown>>, fir
   }, [what, from, to, end === first, error === undefined ? 0 : round])
   return {
     rowAt: (row: number): Row | undefined => {
-      const { blocks, older } = known.current
+      const { blocks, older } = cache.current
       const block = Math.floor(row / blockRows)
       return (blocks.get(block) ?? older.get(block))?.[row % blockRows]
     },

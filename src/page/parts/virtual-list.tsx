@@ -43,7 +43,7 @@ export function VirtualList(props: Props) {
   const [scrollTop, setScrollTop] = useState(0)
   const height = useHeight(box)
   const scrolled = { count, rowHeight, height, scrollTop }
-  const { first, end, whole, shift } = visibleRows(scrolled)
+  const { first, end, totalHeight, shift } = visibleRows(scrolled)
 
   useEffect(() => {
     if (end >= count) onEnd?.()
@@ -81,7 +81,7 @@ export function VirtualList(props: Props) {
         if (count > 0 && (active < first || active >= end)) show(Math.min(active, count - 1))
       }}
     >
-      <div class="virtual-whole" role="presentation" style={{ height: `${whole}px` }}>
+      <div class="virtual-whole" role="presentation" style={{ height: `${totalHeight}px` }}>
         {rows.map((row) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes the keys of all its rows
           <div

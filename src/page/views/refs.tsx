@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
-import type { NamedTable } from '../at-once.ts'
+import type { NamedTable } from '../checked-changes.ts'
 import { usePaged } from '../hooks.ts'
-import { type TablePlace, writePlace } from '../model/place.ts'
+import { formatRoute, type TableRoute } from '../model/route.ts'
 import { shownTime } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Text } from '../parts/text.tsx'
-import { read, settings } from '../server.ts'
+import { get, settings } from '../server.ts'
 import type { ViewProps } from './app.tsx'
 import { DeleteTag, PutTag } from './changes.tsx'
 
@@ -31,19 +31,19 @@ interface Opened {
 
 /** The tags and branches of a table. */
 export function Refs({
-  place,
+  route,
   table,
   revision,
-  fresh,
+  counters,
   changed,
-}: ViewProps & { readonly place: TablePlace; readonly table: NamedTable }) {
-  const { id } = place
+}: ViewProps & { readonly route: TableRoute; readonly table: NamedTable }) {
+  const { id } = route
   const [open, setOpen] = useState<Opened>()
   const what = [id, revision]
   const listed =
     <T,>(kind: 'tags' | 'branches') =>
     async (token: string | undefined, signal: AbortSignal) => {
-      const answer = await read<Record<string, unknown>>('table', id, `${kind}/list`, {
+      const answer = await get<Record<string, unknown>>('table', id, `${kind}/list`, {
         query: { limit: 100, page_token: token },
         signal,
       })
@@ -52,11 +52,11 @@ export function Refs({
       )
       return { items, token: (answer.page_token as string | undefined) || undefined }
     }
-  const tags = usePaged<Tag>(listed<Tag>('tags'), what, fresh.open)
-  const branches = usePaged<Branch>(listed<Branch>('branches'), what, fresh.open)
+  const tags = usePaged<Tag>(listed<Tag>('tags'), what, counters.open)
+  const branches = usePaged<Branch>(listed<Branch>('branches'), what, counters.open)
   const close = () => setOpen(undefined)
-  const at = (wanted: { version?: number; tag?: string; branch?: string | undefined }) =>
-    writePlace({ view: 'table', id, tab: 'rows', ...wanted })
+  const at = (selection: { version?: number; tag?: string; branch?: string | undefined }) =>
+    formatRoute({ view: 'table', id, tab: 'rows', ...selection })
   return (
     <>
       <section>
@@ -149,8 +149,8 @@ export function Refs({
       {open?.act === 'create' && (
         <PutTag
           table={open.table}
-          version={place.version}
-          branch={place.branch}
+          version={route.version}
+          branch={route.branch}
           changed={changed}
           onClose={close}
         />

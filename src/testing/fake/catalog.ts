@@ -13,10 +13,10 @@ import type { Fault, Matched } from './fault.ts'
 import { FaultSet, type Faults } from './faults.ts'
 import { CountedIds } from './ids.ts'
 import { emptyInternals, forkInternals, type InternalOptions, type Internals } from './internals.ts'
-import { type DeclaredPlace, LanceFolder } from './lance-folder.ts'
+import { type DeclaredFolder, LanceFolder } from './lance-folder.ts'
 import { OpenCalls } from './open-calls.ts'
-import { Acknowledged, amid, runWithFaults } from './run.ts'
-import { plantSeed, type Seed } from './seed.ts'
+import { Acknowledged, runWithFaults, withEffects } from './run.ts'
+import { applySeed, type Seed } from './seed.ts'
 import { inOrder } from './turns.ts'
 
 /** The options of a fake catalog. All are optional. */
@@ -69,8 +69,8 @@ export interface FakeCatalog extends MemoryCatalog {
   /** Restores content, clock, ids and faults as of the opening or the fork, and forgets all calls. */
   reset(): void
   /**
-   * An independent copy with the current content, clock and ids. It has the same faults, as if they had just been added,
-   * and no calls.
+   * An independent copy with the current content, clock and ids. It has the same faults, as if they had just been
+   * added, and no calls.
    */
   fork(): FakeCatalog
   /** The current content, clock and ids. */
@@ -86,8 +86,8 @@ export interface FakeSnapshot extends MemorySnapshot {
 }
 
 /**
- * Opens a fake catalog: in memory, with exact semantics, deterministic, with a record of calls and fault injection. Open
- * and seed one, and `fork()` it for each test.
+ * Opens a fake catalog: in memory, with exact semantics, deterministic, with a record of calls and fault injection.
+ * Open and seed one, and `fork()` it for each test.
  *
  * ```ts
  * const fake = await fakeCatalog({ seed: { prod: { flights: [{ origin: 'SFO', delay: 75 }] } } })
@@ -119,11 +119,11 @@ export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalo
   const lance = lanceFolder === undefined ? undefined : await LanceFolder.open(lanceFolder)
   const rest = lance ? { managedVersioning: true, ...given } : given
   const common: Common = { rest, randomSeed, keepCalls, lance }
-  const declared = lance?.place()
+  const declared = lance?.newSubfolder()
   const inside = { ...rest, now: clock.now, newId: ids.next, declared }
   const internals = emptyInternals(id, inside)
   if (typeof seed === 'function') await seed(localHandle(internals.core))
-  else if (seed !== undefined) await plantSeed(localHandle(internals.core), seed)
+  else if (seed !== undefined) await applySeed(localHandle(internals.core), seed)
   return new Fake(common, internals, clock, ids, faults, declared).handle
 }
 
@@ -144,7 +144,7 @@ class Fake {
   readonly #ids: CountedIds
   readonly #calls: CallLog
   readonly #faults: FaultSet
-  readonly #declared: DeclaredPlace | undefined
+  readonly #declared: DeclaredFolder | undefined
   readonly #acknowledged = new Acknowledged()
   readonly #runInOrder = inOrder()
   readonly #open = new OpenCalls()
@@ -157,7 +157,7 @@ class Fake {
     clock: ManualClock,
     ids: CountedIds,
     faults: readonly Fault[],
-    declared: DeclaredPlace | undefined,
+    declared: DeclaredFolder | undefined,
   ) {
     this.#common = common
     this.#declared = declared
@@ -173,7 +173,7 @@ class Fake {
       clock,
       calls: this.#calls,
       faults: this.#faults,
-      seed: (seed: Seed) => plantSeed(localHandle(internals.core), seed),
+      seed: (seed: Seed) => applySeed(localHandle(internals.core), seed),
       reset: () => this.#reset(first, faults),
       fork: () => this.#fork(),
       snapshot: () => this.#snapshot(),
@@ -214,7 +214,7 @@ class Fake {
     if (this.#faults.isEmpty && this.#acknowledged.isEmpty) {
       work = this.#runInOrder(core, operation, request, options)
     } else {
-      work = this.#runAsFaultsSay(core, call, operation, request, options, open?.id)
+      work = this.#runWithFaults(core, call, operation, request, options, open?.id)
     }
     // Attached before the caller's handlers, so that the call is recorded when they run. One pair of handlers serves the
     // handle too, which saves 0.2 µs per call.
@@ -244,10 +244,10 @@ class Fake {
     const result = transact<T>(this.#internals.core, work, given, {
       run: (core, operation, request, given) => this.#run(core, operation, request, given, () => {}, call.n),
       aroundCommit: (commit, signal) => {
-        const taking = this.#faults.taking({ operation: 'transaction', request: {} }, undefined, nowhere)
-        for (const { id } of taking) touched.add(id)
+        const taken = this.#faults.take({ operation: 'transaction', request: {} }, undefined, outside)
+        for (const { id } of taken) touched.add(id)
         if (touched.size > 0) call.faults = [...touched]
-        return amid(clock, taking, 'transaction', { signal }, commit)
+        return withEffects(clock, taken, 'transaction', { signal }, commit)
       },
     })
     result.then(
@@ -257,7 +257,7 @@ class Fake {
     return result
   }
 
-  #runAsFaultsSay(
+  #runWithFaults(
     core: Core,
     call: ReturnType<CallLog['begin']>,
     operation: AnyOperation,
@@ -267,9 +267,9 @@ class Fake {
   ): Promise<unknown> {
     const matched = { operation: operation.name as CallName, request: requestOf(request) }
     const isInside = call.transaction !== undefined
-    const taking = this.#faults.taking(matched, operation, { isInside, open })
-    if (taking.length > 0) call.faults = taking.map(({ id }) => id)
-    const ground = {
+    const taken = this.#faults.take(matched, operation, { isInside, open })
+    if (taken.length > 0) call.faults = taken.map(({ id }) => id)
+    const context = {
       run: this.#runInOrder,
       internals: this.#internals,
       core,
@@ -278,7 +278,7 @@ class Fake {
       acknowledged: this.#acknowledged,
       open,
     }
-    const run = () => runWithFaults(ground, taking, operation, request, options)
+    const run = () => runWithFaults(context, taken, operation, request, options)
     if (operation.name === 'describeTransaction') this.#acknowledged.countDescribe(matched.request.id)
     return this.#acknowledged.isEnding ? this.#acknowledged.settled().then(run) : run()
   }
@@ -291,7 +291,7 @@ class Fake {
   #fork(): FakeCatalog {
     const clock = new ManualClock(this.#clock.now())
     const ids = new CountedIds(this.#ids.count)
-    const declared = this.#common.lance?.place()
+    const declared = this.#common.lance?.newSubfolder()
     const options = { ...this.#common.rest, now: clock.now, newId: ids.next, declared }
     const internals = forkInternals(this.#internals, options)
     const faults = this.#faults.all.map(({ fault }) => fault)
@@ -328,7 +328,7 @@ function closedMeanwhile(): CatalogError {
   )
 }
 
-const nowhere = { isInside: false }
+const outside = { isInside: false }
 
 function requestOf(request: unknown): Matched['request'] {
   return typeof request === 'object' && request !== null ? (request as Matched['request']) : {}

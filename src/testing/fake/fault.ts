@@ -12,12 +12,12 @@ import type { CallName } from './calls.ts'
  * The definition of a fault, also in JSON: which calls it matches, which of those it takes, and its effects.
  */
 
-const longest = 24 * 60 * 60 * 1000
+const maxDelay = 24 * 60 * 60 * 1000
 
 const millis = v.pipe(
   v.number('must be a number of milliseconds'),
   v.minValue(0, 'must be from 0'),
-  v.maxValue(longest, 'must be at most 86,400,000, a day'),
+  v.maxValue(maxDelay, 'must be at most 86,400,000, a day'),
 )
 const byClock = v.strictObject({ clock: millis }, 'must be milliseconds, or { "clock": milliseconds }')
 const whole = (least: number) =>
@@ -87,8 +87,8 @@ export interface Matched {
 
 /**
  * An injected fault. It has three parts. `operation`, `table`, `namespace` and `match` select calls; without them, it
- * matches every call. `nth`, `times` and `probability` choose among these calls. `delay`, `fail`, `running`, `stale` and
- * `expired` are the effects on a chosen call.
+ * matches every call. `nth`, `times` and `probability` choose among these calls. `delay`, `fail`, `running`, `stale`
+ * and `expired` are the effects on a chosen call.
  */
 export interface Fault {
   /**
@@ -104,9 +104,9 @@ export interface Fault {
   /** A predicate on calls, for any other condition. */
   readonly match?: ((call: Matched) => boolean) | undefined
   /**
-   * Begins at the n-th matching call, counted from 1. Without `times` it takes only that call. Counts only calls that the
-   * effect applies to: changes for `running`, reads for `stale`, and for `stale: 'token'` reads with a page token. So
-   * `{ stale: 'token', nth: 1 }` takes the second page of a listing.
+   * Begins at the n-th matching call, counted from 1. Without `times` it takes only that call. Counts only calls that
+   * the effect applies to: changes for `running`, reads for `stale`, and for `stale: 'token'` reads with a page token.
+   * So `{ stale: 'token', nth: 1 }` takes the second page of a listing.
    */
   readonly nth?: number | undefined
   /** The most calls to take. Default: 1 with `nth`, else all. */
@@ -119,8 +119,8 @@ export interface Fault {
    */
   readonly when?: 'before' | 'after' | undefined
   /**
-   * Delays the call: milliseconds of real time, `{ clock: millis }` of the fake's clock, or `'released'` until the fault
-   * is released. The call's signal ends the delay.
+   * Delays the call: milliseconds of real time, `{ clock: millis }` of the fake's clock, or `'released'` until the
+   * fault is released. The call's signal ends the delay.
    */
   readonly delay?: number | { readonly clock: number } | 'released' | undefined
   /** Fails with this code, or with your own error. */
@@ -142,8 +142,8 @@ export interface Fault {
    */
   readonly stale?: 'state' | 'token' | undefined
   /**
-   * Expires the transaction of `beginTransaction` that the call is part of, or ends, before the call. Other calls are not
-   * counted.
+   * Expires the transaction of `beginTransaction` that the call is part of, or ends, before the call. Other calls are
+   * not counted.
    */
   readonly expired?: true | undefined
 }
@@ -190,7 +190,7 @@ function issueText(issue: v.BaseIssue<unknown>): string {
 }
 
 /** Whether a call is inside a transaction, and the id of the `beginTransaction` that it is part of, or ends. */
-export interface Place {
+export interface CallContext {
   readonly isInside: boolean
   readonly open?: string | undefined
 }
@@ -198,11 +198,11 @@ export interface Place {
 /**
  * Whether a fault matches a call, before `nth` and `times`. `definition` is undefined for a transaction.
  */
-export function isFor(
+export function matches(
   fault: Fault,
   call: Matched,
   definition: AnyOperation | undefined,
-  { isInside, open }: Place,
+  { isInside, open }: CallContext,
 ): boolean {
   const { operation, table, namespace, running, stale, expired, match } = fault
   if (operation !== undefined) {

@@ -1,7 +1,7 @@
 import { CatalogError, invalid } from '../../base/errors.ts'
 import type { AnyOperation } from '../../catalog/operations/framework/operation.ts'
 import { seededRandom } from '../suites/random.ts'
-import { checkFault, type Fault, isFor, type Matched, type Place } from './fault.ts'
+import { type CallContext, checkFault, type Fault, type Matched, matches } from './fault.ts'
 import { Waits } from './wait.ts'
 
 /** A fault that is in force. */
@@ -22,8 +22,8 @@ export interface FaultHandle {
 /** The faults of a fake. */
 export interface Faults {
   /**
-   * Adds a fault for all later calls. Faults apply in the order of `add`, and their effects combine, until one fails the
-   * call.
+   * Adds a fault for all later calls. Faults apply in the order of `add`, and their effects combine, until one fails
+   * the call.
    *
    * ```ts
    * fake.faults.add({ operation: 'createTable', nth: 2, fail: 'ServiceUnavailable', when: 'after' })
@@ -71,9 +71,9 @@ export class ActiveFault implements FaultHandle {
   }
 
   /** Counts a call if the fault matches it. Returns whether the fault takes it. */
-  takes(call: Matched, operation: AnyOperation | undefined, place: Place): boolean {
+  takes(call: Matched, operation: AnyOperation | undefined, context: CallContext): boolean {
     const { fault } = this
-    if (!isFor(fault, call, operation, place)) return false
+    if (!matches(fault, call, operation, context)) return false
     const { nth = 1, times = fault.nth === undefined ? Number.POSITIVE_INFINITY : 1, probability = 1 } = fault
     if (++this.seen < nth || this.#taken >= times) return false
     if (probability < 1 && this.#random() >= probability) return false
@@ -82,7 +82,7 @@ export class ActiveFault implements FaultHandle {
   }
 
   /** Uncounts a call that failed by itself, so that the fault had no effect. */
-  giveBack(): void {
+  uncount(): void {
     this.#taken--
   }
 
@@ -172,10 +172,10 @@ export class FaultSet implements Faults {
   }
 
   /** The faults that take a call, in the order of `add`, up to the first that fails it before it runs. */
-  taking(call: Matched, operation: AnyOperation | undefined, place: Place): ActiveFault[] {
+  take(call: Matched, operation: AnyOperation | undefined, context: CallContext): ActiveFault[] {
     const found: ActiveFault[] = []
     for (const active of this.#active) {
-      if (!active.takes(call, operation, place)) continue
+      if (!active.takes(call, operation, context)) continue
       found.push(active)
       if (active.fault.fail !== undefined && active.fault.when !== 'after') break
     }

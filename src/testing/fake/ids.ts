@@ -1,6 +1,6 @@
 /**
- * Sequential ids: the first is `00000000000000000000000001`. They have the format of a catalog's ULIDs. A fork continues
- * the count of its origin.
+ * Sequential ids: the first is `00000000000000000000000001`. They have the format of a catalog's ULIDs. A fork
+ * continues the count of its origin.
  */
 export class CountedIds {
   /** How many ids were issued. */

@@ -3,7 +3,7 @@ import type { Core, Settings } from '../../catalog/handle/core.ts'
 import { type CatalogOptions, makeCore } from '../../catalog/handle/open-core.ts'
 import type { MemoryStore } from '../../stores/memory/index.ts'
 import { type MemoryParts, memoryParts, memoryRoot } from '../../tabularium/memory.ts'
-import type { DeclaredPlace } from './lance-folder.ts'
+import type { DeclaredFolder } from './lance-folder.ts'
 
 /** A memory catalog with access to its store and core. */
 export interface Internals {
@@ -15,7 +15,7 @@ export interface Internals {
 
 /** The options of a fork. Forks differ in clock, ids and folder only. */
 export type InternalOptions = CatalogOptions &
-  Required<Pick<CatalogOptions, 'now' | 'newId'>> & { readonly declared?: DeclaredPlace | undefined }
+  Required<Pick<CatalogOptions, 'now' | 'newId'>> & { readonly declared?: DeclaredFolder | undefined }
 
 /** An empty catalog, with fixed id and secret. */
 export function emptyInternals(id: string, options: InternalOptions): Internals {

@@ -6,7 +6,7 @@ import { folderRoot } from '../../tabularium/content-root.ts'
 /** The folder of a fake and its forks for declared tables, which Lance's clients write directly. */
 export class LanceFolder {
   readonly root: Core['contentRoots'][number]
-  #places = 0
+  #subfolders = 0
 
   private constructor(root: Core['contentRoots'][number]) {
     this.root = root
@@ -26,8 +26,8 @@ export class LanceFolder {
   }
 
   /** A new subfolder for declared tables. Files that Lance wrote earlier stay in other subfolders. */
-  place(): DeclaredPlace {
-    const next = () => `${this.root.url}${++this.#places}`
+  newSubfolder(): DeclaredFolder {
+    const next = () => `${this.root.url}${++this.#subfolders}`
     let url = next()
     return {
       root: this.root,
@@ -42,7 +42,7 @@ export class LanceFolder {
 }
 
 /** The subfolder of a {@link LanceFolder} that one fake uses until its next restore. */
-export interface DeclaredPlace {
+export interface DeclaredFolder {
   readonly root: LanceFolder['root']
   readonly url: string
   /** Switches to a new subfolder. */

@@ -8,7 +8,7 @@ import { acknowledge, type RunningChange } from './running.ts'
 import { after } from './wait.ts'
 
 /** The context of calls with faults. */
-export interface FaultGround {
+export interface FaultContext {
   /** Runs an operation after those that were called before it. */
   readonly run: typeof runOperation
   readonly internals: Internals
@@ -68,19 +68,19 @@ export class Acknowledged {
 
 /** Runs a call that faults took: effects before, the operation, effects after. */
 export async function runWithFaults(
-  ground: FaultGround,
+  context: FaultContext,
   faults: readonly ActiveFault[],
   operation: AnyOperation,
   request: unknown,
   options: OperationOptions,
 ): Promise<unknown> {
-  return amid(ground.clock, faults, operation.name, options, () =>
-    runSomehow(ground, faults, operation, request, options),
+  return withEffects(context.clock, faults, operation.name, options, () =>
+    runOrReplace(context, faults, operation, request, options),
   )
 }
 
 /** Runs work between the `before` and the `after` effects of faults. */
-export async function amid<T>(
+export async function withEffects<T>(
   clock: ManualClock,
   faults: readonly ActiveFault[],
   name: string,
@@ -88,20 +88,20 @@ export async function amid<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const [later, first] = partition(faults, ({ fault }) => fault.when === 'after')
-  for (const fault of first) await strike(clock, fault, name, options)
+  for (const fault of first) await applyEffect(clock, fault, name, options)
   let response: T
   try {
     response = await work()
   } catch (error) {
-    for (const fault of later) fault.giveBack()
+    for (const fault of later) fault.uncount()
     throw error
   }
-  for (const fault of later) await strike(clock, fault, name, options)
+  for (const fault of later) await applyEffect(clock, fault, name, options)
   return response
 }
 
 /** Applies the delay and the failure of a fault. */
-async function strike(
+async function applyEffect(
   clock: ManualClock,
   active: ActiveFault,
   name: string,
@@ -113,38 +113,45 @@ async function strike(
   if (fail !== undefined) throw active.error(name)
 }
 
-async function runSomehow(
-  ground: FaultGround,
+async function runOrReplace(
+  context: FaultContext,
   faults: readonly ActiveFault[],
   operation: AnyOperation,
   request: unknown,
   options: OperationOptions,
 ): Promise<unknown> {
   const expiring = faults.find(({ fault }) => fault.expired !== undefined)
-  if (expiring && ground.open !== undefined) {
+  if (expiring && context.open !== undefined) {
     const { delay, fail } = expiring.fault
     if (delay === undefined && fail === undefined) expiring.fired++
-    const { core } = ground.internals
-    await (await core.sessions.of(core)).expire(ground.open)
+    const { core } = context.internals
+    await (await core.sessions.of(core)).expire(context.open)
   }
   const special = faults.find(({ fault }) => fault.stale !== undefined || fault.running !== undefined)
-  if (special === undefined) return ground.run(ground.core, operation, request, options)
+  if (special === undefined) return context.run(context.core, operation, request, options)
   const { stale, delay, fail } = special.fault
   if (delay === undefined && fail === undefined) special.fired++
   if (stale === 'token') {
-    const strange = { ...(request as object), page_token: 'of-a-listing-that-is-gone' }
-    return ground.run(ground.core, operation, strange, options)
+    const withExpiredToken = { ...(request as object), page_token: 'of-a-listing-that-is-gone' }
+    return context.run(context.core, operation, withExpiredToken, options)
   }
   if (stale === 'state') {
-    return ground.run((special.state as Internals).core, operation, request, options)
+    return context.run((special.state as Internals).core, operation, request, options)
   }
-  const change = await acknowledge(ground.run, ground.internals, ground.options, operation, request, options)
-  if ('release' in change) hold(ground, special, change)
+  const change = await acknowledge(
+    context.run,
+    context.internals,
+    context.options,
+    operation,
+    request,
+    options,
+  )
+  if ('release' in change) hold(context, special, change)
   return change.response
 }
 
 /** Keeps a transaction Running until its fault's condition holds. */
-function hold({ clock, acknowledged }: FaultGround, active: ActiveFault, change: RunningChange): void {
+function hold({ clock, acknowledged }: FaultContext, active: ActiveFault, change: RunningChange): void {
   const { running } = active.fault
   let off = () => {}
   const release = () => {

@@ -14,8 +14,8 @@ export interface RunningChange {
 }
 
 /**
- * Acknowledges a change without making it. A fork makes the change and yields the response. Here only its transaction is
- * visible, as Running. `release` makes the change with the same ids on the state at that time. If that fails, the
+ * Acknowledges a change without making it. A fork makes the change and yields the response. Here only its transaction
+ * is visible, as Running. `release` makes the change with the same ids on the state at that time. If that fails, the
  * transaction is Failed.
  */
 export async function acknowledge(

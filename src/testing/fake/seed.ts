@@ -24,11 +24,11 @@ export interface Seed {
 }
 
 /** Creates the namespaces and tables of a seed, in order. */
-export async function plantSeed(catalog: Catalog, seed: Seed): Promise<void> {
-  for (const node of readSeed(seed)) await plant(catalog, node)
+export async function applySeed(catalog: Catalog, seed: Seed): Promise<void> {
+  for (const node of readSeed(seed)) await createNode(catalog, node)
 }
 
-async function plant(catalog: Catalog, node: Node): Promise<void> {
+async function createNode(catalog: Catalog, node: Node): Promise<void> {
   const at = async <T>(field: string, work: () => Promise<T>): Promise<T> => {
     try {
       return await work()

@@ -17,8 +17,8 @@ export interface FakeServerOptions extends FakeOptions {
   /** The token that callers must send. Default: no token is needed, and only callers on this machine are served. */
   readonly token?: string | undefined
   /**
-   * Whether to serve routes below `/_control`: a test in another process, in any language, adds faults, moves the clock,
-   * reads the calls, seeds and resets. Default: false.
+   * Whether to serve routes below `/_control`: a test in another process, in any language, adds faults, moves the
+   * clock, reads the calls, seeds and resets. Default: false.
    */
   readonly control?: boolean | undefined
   /** Further options of `serve`. The default `Retry-After` of 503 responses is 0 seconds. */
@@ -44,7 +44,8 @@ export interface FakeServer extends AsyncDisposable {
 }
 
 /**
- * Serves a fake catalog over HTTP, on a free port of this machine. The server and the returned handle share one catalog.
+ * Serves a fake catalog over HTTP, on a free port of this machine. The server and the returned handle share one
+ * catalog.
  *
  * ```ts
  * await using server = await fakeServer({ seed: { prod: { flights: [{ delay: 75 }] } } })
@@ -54,10 +55,10 @@ export interface FakeServer extends AsyncDisposable {
  */
 export async function fakeServer(options: FakeServerOptions = {}): Promise<FakeServer> {
   const { catalog: given, host, port = 0, token, control = false, http = {}, ...fake } = options
-  const unheard = Object.entries(fake).filter(([, value]) => value !== undefined)
-  if (given !== undefined && unheard.length > 0) {
+  const ignored = Object.entries(fake).filter(([, value]) => value !== undefined)
+  if (given !== undefined && ignored.length > 0) {
     throw invalid(
-      `fakeServer: the catalog is given, so ${unheard.map(([name]) => name).join(', ')} would go unheard. Give that to fakeCatalog.`,
+      `fakeServer: the catalog is given, so ${ignored.map(([name]) => name).join(', ')} would go unheard. Give that to fakeCatalog.`,
     )
   }
   const catalog = given ?? (await fakeCatalog(fake))

@@ -4,8 +4,8 @@ import type { ManualClock } from './clock.ts'
 export type Span = number | { readonly clock: number } | 'released'
 
 /**
- * Calls `go` when the span is over. Returns a function that cancels it. Looks up the global timer on each call, so that a
- * test runner's fake timers apply.
+ * Calls `go` when the span is over. Returns a function that cancels it. Looks up the global timer on each call, so that
+ * a test runner's fake timers apply.
  */
 export function after(span: Span, clock: ManualClock, go: () => void): () => void {
   if (span === 'released') return () => {}

@@ -69,11 +69,11 @@ function lacking(
 
 function refusal(name: OperationName, left: readonly Case<CatalogTrial>[]): Case<CatalogTrial> {
   const unjudged = left.filter(({ needs }) => needs.includes(name)).map(({ id }) => id)
-  const told = unjudged.length > 0 ? ` Not judged without it: ${unjudged.join(', ')}.` : ''
+  const note = unjudged.length > 0 ? ` Not judged without it: ${unjudged.join(', ')}.` : ''
   return rule(
     `lacking.${name}`,
     'document 7, status 406',
-    `${name} is refused as Unsupported, and nothing of it is done.${told}`,
+    `${name} is refused as Unsupported, and nothing of it is done.${note}`,
     [],
     async (trial) => {
       const table = await withVersions(trial, 't', 1)
@@ -88,8 +88,9 @@ export interface CatalogSuiteOptions {
   readonly name?: string
   /**
    * The operations that the catalog lacks, or groups of them: `rows`, `columns`, `tags`, `branches`, `versions` (except
-   * creating and listing them), `transactions`, `openTransactions` (beginning and ending them), `registration`. The catalog
-   * must refuse each of them as `Unsupported`. `watch` means that there is no change feed, which needs no refusal.
+   * creating and listing them), `transactions`, `openTransactions` (beginning and ending them), `registration`. The
+   * catalog must refuse each of them as `Unsupported`. `watch` means that there is no change feed, which needs no
+   * refusal.
    */
   readonly lacks?: readonly (OperationName | CatalogGroup | 'watch')[]
 }

@@ -3,8 +3,8 @@ import { md5 } from '@noble/hashes/legacy.js'
 import { sha224, sha256, sha384, sha512 } from '@noble/hashes/sha2.js'
 
 /*
- * The part of `node:crypto` that a catalog in memory needs. Web Crypto hashes are asynchronous, but transaction bodies and
- * predicates are synchronous.
+ * The part of `node:crypto` that a catalog in memory needs. Web Crypto hashes are asynchronous, but transaction bodies
+ * and predicates are synchronous.
  */
 
 const hashes = { md5, sha224, sha256, sha384, sha512 }

@@ -1,6 +1,6 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import { concernsSubject } from '../../catalog/operations/framework/visible-changes.ts'
-import type { Place } from './place.ts'
+import type { Route } from './route.ts'
 
 /** The effect of a commit on one namespace or table, as in the stream of changes. */
 export interface SubjectChange {
@@ -21,7 +21,7 @@ export interface CommittedChange {
 }
 
 /** The parts of the page that a change affects. */
-export interface Concerned {
+export interface AffectedParts {
   readonly namespaces: boolean
   readonly tables: boolean
   /** The open view. */
@@ -29,26 +29,30 @@ export interface Concerned {
 }
 
 /** The parts of the page that a change affects. `listed` is the namespace whose tables are listed. */
-export function concernedBy(changes: readonly SubjectChange[], place: Place, listed: Identifier): Concerned {
+export function affectedParts(
+  changes: readonly SubjectChange[],
+  route: Route,
+  listed: Identifier,
+): AffectedParts {
   const toNames = changes.filter(({ effect }) => effect !== 'changed')
   return {
     namespaces: toNames.some(({ kind }) => kind === 'namespace'),
     tables: toNames.some((change) => concernsSubject(change, listed)),
-    open: concernsOpen(changes, toNames, place),
+    open: affectsOpenView(changes, toNames, route),
   }
 }
 
-function concernsOpen(
+function affectsOpenView(
   changes: readonly SubjectChange[],
   toNames: readonly SubjectChange[],
-  place: Place,
+  route: Route,
 ): boolean {
-  if (place.view === 'activity') return true
-  if (place.view === 'table') return changes.some((change) => concernsSubject(change, place.id))
+  if (route.view === 'activity') return true
+  if (route.view === 'table') return changes.some((change) => concernsSubject(change, route.id))
   // The view of a namespace shows only names inside of it, so changes to their content do not affect it.
-  const own = JSON.stringify(place.id)
+  const own = JSON.stringify(route.id)
   return (
-    toNames.some((change) => concernsSubject(change, place.id)) ||
+    toNames.some((change) => concernsSubject(change, route.id)) ||
     changes.some(({ kind, id }) => kind === 'namespace' && JSON.stringify(id) === own)
   )
 }
@@ -57,7 +61,7 @@ function concernsOpen(
 export interface ShownChange {
   readonly operation: string
   readonly id: Identifier
-  readonly place: Place
+  readonly route: Route
   readonly version?: number | undefined
 }
 
@@ -66,8 +70,8 @@ export function shownChange(change: SubjectChange, transaction: string): ShownCh
   const { operation, kind, effect, versions } = change
   const id = change.to ?? change.id
   if (effect === 'removed' || id.length === 0)
-    return { operation, id, place: { view: 'activity', transaction } }
-  if (kind === 'namespace') return { operation, id, place: { view: 'namespace', id } }
+    return { operation, id, route: { view: 'activity', transaction } }
+  if (kind === 'namespace') return { operation, id, route: { view: 'namespace', id } }
   const { last: version, branch } = versions?.at(-1) ?? {}
-  return { operation, id, version, place: { view: 'table', id, tab: 'versions', branch } }
+  return { operation, id, version, route: { view: 'table', id, tab: 'versions', branch } }
 }

@@ -1,10 +1,10 @@
 import type { Identifier } from '../base/model/identifier.ts'
 import { plainText } from './model/text.ts'
-import { ask, askToBegin, hearAll, read, ServerError, type Within } from './server.ts'
+import { beginTransaction, get, post, recordInner, ServerError, type Within } from './server.ts'
 
 /*
- * Changes that a user confirms in a dialog. Before the confirmation, others may drop the object and create another one with
- * its name. So a change checks the identity first, in the same transaction.
+ * Changes that a user confirms in a dialog. Before the confirmation, others may drop the object and create another one
+ * with its name. So a change checks the identity first, in the same transaction.
  */
 
 /** The identity of a table, to detect another one of the same name. */
@@ -25,7 +25,7 @@ export async function latestOf(id: Identifier, signal: AbortSignal): Promise<See
   const query = { descending: true, limit: 1 }
   try {
     const asked = { query, signal }
-    return (await read<{ versions: SeenVersion[] }>('table', id, 'version/list', asked)).versions[0]
+    return (await get<{ versions: SeenVersion[] }>('table', id, 'version/list', asked)).versions[0]
   } catch (error) {
     if (isStatus(error, 403, 406)) return undefined
     throw error
@@ -37,26 +37,26 @@ export function changeTable(
   table: NamedTable,
   change: (within: Within) => Promise<unknown>,
 ): Promise<unknown> {
-  return atOnce(async (within) => {
+  return inTransaction(async (within) => {
     await requireTable(table, within)
     return change(within)
   })
 }
 
 async function requireTable({ id, location, latest }: NamedTable, within: Within): Promise<void> {
-  const found = await ask<{ location: string }>('table', id, 'describe', { body: {}, ...within })
-  if (found.location !== location) throw another('table', id)
+  const found = await post<{ location: string }>('table', id, 'describe', { body: {}, ...within })
+  if (found.location !== location) throw replacedError('table', id)
   if (latest?.timestamp_millis === undefined) return
   const body = { version: latest.version }
   try {
-    const { version } = await ask<{ version: SeenVersion }>('table', id, 'version/describe', {
+    const { version } = await post<{ version: SeenVersion }>('table', id, 'version/describe', {
       body,
       ...within,
     })
     const time = version.timestamp_millis
-    if (time !== undefined && time !== latest.timestamp_millis) throw another('table', id)
+    if (time !== undefined && time !== latest.timestamp_millis) throw replacedError('table', id)
   } catch (error) {
-    throw isStatus(error, 404) ? another('table', id) : error
+    throw isStatus(error, 404) ? replacedError('table', id) : error
   }
 }
 
@@ -74,7 +74,7 @@ export interface NamedTag {
 /** Fails if a tag points to another version than when it was listed. */
 export async function requireTag(id: Identifier, tag: NamedTag, within: Within): Promise<void> {
   const body = { tag: tag.name }
-  const found = await ask<{ version: number; branch?: string }>('table', id, 'tags/version', {
+  const found = await post<{ version: number; branch?: string }>('table', id, 'tags/version', {
     body,
     ...within,
   })
@@ -92,13 +92,13 @@ export function dropEmptyNamespace(
   id: Identifier,
   properties: Readonly<Record<string, string>>,
 ): Promise<unknown> {
-  return atOnce(async (within) => {
-    const found = await ask<{ properties?: Record<string, string> }>('namespace', id, 'describe', {
+  return inTransaction(async (within) => {
+    const found = await post<{ properties?: Record<string, string> }>('namespace', id, 'describe', {
       body: {},
       ...within,
     })
-    if (sorted(found.properties ?? {}) !== sorted(properties)) throw another('namespace', id)
-    return ask('namespace', id, 'drop', { body: { behavior: 'Restrict' }, ...within })
+    if (sorted(found.properties ?? {}) !== sorted(properties)) throw replacedError('namespace', id)
+    return post('namespace', id, 'drop', { body: { behavior: 'Restrict' }, ...within })
   })
 }
 
@@ -106,7 +106,7 @@ function sorted(properties: Readonly<Record<string, string>>): string {
   return JSON.stringify(Object.entries(properties).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-function another(kind: 'table' | 'namespace', id: Identifier): Error {
+function replacedError(kind: 'table' | 'namespace', id: Identifier): Error {
   return new Error(
     `${plainText(id.join(' › '))} is not the ${kind} that this dialog names: that one is gone or renamed, and another one has its name. Nothing is changed. Close this to see the one that is there.`,
   )
@@ -114,37 +114,37 @@ function another(kind: 'table' | 'namespace', id: Identifier): Error {
 
 const mostAttempts = 20
 /** The numbers of the errors ConcurrentModification and Unsupported. */
-const lostRace = 14
-const unsupported = 0
+const conflictNumber = 14
+const unsupportedNumber = 0
 
 /**
- * Runs several requests in one transaction, and retries on a conflict. If the server has no transactions for this caller or
- * for such a table, runs them without one.
+ * Runs several requests in one transaction, and retries on a conflict. If the server has no transactions for this
+ * caller or for such a table, runs them without one.
  */
-async function atOnce<T>(work: (within: Within) => Promise<T>): Promise<T> {
+async function inTransaction<T>(work: (within: Within) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
-    const id = await begun()
+    const id = await tryBegin()
     if (id === undefined) return work({})
-    const within = { transaction: { id, heard: [] } }
+    const within = { transaction: { id, inner: [] } }
     try {
       const answer = await work(within)
-      await ask('transaction', [id], 'commit', { body: {} })
-      hearAll(within)
+      await post('transaction', [id], 'commit', { body: {} })
+      recordInner(within)
       return answer
     } catch (error) {
       // A failed rollback is harmless, since the transaction expires.
-      await ask('transaction', [id], 'rollback', { body: {} }).catch(() => {})
+      await post('transaction', [id], 'rollback', { body: {} }).catch(() => {})
       const code = error instanceof ServerError ? error.code : undefined
-      if (code === unsupported) return work({})
-      if (code !== lostRace || attempt === mostAttempts) throw error
+      if (code === unsupportedNumber) return work({})
+      if (code !== conflictNumber || attempt === mostAttempts) throw error
     }
   }
 }
 
 /** Begins a transaction and returns its id. Undefined if this caller cannot have one. */
-async function begun(): Promise<string | undefined> {
+async function tryBegin(): Promise<string | undefined> {
   try {
-    return await askToBegin()
+    return await beginTransaction()
   } catch (error) {
     if (isStatus(error, 403, 404, 405, 406)) return undefined
     throw error

@@ -4,13 +4,13 @@ export const tabs = ['columns', 'rows', 'versions', 'refs'] as const
 export type Tab = (typeof tabs)[number]
 
 /** The selected version of a table. Default: the latest of the main branch. */
-export interface Wanted {
+export interface VersionSelection {
   readonly version?: number | undefined
   readonly tag?: string | undefined
   readonly branch?: string | undefined
 }
 
-export interface TablePlace extends Wanted {
+export interface TableRoute extends VersionSelection {
   readonly view: 'table'
   readonly id: Identifier
   readonly tab: Tab
@@ -18,15 +18,15 @@ export interface TablePlace extends Wanted {
 }
 
 /** The view of the page. It is in the fragment of the URL, which browsers do not send to servers. */
-export type Place =
+export type Route =
   | { readonly view: 'namespace'; readonly id: Identifier }
-  | TablePlace
+  | TableRoute
   | { readonly view: 'activity'; readonly transaction?: string | undefined }
 
-export const start: Place = { view: 'namespace', id: [] }
+export const startRoute: Route = { view: 'namespace', id: [] }
 
 /** Parses a fragment. Returns the start view for an invalid one. */
-export function readPlace(fragment: string): Place {
+export function parseRoute(fragment: string): Route {
   const [path = '', query = ''] = fragment.replace(/^#/, '').split(/\?(.*)/s)
   const [, view, ...segments] = path.split('/')
   const given = new URLSearchParams(query)
@@ -35,7 +35,7 @@ export function readPlace(fragment: string): Place {
   try {
     id = segments.map(decodeURIComponent).filter((name) => name !== '')
   } catch {
-    return start
+    return startRoute
   }
   if (view === 'activity') return { view, transaction: text('transaction') }
   if (view !== 'table' || id.length === 0) return { view: 'namespace', id }
@@ -52,11 +52,11 @@ export function readPlace(fragment: string): Place {
 }
 
 /** The fragment of a view, with its `#`. */
-export function writePlace(place: Place): string {
-  if (place.view === 'activity') return `#/activity${queryOf({ transaction: place.transaction })}`
-  const path = place.id.map((name) => `/${encodeURIComponent(name)}`).join('')
-  if (place.view === 'namespace') return `#/namespace${path}`
-  const { tab, filter, version, tag, branch } = place
+export function formatRoute(route: Route): string {
+  if (route.view === 'activity') return `#/activity${queryOf({ transaction: route.transaction })}`
+  const path = route.id.map((name) => `/${encodeURIComponent(name)}`).join('')
+  if (route.view === 'namespace') return `#/namespace${path}`
+  const { tab, filter, version, tag, branch } = route
   return `#/table${path}${queryOf({ tab: tab === 'columns' ? undefined : tab, version, tag, branch, filter })}`
 }
 
