@@ -13,8 +13,8 @@ const mostWaiting = 1_000
 const drainMillis = 5_000
 
 /**
- * Writes commits and refused requests as lines of JSON. Commits come from the change feed, so a crash between a commit
- * and its line loses nothing: the next process resumes after the last token in the file.
+ * Writes commits and refused requests as lines of JSON. Commits come from the change feed, and a new process resumes after
+ * the last token in the file. So a crash between a commit and its line loses nothing.
  */
 export class AuditLog {
   readonly #catalog: Catalog

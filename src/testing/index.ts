@@ -1,5 +1,5 @@
 /**
- * For tests: a fake catalog, in memory or behind HTTP, with a clock, a record of calls and fault injection; and
+ * For tests: a fake catalog, in memory or behind HTTP, with a clock, a record of calls and fault injection. Also
  * conformance suites for your own stores, contents, catalogs and servers.
  *
  * @module

@@ -66,6 +66,6 @@ test('the latest changes are those heard of, then those listed, each once', () =
   expect(shown.map(({ key }) => key)).toEqual(['z 0', 'z 1', 'z 2', 'z 3', 'z 4', 'y 0', 'x 0', 'w'])
   expect(shown.map(({ further }) => further)).toEqual([0, 0, 0, 0, 3, 0, 0, 0])
   expect(shown[5]).toMatchObject({ version: 4, route: { view: 'table', id: ['a'], tab: 'versions' } })
-  // What is gone leads to the transaction that removed it.
+  // A removed subject links to the transaction that removed it.
   expect(shown[6]!.route).toEqual({ view: 'activity', transaction: 'x' })
 })

@@ -115,7 +115,7 @@ export interface Fault {
   readonly probability?: number | undefined
   /**
    * Whether `delay` and `fail` come before the operation (the default), or after it: then the change is committed, but
-   * the caller gets an error.
+   * the response is delayed or lost.
    */
   readonly when?: 'before' | 'after' | undefined
   /**
@@ -130,10 +130,10 @@ export interface Fault {
   /** Over HTTP: the `Retry-After` of a 503 response, in seconds. Default: 0. */
   readonly retryAfter?: number | undefined
   /**
-   * Acknowledges the change, but leaves its transaction Running, without a visible effect. The change is made when the
-   * fault is released, after so many milliseconds (of real time, or of the fake's clock), or after so many calls of
-   * `describeTransaction`. Canceling the transaction prevents it. Does not apply to calls inside a transaction, or to
-   * those that begin or end one.
+   * Acknowledges the change, but leaves its transaction Running, without a visible effect. The change follows when the
+   * fault is released, after milliseconds of real time or of the fake's clock, or after calls of `describeTransaction`.
+   * Canceling the transaction prevents it. Does not apply to calls inside a transaction, or to those that begin or end
+   * one.
    */
   readonly running?: true | number | { readonly clock: number } | { readonly describes: number } | undefined
   /**

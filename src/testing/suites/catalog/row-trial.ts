@@ -1,6 +1,6 @@
 import type { CatalogUnderTest } from './trial.ts'
 
-/** So many rows: `n` counts from `start`, `odd` is a flag, `text` is NULL in every third row. */
+/** Test rows: `n` counts from `start`, `odd` is a flag, `text` is NULL in every third row. */
 export function numbered(count: number, start = 0): Record<string, unknown>[] {
   return Array.from({ length: count }, (_, i) => {
     const n = start + i

@@ -5,7 +5,7 @@ import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import type { StoreTrial } from './trial.ts'
 
-/** Runs work in a turn of a name, or of several, that lasts until `look` is done, and gives what the turn gave. */
+/** Runs `look` while it holds the turn of one or more names, and resolves to its result. */
 async function holding<T>(
   store: Store,
   name: string | readonly string[],
