@@ -5,8 +5,8 @@ import { writeTypes } from './types.js'
 import { bundled as inWeb, writeWeb } from './web.js'
 
 /*
- * Builds `dist`, or the folder that is named: one bundle for each entry point, and type declarations. Bundled, because loading a hundred
- * small modules takes Node longer than running them; what an entry point loads lazily stays a file of its own.
+ * Builds `dist`, or the folder in the first argument: one bundle for each entry point, and type declarations. Bundled,
+ * because Node loads a hundred small modules slower than it runs them. Lazily loaded modules stay files of their own.
  */
 
 const outdir = process.argv[2] ?? 'dist'
@@ -14,10 +14,10 @@ const { exports, bin, dependencies, peerDependencies } = JSON.parse(readFileSync
 const outputs = [...Object.values(exports), ...Object.values(bin)]
   .map((entry) => entry.default ?? entry)
   .filter((path) => path.endsWith('.js'))
-// Worker threads are started from a file of their own.
+// A worker thread starts from its own file.
 const workers = ['src/engine/table/scan/worker.ts', 'src/engine/arrow/ipc/decompress-worker.ts']
 const sourceOf = (path) => path.replace(/^(\.\/)?dist\//, 'src/').replace(/\.js$/, '.ts')
-/** The sources of what others import. */
+/** The sources of the public entry points. */
 const publicSources = new Set(
   Object.values(exports)
     .filter(({ types }) => types)
@@ -26,12 +26,12 @@ const publicSources = new Set(
 const entryPoints = new Set([...outputs.map(sourceOf), ...workers, 'src/tabularium/tour.ts'])
 
 /**
- * Packages whose code is in the build. Finding and reading those that every catalog needs takes as long as a fifth of the
- * import. The others are small, and only servers and commands need them.
+ * Packages that are bundled. Resolving and reading those that every catalog needs would take a fifth of the import
+ * time. The others are small, and only servers and commands need them.
  */
 const bundled = ['ulid', 'valibot', 'lossless-json', '@valibot/to-json-schema']
 
-/** What the page to look after a catalog holds. */
+/** The packages in the bundle of the page. */
 const onPage = ['@uwdata/flechette', 'preact']
 
 const options = {
@@ -44,7 +44,7 @@ const options = {
   platform: 'node',
   target: 'node20',
   external: Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !bundled.includes(name)),
-  // No source maps: nothing is minified, so traces can be read, and maps would be half of the package.
+  // No source maps: stack traces are readable without minification, and maps would be half of the package.
 }
 
 rmSync(outdir, { recursive: true, force: true })
@@ -53,7 +53,7 @@ const built = await build({
   ...options,
   metafile: true,
   plugins: [loadTogether('src/tabularium/index.ts', metafile.inputs)],
-  // That the import it adds brings nothing but files is what it is for.
+  // The plugin adds bare imports on purpose, for their files only.
   logOverride: { 'ignored-bare-import': 'silent' },
 })
 await import('./page.js')
@@ -75,9 +75,9 @@ writeTypes(
 )
 
 /**
- * Keeps in one file what `main` loads at once. The bundler makes a file of all modules that the same entry points
- * need, which were seventeen, at a millisecond each. So whatever needs some of them, and is not needed by them,
- * needs them all; but for worker threads, which begin faster with what little they need.
+ * Keeps everything that `main` loads eagerly in one file. The bundler splits by the set of entry points that need a
+ * module, which made seventeen files, at a millisecond each. So each importer outside `main` imports all of `main`.
+ * Worker threads are exempt, since they start faster with only what they need.
  */
 function loadTogether(main, inputs) {
   const loadedWith = (file, found = new Set()) => {

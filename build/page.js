@@ -3,8 +3,8 @@ import { basename, join } from 'node:path'
 import { build } from 'esbuild'
 
 /*
- * Builds the page to look after a catalog, `dist/page`, or `page` in the folder that is named. It runs in browsers, and so
- * is a bundle of its own.
+ * Builds the admin page, `dist/page`, or `page` in the folder of the first argument. A separate bundle, since it runs
+ * in browsers.
  */
 
 const outdir = join(process.argv[2] ?? 'dist', 'page')
@@ -30,8 +30,8 @@ for (const { path, contents } of outputFiles) put(basename(path), contents)
 put('index.html', readFileSync('src/page/index.html'))
 
 /**
- * Puts a file whole into its place: a server may start, or another build run, meanwhile. What a killed build leaves begins
- * with a dot, and the package leaves that out.
+ * Replaces a file atomically, since a server may start or another build may run at the same time. The temporary file of
+ * a killed build begins with a dot, and the package excludes such files.
  */
 function put(name, contents) {
   const whole = join(outdir, `.${name}-${process.pid}`)

@@ -4,13 +4,13 @@ import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 
 /*
- * Writes the type declarations of the entry points, and of what they mention. Each has a second form for CommonJS: some
- * settings of TypeScript refuse to `require` what is declared as an ES module, though Node does it.
+ * Writes the type declarations of the entry points, and of the modules they refer to. Each entry point has a second
+ * form for CommonJS: some TypeScript settings refuse to `require` an ES module, although Node can.
  */
 
 /**
- * Makes the declarations in a folder. `values` are the names that each entry point exports when it runs, by the path of
- * its declarations.
+ * Writes the declarations into a folder. `values` are the runtime exports of each entry point, by the path of its
+ * declarations.
  */
 export function writeTypes(outdir, values) {
   const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
@@ -30,7 +30,7 @@ export function writeTypes(outdir, values) {
   }
 }
 
-/** The declarations that some lead to. */
+/** The declarations that are reachable from some. */
 function mentioned(entries) {
   const found = new Set(entries)
   for (const file of found) {
@@ -42,7 +42,7 @@ function mentioned(entries) {
   return found
 }
 
-/** Names the types of Node where a declaration has some: TypeScript 7 finds no types that nothing names. */
+/** Adds a reference to Node's types where a declaration uses them: TypeScript 7 does not load them by itself. */
 function referToNode(file) {
   const text = readFileSync(file, 'utf8')
   if (/['"]node:|\bBuffer\b|\bNodeJS\./.test(text))

@@ -5,15 +5,15 @@ import { build } from 'esbuild'
 import ts from 'typescript-5'
 
 /*
- * Builds the entry points for browsers and edge runtimes, `dist/web`, or `web` in the folder that is named. They
- * import nothing of Node: its modules are replaced by those of `src/web/node`, and what needs files, threads, sockets
- * or a database by functions that say so.
+ * Builds the entry points for browsers and edge runtimes, `dist/web`, or `web` in the folder of the first argument.
+ * They import nothing from Node: `src/web/node` replaces its modules. Functions that need files, threads, sockets or a
+ * database throw `Unsupported`.
  */
 
 const root = join(import.meta.dirname, '..')
 const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
-/** The entry points that are there, by their sources. The client is a build of its own, as it runs no operations. */
+/** The sources of the entry points. The client is a separate build, since it runs no operations. */
 const clientEntry = 'src/client/index.ts'
 const entryPoints = [
   'src/tabularium/index.ts',
@@ -22,16 +22,16 @@ const entryPoints = [
   'src/contents/memory/index.ts',
 ]
 
-/** What lies in files of its own, so that bundlers leave it out where only the rest is used. */
+/** Modules that stay separate files, so that bundlers can drop them when unused. */
 const apart = ['src/testing/suites/rules.ts', 'src/testing/suites/random.ts']
 
 /**
- * Packages whose code is in the build: those that are not installed with the package, `valibot`, of which little is
- * used, and `immer`, which asks `process.env` what to check, and browsers have none.
+ * Packages that are bundled: those that are not dependencies of the package, `valibot`, of which little is used, and
+ * `immer`, which reads `process.env`, and browsers have none.
  */
 export const bundled = ['immer', 'ulid', 'valibot', 'buffer', 'base64-js', 'ieee754', '@noble/hashes']
 
-/** Modules that need what is not there, and what they are for, as the subject of a sentence. */
+/** Modules that cannot run in browsers, each with the subject of its error message. */
 const elsewhere = {
   'src/stores/lmdb/index.ts': 'A catalog in a directory',
   'src/stores/postgres/index.ts': 'A catalog in a database',
@@ -50,7 +50,7 @@ const elsewhere = {
   'src/testing/fake/server.ts': 'A server',
 }
 
-/** What a client needs of an operation's definition, and of its command. It runs none. */
+/** The parts of an operation's definition and of its command that a client needs. It runs no operations. */
 const clientNeeds = new Set([
   'name',
   'request',
@@ -63,7 +63,7 @@ const clientNeeds = new Set([
 ])
 const clientNeedsOfCommand = new Set(['lists'])
 
-/** Builds all entry points for a folder. Returns its files, which are not written yet. */
+/** Builds all entry points for a folder. Returns the files without writing them. */
 export async function webFiles(outdir) {
   const options = {
     absWorkingDir: root,
@@ -79,7 +79,7 @@ export async function webFiles(outdir) {
     external: Object.keys(dependencies).filter((name) => !bundled.includes(name)),
     write: false,
     metafile: true,
-    // Node's own ZSTD is asked for, and is not there.
+    // The sources check for Node's ZSTD, which `src/web/node/zlib.ts` lacks.
     logOverride: { 'import-is-undefined': 'silent' },
   }
   const [most, client] = await Promise.all([
@@ -89,7 +89,7 @@ export async function webFiles(outdir) {
   return [...reachable(most, entryPoints), ...reachable(client, [clientEntry])]
 }
 
-/** The files that entry points lead to. The bundler also makes those that only code without a caller would load. */
+/** The files that are reachable from entry points. The bundler also writes files that only dead code would load. */
 function reachable({ outputFiles, metafile: { outputs } }, entries) {
   const found = new Set(Object.keys(outputs).filter((file) => entries.includes(outputs[file].entryPoint)))
   for (const file of found) {
@@ -99,7 +99,7 @@ function reachable({ outputFiles, metafile: { outputs } }, entries) {
   return outputFiles.filter(({ path }) => paths.has(path))
 }
 
-/** Leads imports of Node's modules to those of the web, and replaces what works elsewhere. */
+/** Resolves Node's modules to `src/web/node`, and replaces the exports of `elsewhere`. */
 const ofTheWeb = {
   name: 'of the web',
   setup({ onResolve, onLoad }) {
@@ -134,7 +134,7 @@ async function exportsOf(file) {
   return Object.values(metafile.outputs)[0].exports
 }
 
-/** Leaves out of the definitions of operations what they do: a client only sends requests. */
+/** Removes the implementations from operation definitions: a client only sends requests. */
 const withoutRuns = {
   name: 'without runs',
   setup: ({ onLoad }) =>
@@ -161,7 +161,7 @@ function describedOnly(source) {
     }
   }
   visit(ts.createSourceFile('operation.ts', source, ts.ScriptTarget.Latest))
-  // From the end, so that the places before stay right. A comma after each goes as well.
+  // From the end, so that earlier offsets stay valid. Also removes the comma after each.
   return cuts.reduceRight(
     (text, [from, to]) => text.slice(0, from) + text.slice(to).replace(/^\s*,/, ''),
     source,
@@ -170,7 +170,7 @@ function describedOnly(source) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await writeWeb(process.argv[2])
 
-/** Builds all entry points into the folder `web` of another one. */
+/** Builds all entry points into `outdir/web`. */
 export async function writeWeb(outdir = 'dist') {
   for (const { path, contents } of await webFiles(resolve(root, outdir, 'web'))) {
     mkdirSync(dirname(path), { recursive: true })

@@ -1,15 +1,15 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { CatalogError } from '../tabularium/index.ts'
 
-/** How much of the end of a file is searched for the last token. A line of the largest transaction fits. */
+/** The most bytes at the end of a file that are searched for the last token. The longest line fits. */
 const mostTail = 256 * 1024 * 1024
 const firstTail = 64 * 1024
 
-/** A file of lines that only grows. A line is there whole, or not at all. */
+/** An append-only file of lines. A line is written whole, or not at all. */
 export class AuditFile {
   readonly path: string
   #file: FileHandle
-  /** The bytes of whole lines. */
+  /** The size of all complete lines, in bytes. */
   #size: number
 
   private constructor(path: string, file: FileHandle, size: number) {
@@ -18,7 +18,7 @@ export class AuditFile {
     this.#size = size
   }
 
-  /** Opens a file, or makes one that only its owner reads. What a crash left of a line is cut off. */
+  /** Opens a file, or creates one that only its owner may read. Truncates a partial line that a crash left. */
   static async open(path: string): Promise<{ file: AuditFile; lastToken: string | undefined }> {
     const file = await openToAppend(path)
     try {
@@ -32,7 +32,7 @@ export class AuditFile {
     }
   }
 
-  /** Adds lines, and syncs them. When that fails, none of them is there. */
+  /** Appends lines and syncs them. After a failure the file holds none of them. */
   async append(lines: string): Promise<void> {
     const bytes = Buffer.from(lines)
     try {
@@ -45,7 +45,7 @@ export class AuditFile {
     }
   }
 
-  /** Goes on in the file that now has the path: the other one was given another name, to be kept. */
+  /** Opens the path again after a log rotation renamed the old file. */
   async reopen(): Promise<void> {
     const file = await openToAppend(this.path)
     const { size } = await file.stat()
@@ -62,7 +62,7 @@ export class AuditFile {
 
 async function openToAppend(path: string): Promise<FileHandle> {
   try {
-    // Appending is up to the system: two servers that were given one file would not write over each other.
+    // O_APPEND: two servers with the same file do not overwrite each other's lines.
     return await open(path, 'a+', 0o600)
   } catch (cause) {
     throw new CatalogError(
@@ -73,7 +73,7 @@ async function openToAppend(path: string): Promise<FileHandle> {
   }
 }
 
-/** The bytes of whole lines, and the token of the last line that has one. */
+/** The size of all complete lines in bytes, and the token of the last line that has one. */
 async function readEnd(
   file: FileHandle,
   size: number,

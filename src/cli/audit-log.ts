@@ -3,19 +3,18 @@ import type { RefusedRequest } from '../server/index.ts'
 import { type Catalog, CatalogError, type CommittedChange } from '../tabularium/index.ts'
 import { AuditFile } from './audit-file.ts'
 
-/** How long to wait before the next try to write, or to read. */
-const patienceMillis = 1_000
+/** The delay before a failed read or write is tried again, in milliseconds. */
+const retryMillis = 1_000
 
-/** Lines that wait to be written. More refusals are only counted, and changes stay in the feed. */
+/** The most lines in the queue. Further refusals are only counted, and changes stay in the feed. */
 const mostWaiting = 1_000
 
-/** How long the end of a server waits for the last lines, in milliseconds. */
+/** How long `close` waits for the last lines, in milliseconds. */
 const drainMillis = 5_000
 
 /**
- * Writes what is committed, and what was refused, as lines of JSON. Changes come from the change feed: a change is there
- * before its line, and its line comes even if the process ends in between. The next one goes on behind the last token
- * of the file.
+ * Writes commits and refused requests as lines of JSON. Commits come from the change feed, and a new process resumes after
+ * the last token in the file. So a crash between a commit and its line loses nothing.
  */
 export class AuditLog {
   readonly #catalog: Catalog
@@ -27,7 +26,7 @@ export class AuditLog {
   #omitted = 0
   #isBroken = false
   #writing: Promise<void> | undefined
-  #reopens = false
+  #isReopenDue = false
   #following: Promise<void> = Promise.resolve()
 
   private constructor(catalog: Catalog, file: AuditFile, token: string, warn: (message: string) => void) {
@@ -37,12 +36,12 @@ export class AuditLog {
     this.#warn = warn
   }
 
-  /** Opens the log, and goes on where its file ends; a new file begins now. */
+  /** Opens the log and resumes after the last token in its file. A new file begins with the current token. */
   static async open(catalog: Catalog, path: string, warn: (message: string) => void): Promise<AuditLog> {
     const { file, lastToken } = await AuditFile.open(path)
     try {
       const log = new AuditLog(catalog, file, lastToken ?? (await catalog.watch().token()), warn)
-      // Where nothing can be written from the beginning, the server should not begin.
+      // A server whose log cannot be written at all must not start.
       await file.append(lineOf({ event: 'opened', token: log.#token })).catch((cause: Error) => {
         throw new CatalogError(
           'ServiceUnavailable',
@@ -58,24 +57,24 @@ export class AuditLog {
     }
   }
 
-  /** Whether lines wait because they cannot be written. */
+  /** Whether the last write failed. Lines then stay in the queue. */
   get isBroken(): boolean {
     return this.#isBroken
   }
 
-  /** Notes a request that was refused for who sent it. */
+  /** Logs a request that was refused because of its sender. */
   refused({ requestId, remoteAddress, ...refused }: RefusedRequest): void {
     if (this.#lines.length >= mostWaiting) this.#omitted++
     else this.#add({ event: 'refused', request_id: requestId, remote_address: remoteAddress, ...refused })
   }
 
-  /** Goes on in a new file under the same name, after the other one was given another name. */
+  /** Continues in a new file at the same path, after a log rotation. */
   reopen(): void {
-    this.#reopens = true
-    this.#begin()
+    this.#isReopenDue = true
+    this.#startWriting()
   }
 
-  /** Writes what is committed by now, if that can be done soon. */
+  /** Logs everything that is committed so far, unless that takes longer than `drainMillis`, and closes the file. */
   async close(): Promise<void> {
     const until = wallClock() + drainMillis
     const end = await this.#catalog
@@ -85,7 +84,7 @@ export class AuditLog {
     while (end !== undefined && this.#token !== end && !this.#isBroken && wallClock() < until) await sleep(10)
     this.#stop.abort()
     await this.#following
-    await this.#settled()
+    await this.#flushed()
     await this.#file.close()
   }
 
@@ -98,19 +97,19 @@ export class AuditLog {
     while (!signal.aborted) {
       try {
         for await (const change of this.#catalog.watch({ since: this.#token, signal })) {
-          this.#changed(change)
-          if (this.#lines.length >= mostWaiting || this.#isBroken) await this.#settled()
+          this.#logChange(change)
+          if (this.#lines.length >= mostWaiting || this.#isBroken) await this.#flushed()
         }
         return
       } catch (error) {
         if (signal.aborted) return
         await this.#readFailed(error).catch(() => {})
-        await sleep(patienceMillis, { signal }).catch(() => {})
+        await sleep(retryMillis, { signal }).catch(() => {})
       }
     }
   }
 
-  #changed({
+  #logChange({
     token,
     timestamp_millis,
     transaction_id,
@@ -127,35 +126,35 @@ export class AuditLog {
     const message = error instanceof Error ? error.message : String(error)
     this.#warn(`the audit log cannot read changes: ${message}`)
     if (!(error instanceof CatalogError) || error.code !== 'TransactionNotFound') return
-    // What lies between is gone for good. The log says so, and goes on.
+    // The feed no longer has the changes in between. The log records the gap and continues.
     this.#token = await this.#catalog.watch().token()
     this.#add({ event: 'gap', message, token: this.#token })
   }
 
   #add(line: Readonly<Record<string, unknown>>): void {
     this.#lines.push(lineOf(line))
-    this.#begin()
+    this.#startWriting()
   }
 
-  #begin(): void {
+  #startWriting(): void {
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined
     })
   }
 
-  async #settled(): Promise<void> {
+  async #flushed(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing
   }
 
-  /** Writes what waits, all of it at once, until nothing does. */
+  /** Writes the whole queue at once, until it is empty. */
   async #write(): Promise<void> {
-    // What comes in one turn of the event loop shares a sync.
+    // Lines of one event loop turn share one sync.
     await nextTurn()
-    while (this.#lines.length > 0 || this.#reopens) {
+    while (this.#lines.length > 0 || this.#isReopenDue) {
       try {
-        if (this.#reopens) {
+        if (this.#isReopenDue) {
           await this.#file.reopen()
-          this.#reopens = false
+          this.#isReopenDue = false
           this.#lines.push(lineOf({ event: 'opened', token: this.#token }))
         }
         const lines = this.#lines.splice(0)
@@ -175,7 +174,7 @@ export class AuditLog {
           this.#warn(`the audit log ${this.#file.path} cannot be written: ${(error as Error).message}`)
         this.#isBroken = true
         if (this.#stop.signal.aborted) return
-        await sleep(patienceMillis, { signal: this.#stop.signal }).catch(() => {})
+        await sleep(retryMillis, { signal: this.#stop.signal }).catch(() => {})
       }
     }
   }

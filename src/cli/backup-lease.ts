@@ -10,7 +10,7 @@ const examples = `  $ tabularium backup-lease postgres://app@db.example/tables -
   $ tabularium backup-lease postgres://app@db.example/tables -- sh -c 'pg_dump -Fc -f tables.dump tables && aws s3 sync s3://bucket/prefix ./rows'
 `
 
-/** The command that keeps content from being removed while another command copies a catalog. */
+/** The command that holds a lease against removal of content while another command copies a catalog. */
 export function backupLeaseCommand(io: Io, signal: AbortSignal): Command {
   return maintenanceCommand(
     'backup-lease',
@@ -26,7 +26,7 @@ export function backupLeaseCommand(io: Io, signal: AbortSignal): Command {
     })
 }
 
-/** Runs a command until it ends. It is told to end when the signal aborts, and then waited for. */
+/** Runs a command until it ends. When the signal aborts, sends SIGTERM and waits for the exit. */
 async function run([program, ...args]: readonly string[], io: Io, signal: AbortSignal): Promise<void> {
   const child = spawn(program!, args, { stdio: 'inherit', env: { ...io.env } })
   const stop = () => child.kill('SIGTERM')

@@ -26,7 +26,7 @@ Examples:
   $ tabularium changes ./catalog --since "$(tail -n 1 seen.jsonl | jq -r .token)" --no-follow --json
 `
 
-/** The command that prints what is committed, until an interrupt. */
+/** The command that prints commits until an interrupt. */
 export function changesCommand(io: Io, signal: AbortSignal): Command {
   const summary = 'Print changes as they are committed.'
   const command = new Command('changes')
@@ -63,7 +63,7 @@ export function changesCommand(io: Io, signal: AbortSignal): Command {
         if (change.token === end) return
       }
     } catch (error) {
-      // The usual end of a command that goes on for ever.
+      // An interrupt is the normal end of this command.
       if (!(signal.aborted && error === signal.reason)) throw error
     }
     if (follow && !signal.aborted)
@@ -74,7 +74,7 @@ export function changesCommand(io: Io, signal: AbortSignal): Command {
   })
 }
 
-/** A line for each subject of a change, with the time and who asked for it. */
+/** A line for each subject of a change, with its time and principal. */
 function linesOf({ timestamp_millis, principal, changes }: CommittedChange, delimiter: string): string {
   const time = new Date(timestamp_millis).toISOString()
   const who = principal === undefined ? '' : `  by ${visible(principal)}`

@@ -3,12 +3,12 @@ import type { Io } from './io.ts'
 import { isLocation } from './locations/location-argument.ts'
 import { UsageError } from './usage.ts'
 
-/** The variable that names the profile of commands that are typed without a location. */
+/** The environment variable that names the profile for commands without a location. */
 const variable = 'TABULARIUM_PROFILE'
 
 /**
- * The arguments with the location in its place, where `-C` or the environment names a profile. Of the environment only
- * where no location was typed: what has a slash, a scheme, a port or an `@` is one.
+ * Inserts the location of the profile that `-C` or the environment names into the arguments. The environment counts
+ * only where no location was typed: a text with a slash, a scheme, a port or a leading `@`.
  */
 export function withChosenProfile(root: Command, args: readonly string[], { env }: Io): readonly string[] {
   const { chosen, rest } = readChosen(args)

@@ -4,11 +4,11 @@ import { type Field, fieldsOf } from './fields.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './locations/location-argument.ts'
 import { optionsOf, toNumber } from './options.ts'
-import { perform, type Shared } from './perform.ts'
+import { perform, type SharedOptions } from './perform.ts'
 import { type AnyOperation, isUnsupported, kebab } from './record.ts'
 import { readIdentifier, readRequest, type Typed } from './request.ts'
 
-/** What was typed for each field, by option or by place. */
+/** The typed value of each field, from its option or its positional argument. */
 function typedOf(
   { command }: AnyOperation,
   fields: readonly Field[],
@@ -23,15 +23,15 @@ function typedOf(
     const attribute = attributes.get(name)
     if (attribute !== undefined) typed[name] = options[attribute]
   }
-  for (const [place, name] of positional.entries()) {
-    const text = rest[place] as string | undefined
-    if (text !== undefined) Object.assign(typed, placed(command, fields, name, text, delimiter))
+  for (const [index, name] of positional.entries()) {
+    const text = rest[index] as string | undefined
+    if (text !== undefined) Object.assign(typed, positionalValue(command, fields, name, text, delimiter))
   }
   if (command?.rootByDefault) typed.id ??= delimiter
   return typed
 }
 
-function placed(
+function positionalValue(
   command: AnyOperation['command'],
   fields: readonly Field[],
   name: string,
@@ -48,12 +48,16 @@ function placed(
   return { [name]: kind === 'number' ? toNumber(text) : text }
 }
 
-/** Listings answer with identifiers in string form: joined as they are typed. */
-function joinedBy(operation: AnyOperation, request: Readonly<Record<string, unknown>>, delimiter: string) {
+/** Listings return identifiers as strings, joined by the same delimiter as on the command line. */
+function withDelimiter(
+  operation: AnyOperation,
+  request: Readonly<Record<string, unknown>>,
+  delimiter: string,
+) {
   return 'delimiter' in operation.request.entries ? { ...request, delimiter } : request
 }
 
-/** The command of an operation. Its arguments and options follow from the request, the rest from the notes. */
+/** The command of an operation. Arguments and options come from the request schema, the rest from `command`. */
 export function operationCommand(operation: AnyOperation, io: Io, signal: AbortSignal): Command {
   const notes = operation.command
   const fields = fieldsOf(operation).filter(({ name }) => name !== 'delimiter')
@@ -73,10 +77,10 @@ export function operationCommand(operation: AnyOperation, io: Io, signal: AbortS
   if (isUnsupported(operation)) command.allowUnknownOption().allowExcessArguments()
   if (notes?.examples) command.addHelpText('after', examplesText(operation))
   return command.action(async (location: string, ...rest: unknown[]) => {
-    const options = command.opts<Shared & Record<string, unknown>>()
+    const options = command.opts<SharedOptions & Record<string, unknown>>()
     const typed = typedOf(operation, fields, attributes, options, positional, rest, options.delimiter)
     const request = await readRequest(fields, typed, options.delimiter, io)
-    const asked = joinedBy(operation, request, options.delimiter)
+    const asked = withDelimiter(operation, request, options.delimiter)
     await perform(
       { operation, location, request: asked, options, mayCreate: notes?.begins ?? false },
       io,
@@ -98,14 +102,14 @@ function argumentOf(name: string, fields: readonly Field[], { command }: AnyOper
 
 function addFieldOptions(command: Command, fields: readonly Field[]): ReadonlyMap<string, string> {
   const attributes = new Map<string, string>()
-  // The fields that every request has come last.
+  // Fields that every request has come last in the help.
   const last = ['context', 'identity']
   const sorted = [...fields].sort((a, b) => last.indexOf(a.name) - last.indexOf(b.name))
   for (const field of sorted) {
     if (field.name === 'id') continue
     const { attribute, options } = optionsOf(field)
     for (const option of options) {
-      // A tag says the version and the branch.
+      // A tag implies the version and the branch.
       if (isWantedTag(field, fields)) option.conflicts(['version', 'branch'])
       command.addOption(option)
     }
@@ -116,7 +120,7 @@ function addFieldOptions(command: Command, fields: readonly Field[]): ReadonlyMa
   return attributes
 }
 
-/** Whether a field is the tag of the version to work on, and not the name of a tag. */
+/** Whether a field selects a version by tag, rather than naming the tag to create, move or delete. */
 function isWantedTag({ name, required }: Field, fields: readonly Field[]): boolean {
   return name === 'tag' && !required && fields.some((other) => other.name === 'version' && !other.required)
 }

@@ -103,7 +103,7 @@ export function copyCommand(io: Io, signal: AbortSignal): Command {
       )
       const { withoutRows, ...copied } = report
       for (const id of withoutRows) {
-        // The copy declares the table at the same place.
+        // The copy declares the table at the same location.
         const { location } = await from.describeTable({ id }).catch(() => ({ location: 'an unknown place' }))
         io.stderr.write(`without rows: ${id.join('.')}, whose rows lie at ${location}\n`)
       }
@@ -126,7 +126,7 @@ function shownBy(show: Show) {
     show(() => `${tables} tables, ${rows.toLocaleString('en')} rows`)
 }
 
-/** Prints what was done. Tables that came without rows are named apart. */
+/** Prints the report. Names tables without rows on standard error. */
 function print(
   { withoutRows, ...report }: { readonly withoutRows: readonly Identifier[] },
   io: Io,

@@ -1,6 +1,6 @@
 import type { Field } from './fields.ts'
 
-/** What options are for that mean another thing on the command line than in a request. */
+/** Help texts of fields that mean something else on the command line than in a request. */
 export const fieldNotes: Readonly<Record<string, string>> = {
   context: 'context for the catalog; header.NAME becomes an HTTP header',
   data: 'rows: a file (Arrow IPC, JSON, JSON lines, CSV), - for standard input, or JSON in place',
@@ -10,21 +10,21 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   start_after: 'with --no-recursive: begin after this name',
 }
 
-/** Fields that are part of the protocol and of no use here: taken, not shown. */
+/** Fields of the protocol without use on the command line: accepted, but hidden in the help. */
 export const hiddenFields = new Set(['vector', 'full_text_query', 'k', 'identity'])
 
-/** Flags that hold unless they are turned off. */
+/** Flags that are on by default. */
 export const onByDefault = new Set(['include_declared', 'recursive'])
 
-/** Fields that are better known under another name. */
+/** Field names and the SQL names that the command line prefers. */
 const otherNames: Readonly<Record<string, string>> = {
   predicate: 'where',
   filter: 'where',
-  // Of a query. Where columns are dropped, they are names.
+  // In a query. In `drop-columns` the field is a list of names.
   'columns:columns': 'select',
 }
 
-/** The name under which a field is better known, if there is one. */
+/** The preferred name of a field on the command line, if it differs. */
 export function otherNameOf({ name, kind }: Pick<Field, 'name' | 'kind'>): string | undefined {
   return otherNames[`${name}:${kind}`] ?? otherNames[name]
 }

@@ -2,16 +2,16 @@ import { requestDoc } from '../catalog/operations/types/field-docs.ts'
 import { fieldNotes } from './field-notes.ts'
 import type { AnyOperation } from './record.ts'
 
-/** How the command line writes a field of a request. */
+/** The form of a request field on the command line. */
 export type FieldKind = 'text' | 'number' | 'flag' | 'names' | 'columns' | 'words' | 'map' | 'rows' | 'json'
 
 export interface Field {
   readonly name: string
   readonly kind: FieldKind
   readonly required: boolean
-  /** What it is for, where its name does not say so. */
+  /** The help text, where the name does not suffice. */
   readonly note: string | undefined
-  /** What the schema says a value must be, such as "must be Create or Overwrite". */
+  /** The schema's message for an invalid value, such as "must be Create or Overwrite". */
   readonly hint: string | undefined
 }
 
@@ -42,7 +42,7 @@ export function fieldsOf(operation: AnyOperation): Field[] {
   })
 }
 
-/** What a field is for, as helps of commands are written: `branch to work on (default: the main branch)`. */
+/** A docstring in the style of command help: `branch to work on (default: the main branch)`. */
 function phraseOf(doc: string | undefined): string | undefined {
   const text = doc
     ?.replaceAll('`', '')
@@ -59,11 +59,11 @@ function kindOf(name: string, { type, item }: Shape): FieldKind {
   if (type === 'string' || type === 'picklist') return 'text'
   if (type === 'number') return 'number'
   if (type === 'boolean') return 'flag'
-  // Names of columns, not the names of one identifier.
+  // Column names, not the parts of one identifier.
   if (item?.words || (name === 'columns' && type === 'array')) return 'words'
   if (type === 'array' && item && unwrap(item).type === 'string') return 'names'
   if (name === 'columns' || name === 'on' || name === 'order_by') return 'columns'
-  // Rows and Arrow schemas are checked by functions of their own, as maps of strings are.
+  // Rows, Arrow schemas and string maps have custom checks, which valibot reports as `custom`.
   if (name === 'data') return 'rows'
   if (type === 'custom' && name !== 'schema') return 'map'
   return 'json'

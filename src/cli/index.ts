@@ -5,8 +5,7 @@ import { main } from './main.ts'
 import { whenNpxEnds } from './npx.ts'
 
 /*
- * The command `tabularium`. The first interrupt lets the running command stop in order; a second one ends the
- * process.
+ * The command `tabularium`. The first interrupt stops the running command gracefully; a second one ends the process.
  */
 
 const stop = new AbortController()
@@ -16,7 +15,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 whenNpxEnds(process.env, () => stop.abort(new Error('interrupted, since npx has ended')))
 
-// The reader of our output, such as `head`, has closed the pipe.
+// A reader of the output, such as `head`, has closed the pipe.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
   throw error
@@ -26,5 +25,5 @@ const { stdin, stdout, stderr, env } = process
 const version = packageVersion()
 process.exitCode = await main(process.argv.slice(2), { stdin, stdout, stderr, env, version }, stop.signal)
 
-// A shell waits for completions. A server or a database that does not answer must not keep it waiting.
+// A shell waits for completions. A pending request to a server or database must not delay the exit.
 if (process.argv[2] === '__complete') process.exit()

@@ -1,8 +1,8 @@
 import { UsageError } from './usage.ts'
 
-/** The streams and the environment of a command: those of the process, or those of a test. */
+/** The streams and the environment of a command. Tests replace those of the process. */
 export interface Io {
-  /** What is read only to hear of its end has no say in how long the process runs: `unref` says so. */
+  /** `unref` allows the process to exit while only the end of the input is awaited. */
   readonly stdin: AsyncIterable<Uint8Array> & { unref?(): unknown }
   readonly stdout: Output
   readonly stderr: Output
@@ -17,7 +17,7 @@ export interface Output {
   readonly columns?: number
 }
 
-/** Most bytes that one command reads as its input, as many as the rows of one request may have. */
+/** The most input bytes of one command: the same limit as for the rows of one request. */
 export const mostInputBytes = 256 * 1024 * 1024
 
 /** All bytes of a stream. */
@@ -34,7 +34,7 @@ export async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8A
   return new Uint8Array(bytes)
 }
 
-/** The error for input of too many bytes. `what` says whose, and how many. */
+/** The error for input above {@link mostInputBytes}. `what` begins the message, such as `standard input has more`. */
 export function tooLarge(what: string): UsageError {
   return new UsageError(
     `${what} bytes, and one command reads at most ${mostInputBytes.toLocaleString('en')}: insert the rows in parts`,

@@ -9,10 +9,10 @@ import { completeCommand, completionCommand } from './completion/completion-comm
 import { copyCommand, exportCommand, importCommand } from './export.ts'
 import { fakeCommand } from './fake.ts'
 import type { Io } from './io.ts'
-import { understandLocations } from './locations/location-argument.ts'
+import { resolveLocations } from './locations/location-argument.ts'
 import { vacuumCommand, verifyCommand } from './maintenance.ts'
 import { migrateCommand } from './migrate.ts'
-import { meantBy } from './near-miss.ts'
+import { suggestionsFor } from './near-miss.ts'
 import { openCommand } from './open-page.ts'
 import { profileCommand } from './profiles/profile-command.ts'
 import { definitions, isUnsupported } from './record.ts'
@@ -29,8 +29,8 @@ import { watchCommand } from './watch.ts'
 const exitCodes = { done: 0, refused: 1, usage: 2, interrupted: 130 } as const
 
 /**
- * Runs the command in `args` and resolves to the exit code. An error is one line on the error stream: its code, for
- * an error of the catalog, and what to do next.
+ * Runs the command in `args` and resolves to the exit code. An error prints one line on the error stream, with the code
+ * of a catalog error and the next step.
  */
 export async function main(args: readonly string[], io: Io, signal: AbortSignal): Promise<number> {
   try {
@@ -53,10 +53,10 @@ function describeError(error: unknown, signal: AbortSignal): [text: string, code
   return [error instanceof Error ? error.message : String(error), exitCodes.refused]
 }
 
-/** Words longer than that are no identifiers. */
+/** The longest word that can be an identifier, in characters. */
 const longestIdentifier = 9_000
 
-/** A message with identifiers as they were typed. The catalog writes names with `$` between them. */
+/** Rewrites identifiers in a message as they were typed. The catalog joins names with `$`. */
 function asTyped(message: string, args: readonly string[]): string {
   const option = args.findIndex((word) => /^--delimiter(?:=|$)/.test(word))
   const between = (option < 0 ? '' : (args[option]!.split('=', 2)[1] ?? args[option + 1])) || '.'
@@ -64,7 +64,7 @@ function asTyped(message: string, args: readonly string[]): string {
   for (const word of args) {
     if (word.length > longestIdentifier || !word.includes(between)) continue
     const names = word.split(between)
-    // The longest first: the others are beginnings of it.
+    // The longest first, since the shorter ones are prefixes of it.
     for (let depth = names.length; depth > 1; depth--) {
       const part = names.slice(0, depth)
       text = text.replaceAll(part.join('$'), () => part.join(between))
@@ -73,7 +73,7 @@ function asTyped(message: string, args: readonly string[]): string {
   return text
 }
 
-/** The cause of an `Internal` error, whose own message says little. */
+/** The cause of an `Internal` error, whose own message is generic. */
 function causeText({ code, cause }: CatalogError): string {
   return code === 'Internal' && cause instanceof Error ? ` Cause: ${cause.message}` : ''
 }
@@ -92,14 +92,14 @@ also be in TABULARIUM_TOKEN or TABULARIUM_API_KEY. Exit codes: 0 success, 1 refu
 catalog, 2 invalid command line, 130 interrupted.
 `
 
-/** The whole program: serving, maintenance, and a command for every operation. */
+/** The root command: serving, maintenance, and a command for every operation. */
 export function program(io: Io, signal: AbortSignal): Command {
   const root = new Command('tabularium')
     .description(
       'A table catalog in a directory, in a database or behind a URL: namespaces, tables, versions, tags, rows.',
     )
     .version(io.version)
-    // Options behind a command's name belong to the command, even `--version`.
+    // Options after a command's name belong to the command, even `--version`.
     .enablePositionalOptions()
     .option(
       '-C, --profile <name>',
@@ -107,7 +107,7 @@ export function program(io: Io, signal: AbortSignal): Command {
     )
     .usage('<command> <location> [identifier] [options]')
     .addHelpText('after', examples)
-    .hook('preAction', (_root, command) => understandLocations(command, io))
+    .hook('preAction', (_root, command) => resolveLocations(command, io))
     .on('command:*', ([word]: string[]) => {
       throw unknownCommand(root, word!)
     })
@@ -145,10 +145,10 @@ export function program(io: Io, signal: AbortSignal): Command {
   return configure(root, io)
 }
 
-/** The error for a command that there is not, with those that were probably meant. */
+/** The error for an unknown command, with suggestions. */
 function unknownCommand(root: Command, word: string): UsageError {
   const commands = root.createHelp().visibleCommands(root)
-  const near = meantBy(
+  const near = suggestionsFor(
     word,
     commands.flatMap((command) => [command.name(), ...command.aliases()]),
   )
@@ -156,7 +156,7 @@ function unknownCommand(root: Command, word: string): UsageError {
   return new UsageError(`unknown command ${JSON.stringify(word.slice(0, 80))}; ${next}`)
 }
 
-/** Makes a command, and those inside of it, throw errors and print to the program's streams. */
+/** Configures a command and its subcommands to throw errors and to print to the streams of `io`. */
 function configure(command: Command, io: Io, path = ''): Command {
   const name = command.name() === 'tabularium' ? '' : `${path}${command.name()} `
   if (name !== '') for (const inner of command.commands) configure(inner, io, name)

@@ -10,7 +10,7 @@ import { printerOf } from './print.ts'
 import { withProgress } from './progress.ts'
 import { UsageError } from './usage.ts'
 
-/** A command about the catalog itself, with the options that all of these commands have. */
+/** A command about the catalog itself, with the common options of these commands. */
 export function maintenanceCommand(
   name: string,
   summary: string,
@@ -89,7 +89,7 @@ interface VacuumTyped {
   readonly json?: boolean
 }
 
-/** The command that removes unreachable content from a catalog's directory. */
+/** The command that removes unreachable content. */
 export function vacuumCommand(io: Io, signal: AbortSignal): Command {
   return maintenanceCommand(
     'vacuum',

@@ -21,7 +21,7 @@ const examples = `  $ tabularium migrate postgres://admin@db.example/tables --co
   $ tabularium migrate postgres://admin@staging.example/tables --adopt-content s3://staging/prefix
 `
 
-/** The command that makes the tables of a catalog in a database, or brings them up to date. */
+/** The command that creates or migrates the tables of a catalog in a database. */
 export function migrateCommand(io: Io, signal: AbortSignal): Command {
   return maintenanceCommand(
     'migrate',
@@ -46,13 +46,13 @@ export function migrateCommand(io: Io, signal: AbortSignal): Command {
       'the database that this copy comes from is gone for good: keep the rows where they are',
     )
     .action(async (location: string, typed: Typed) => {
-      requireOne(location, typed)
+      checkOptions(location, typed)
       const { json, content } = typed
       const { migratePostgres } = await import('../stores/postgres/index.ts')
       const printer = printerOf(io, json)
       const report = await migratePostgres(location)
       if (content !== undefined) await (await openCatalog(location, { content })).close()
-      printer.one({ ...report, ...(await settled(location, typed, io, signal)) })
+      printer.one({ ...report, ...(await settleContent(location, typed, io, signal)) })
       printer.end()
       if (content === undefined && report.from === null) {
         io.stderr.write(
@@ -62,7 +62,7 @@ export function migrateCommand(io: Io, signal: AbortSignal): Command {
     })
 }
 
-function requireOne(location: string, { content, adoptContent, isCopy, keepContent }: Typed): void {
+function checkOptions(location: string, { content, adoptContent, isCopy, keepContent }: Typed): void {
   if (!isDatabaseUrl(location))
     throw new UsageError('migrate takes the URL of a database: postgres://user@host/database')
   if ([content, adoptContent, keepContent].filter((given) => given !== undefined).length > 1)
@@ -70,8 +70,8 @@ function requireOne(location: string, { content, adoptContent, isCopy, keepConte
   if (isCopy && adoptContent === undefined) throw new UsageError('--is-copy needs --adopt-content')
 }
 
-/** What became of the rows of a copy. */
-async function settled(
+/** Adopts or keeps the content of a restored or copied database, as the options say. Returns the report. */
+async function settleContent(
   location: string,
   { adoptContent: url, isCopy, keepContent: isKept }: Typed,
   io: Io,

@@ -1,6 +1,6 @@
 import { editDistance } from '../base/model/nearest.ts'
 
-/** Words that users of other tools type, and the commands that do it here. */
+/** Words from other tools, and the commands that do the same here. */
 export const synonyms: Readonly<Record<string, readonly string[]>> = {
   add: ['insert'],
   append: ['insert'],
@@ -53,23 +53,23 @@ export const synonyms: Readonly<Record<string, readonly string[]>> = {
   wc: ['count'],
 }
 
-/** The commands that were probably meant by a word that is none. */
-export function meantBy(word: string, commands: readonly string[]): readonly string[] {
-  const asTyped = word.toLowerCase().slice(0, longest)
+/** Suggests commands for an unknown word. */
+export function suggestionsFor(word: string, commands: readonly string[]): readonly string[] {
+  const asTyped = word.toLowerCase().slice(0, maxLength)
   if (Object.hasOwn(synonyms, asTyped)) return synonyms[asTyped]!
   const begun = commands.filter((command) => asTyped.length >= 3 && command.startsWith(asTyped))
   if (begun.length > 0) return [begun.reduce((a, b) => (b.length < a.length ? b : a))]
   const near = commands
     .map((command) => ({ command, distance: editDistance(asTyped, command) }))
-    .filter(({ command, distance }) => isSlip(asTyped, command, distance))
+    .filter(({ command, distance }) => isTypo(asTyped, command, distance))
   const least = Math.min(...near.map(({ distance }) => distance))
   return near.filter(({ distance }) => distance === least).map(({ command }) => command)
 }
 
-const longest = 40
+const maxLength = 40
 
-/** Whether a word is a slip of the finger: two letters changed places, or at most one in three is wrong. */
-function isSlip(word: string, command: string, distance: number): boolean {
+/** Whether a word is a typo: two letters are swapped, or at most one letter in three is wrong. */
+function isTypo(word: string, command: string, distance: number): boolean {
   const letters = (text: string) => [...text].sort().join('')
   if (distance === 2 && letters(word) === letters(command)) return true
   return distance <= Math.max(1, Math.floor(Math.min(word.length, command.length) / 3))

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { clearInterval, setInterval } from '../base/time.ts'
 
-/** How often it is looked whether npx is still there, in milliseconds. */
-const lookMillis = 500
+/** The interval between checks of npx, in milliseconds. */
+const pollMillis = 500
 
 /**
- * Calls back when the `npx` that started this process has ended. npx runs a shell that runs the command. A signal to npx
- * ends the shell, or npx alone, and the command never hears of it: a server would go on with nobody to stop it.
+ * Calls back when the `npx` that started this process has ended. npx runs a shell, and the shell runs the command. A
+ * signal to npx ends the shell or npx alone and does not reach the command, so a server would stay as an orphan.
  */
 export function whenNpxEnds(env: Readonly<Record<string, string | undefined>>, ended: () => void): void {
   if (env.npm_command !== 'exec') return
@@ -16,19 +16,19 @@ export function whenNpxEnds(env: Readonly<Record<string, string | undefined>>, e
   if (started === undefined) return
   const { ppid } = process
   const timer = setInterval(() => {
-    if (process.ppid === ppid && started.every(isThere)) return
+    if (process.ppid === ppid && started.every(isAlive)) return
     clearInterval(timer)
     ended()
-  }, lookMillis)
+  }, pollMillis)
   timer.unref?.()
 }
 
-/** The processes from the parent up to npx. Undefined where npx started something else, which started this process. */
+/** The ids of the parent processes up to npx. Undefined if npx is further away than the grandparent. */
 function ancestorsUpToNpx(): number[] | undefined {
-  const parent = lookAt(process.ppid)
+  const parent = readProcess(process.ppid)
   if (parent === undefined) return undefined
   if (isNpx(parent)) return [process.ppid]
-  const above = lookAt(parent.ppid)
+  const above = readProcess(parent.ppid)
   return above && isNpx(above) ? [process.ppid, parent.ppid] : undefined
 }
 
@@ -37,25 +37,25 @@ interface Ancestor {
   readonly command: string
 }
 
-/** npm names its process by what it does. */
+/** npm sets its process title to its command. */
 function isNpx({ command }: Ancestor): boolean {
   return /^(?:npm (?:exec|x) |npx )/.test(command)
 }
 
-function lookAt(pid: number): Ancestor | undefined {
+function readProcess(pid: number): Ancestor | undefined {
   try {
     const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')
     const [, ppid] = /^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))!
     return { ppid: Number(ppid), command }
   } catch {
-    // Other systems have no such files.
+    // Only Linux has /proc.
     const { stdout } = spawnSync('ps', ['-o', 'ppid=,command=', '-p', String(pid)], { encoding: 'latin1' })
     const [, ppid, command] = /^\s*(\d+)\s+(.*)/.exec(stdout ?? '') ?? []
     return command === undefined ? undefined : { ppid: Number(ppid), command }
   }
 }
 
-function isThere(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

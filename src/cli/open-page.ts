@@ -57,7 +57,7 @@ export function openCommand(io: Io, signal: AbortSignal): Command {
             if (!editable && changing.has(operation)) throw readOnly()
           },
         },
-        // Other users of this machine may see how the browser is called. What they see leads nowhere the second time.
+        // Other users of this machine can see the browser's arguments. So the code in that URL works only once.
         ({ method, path }) => {
           if (method !== 'GET' || path !== `/open/${code}` || isUsed) return undefined
           isUsed = true
@@ -92,7 +92,7 @@ function secret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Opens a browser where there is one. Where there is none, the URL was printed. */
+/** Opens a browser. Ignores a failure, since the URL is printed too. */
 function openBrowser(url: string, env: Io['env']): void {
   const call = browserCall(process.platform, url, env)
   if (call === undefined) return
@@ -102,7 +102,7 @@ function openBrowser(url: string, env: Io['env']): void {
   child.unref()
 }
 
-/** The program that opens a URL, with its arguments. Undefined where no screen is to be seen. */
+/** The program that opens a URL, with its arguments. Undefined on a machine without a display. */
 export function browserCall(
   platform: NodeJS.Platform,
   url: string,

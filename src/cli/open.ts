@@ -5,8 +5,8 @@ import { isDatabaseUrl, shownLocation } from '../base/model/location.ts'
 import { type Catalog, CatalogError, openCatalog } from '../tabularium/index.ts'
 import { UsageError } from './usage.ts'
 
-/** What it takes to get into a server. */
-export interface Access {
+/** The credentials for a server. */
+export interface Credentials {
   readonly token?: string | undefined
   readonly apiKey?: string | undefined
 }
@@ -16,10 +16,14 @@ export function isUrl(location: string): boolean {
 }
 
 /**
- * Opens the catalog that a command works on: behind a URL, in a directory or in a database. Refuses a directory without a catalog,
- * unless the command may create one, so that a misspelled path creates nothing.
+ * Opens the catalog of a command: at a URL, in a directory or in a database. Refuses a directory without a catalog
+ * unless `mayCreate` is set, so that a misspelled path creates nothing.
  */
-export async function openLocation(location: string, mayCreate: boolean, access: Access): Promise<Catalog> {
+export async function openLocation(
+  location: string,
+  mayCreate: boolean,
+  access: Credentials,
+): Promise<Catalog> {
   if (isUrl(location)) {
     const { connect } = await import('../client/index.ts')
     const { token, apiKey } = access
@@ -36,7 +40,7 @@ export async function openLocal(location: string, mayCreate: boolean) {
   return openCatalog(location)
 }
 
-/** Refuses, for a command that works on a catalog itself, the URL of a server and of what no catalog lies in. */
+/** Refuses URLs of servers and unsupported schemes, for commands that need direct access to the catalog. */
 export function requireDirectory(location: string): void {
   if (isUrl(location)) {
     throw new UsageError('this works on the directory of a catalog; run it on the machine of the catalog')

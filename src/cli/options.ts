@@ -14,7 +14,7 @@ const placeholders: { readonly [Kind in Exclude<FieldKind, 'flag'>]: string } = 
   json: '<json>',
 }
 
-/** The options for a field of a request, and the attribute under which commander stores their value. */
+/** The options for a request field, and the attribute where commander stores their value. */
 export function optionsOf(field: Field): { attribute: string; options: Option[] } {
   const long = `--${kebab(field.name)}`
   const help = helpOf(field)
@@ -67,12 +67,12 @@ const millisOf: Readonly<Record<string, number>> = {
   d: 86_400_000,
 }
 
-/** Reads a time of at most an hour in milliseconds, as `500ms`, `10s` or `1.5m`. */
+/** Parses a duration up to an hour, such as `500ms`, `10s` or `1.5m`, into milliseconds. */
 export function toMillis(text: string): number {
   return millisUpTo(text, '1h', '10s')
 }
 
-/** Reads a time of at most ten years in milliseconds, as `12h` or `7d`. */
+/** Parses a duration up to ten years, such as `12h` or `7d`, into milliseconds. */
 export function toLongMillis(text: string): number {
   return millisUpTo(text, '3650d', '7d')
 }
@@ -90,7 +90,7 @@ function millisIn(text: string): number {
 
 const units = ['', 'K', 'M', 'G', 'T']
 
-/** Reads a number of bytes, as `10GiB`, `500MB` or `1048576`. */
+/** Parses a number of bytes, such as `10GiB`, `500MB` or `1048576`. */
 export function toBytes(text: string): number {
   const [, number, unit = '', binary] = /^(\d+(?:\.\d+)?) ?(?:([KMGT]?)(i?)B)?$/i.exec(text.trim()) ?? []
   if (number === undefined) throw new InvalidArgumentError('It is not a size. Write, for example, 10GiB.')

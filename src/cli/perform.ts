@@ -21,8 +21,8 @@ import { toJson, visible } from './values.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Runs an operation and prints its answer. A listing without `limit` fetches all pages. */
-async function operate(
+/** Runs an operation and prints its response. A listing without `limit` fetches all pages. */
+async function runAndPrint(
   catalog: Catalog,
   name: OperationName,
   request: Fields,
@@ -82,7 +82,7 @@ async function queryToFile(
 }
 
 function formatOf(path: string): 'file' | 'stream' | 'json' | 'csv' {
-  // What comes through a pipe has no end to be read first.
+  // An Arrow file is read from its footer, which a pipe cannot seek to.
   if (path === '-' || /\.arrows$/i.test(path)) return 'stream'
   if (/\.(arrow|feather|ipc)$/i.test(path)) return 'file'
   if (/\.(jsonl|ndjson|json)$/i.test(path)) return 'json'
@@ -98,7 +98,7 @@ function textOf(data: Uint8Array, format: 'json' | 'csv'): string {
   return Array.from(rows, (row) => `${toJson(row)}\n`).join('')
 }
 
-/** The request with its rows in the types of the table they go into, or else of the schema that was given. */
+/** Converts the rows of a request to the types of the target table, or else of the given schema. */
 async function withTypedRows(
   catalog: Catalog,
   operation: string,
@@ -115,7 +115,7 @@ async function withTypedRows(
   }
 }
 
-/** The columns of the table that rows are added to; undefined where they are not known. */
+/** The columns of the target table; undefined where they are not known. */
 async function columnsOf(
   catalog: Catalog,
   { id, branch, mode }: Fields,
@@ -129,7 +129,7 @@ async function columnsOf(
     )
     return described.schema ?? undefined
   } catch (error) {
-    // A caller may be allowed to insert but not to describe. Any other failure is one of inserting too.
+    // A caller may be allowed to insert but not to describe. The insert itself reports any other failure.
     if (error instanceof CatalogError) return undefined
     throw error
   }
@@ -141,7 +141,7 @@ type Shaped = { readonly rows: readonly Fields[] } | { readonly one: Fields }
 /** The contents of a listing: names, objects, or objects by name. */
 type Listed = readonly (string | Fields)[] | Readonly<Record<string, Fields>>
 
-/** Whether an operation answers with a page of a listing. */
+/** Whether an operation returns a page of a listing. */
 function isListing(operation: string): boolean {
   return listingOf(operation) !== undefined
 }
@@ -167,23 +167,23 @@ function rowsOf(listed: Listed, item: string): readonly Fields[] {
 }
 
 /** The options that all operation commands share. */
-export interface Shared extends CatalogOptions {
+export interface SharedOptions extends CatalogOptions {
   readonly transaction?: string
   readonly output?: string
 }
 
 /** A parsed command. */
-export interface Task {
+export interface ParsedCommand {
   readonly operation: AnyOperation
   readonly location: string
   readonly request: Readonly<Record<string, unknown>>
-  readonly options: Shared
+  readonly options: SharedOptions
   /** Whether the command may create a catalog. */
   readonly mayCreate: boolean
 }
 
-/** Opens the catalog, runs the operation and prints its answer. */
-export async function perform(task: Task, io: Io, signal: AbortSignal): Promise<void> {
+/** Opens the catalog, runs the operation and prints its response. */
+export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal): Promise<void> {
   const { operation, location, request, options, mayCreate } = task
   const { transaction } = options
   if (!isUrl(location)) refuseWithoutServer(operation, transaction)
@@ -196,14 +196,14 @@ export async function perform(task: Task, io: Io, signal: AbortSignal): Promise<
       await queryToFile(catalog, request, work, options.output, io)
     } else {
       const typed = await withTypedRows(catalog, operation.name, request, work, io)
-      await operate(catalog, operation.name as OperationName, typed, work, printer, io)
+      await runAndPrint(catalog, operation.name as OperationName, typed, work, printer, io)
     }
   } finally {
     bar.clear()
   }
 }
 
-/** Refuses what only a server can do: a command on a directory is a process of its own, which ends with it. */
+/** Refuses open transactions on a directory: each command is its own process, and they would end with it. */
 function refuseWithoutServer({ name, command }: AnyOperation, transaction: string | undefined): void {
   const what = transaction === undefined ? undefined : '--transaction'
   const refused = command?.needsServer ? kebab(name) : what

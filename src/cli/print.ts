@@ -107,7 +107,7 @@ function metadataText({ metadata }: JsonField & { readonly metadata?: object }):
   return metadata && Object.keys(metadata).length > 0 ? ` ${visible(JSON.stringify(metadata))}` : ''
 }
 
-/** A type with those inside of it, as people write it. */
+/** A type with its nested types as text, such as `list<item: int64>`. */
 export function typeText({ type, nullable }: JsonField): string {
   return `${nested(type)}${nullable ? '' : ' not null'}`
 }

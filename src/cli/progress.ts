@@ -2,17 +2,17 @@ import { wallClock } from '../base/time.ts'
 import type { OperationOptions } from '../tabularium/index.ts'
 import type { Io, Output } from './io.ts'
 
-/** Shorter work shows no progress, in milliseconds. */
+/** Work shorter than this shows no progress, in milliseconds. */
 const showAfter = 500
 const showEvery = 100
 
 interface ProgressLine {
-  /** Writes the line again, unless it was written a moment ago. */
+  /** Redraws the line, at most every `showEvery` milliseconds. */
   show(text: () => string): void
   clear(): void
 }
 
-/** A line on the error stream for work that takes long. It is shown on a terminal only. */
+/** A progress line on the error stream, on a terminal only. */
 function progressLine(out: Output): ProgressLine {
   const started = wallClock()
   let last = 0
@@ -42,7 +42,7 @@ export async function withProgress<T>(
   }
 }
 
-/** A progress bar for an operation. With a listener, operations wait for their records, so only a terminal gets one. */
+/** A progress bar for an operation. Only a terminal gets a listener: with one, operations wait for their records. */
 export function progressBar(out: Output): { onProgress: OperationOptions['onProgress']; clear(): void } {
   const line = progressLine(out)
   if (!out.isTTY) return { onProgress: undefined, clear: line.clear }
@@ -51,7 +51,7 @@ export function progressBar(out: Output): { onProgress: OperationOptions['onProg
 
 const width = 30
 
-/** A bar that shows the part of the rows that is done, with the numbers behind it. */
+/** A bar with the fraction of rows done, followed by the numbers. */
 export function barText(rows: number, total: number): string {
   const part = total > 0 ? Math.min(1, rows / total) : 1
   const done = Math.round(part * width)

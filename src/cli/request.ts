@@ -69,7 +69,7 @@ export function readIdentifier(text: string, delimiter: string): string[] {
   }
 }
 
-/** Lists of columns, which add up, or one JSON value. */
+/** Joins repeated lists of columns, or parses one JSON value. */
 function readColumns(name: string, texts: readonly string[], io: Io): Promise<unknown> | string[] {
   const json = texts.find((text) => /^\s*[[{]/.test(text))
   if (json === undefined) return texts.flatMap(splitList)
@@ -78,7 +78,7 @@ function readColumns(name: string, texts: readonly string[], io: Io): Promise<un
 }
 
 function splitList(text: string): string[] {
-  // A comma inside of quotes or parentheses belongs to a name or an expression.
+  // A comma inside quotes or parentheses belongs to a name or an expression.
   const items: string[] = []
   let item = ''
   let depth = 0

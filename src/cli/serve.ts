@@ -15,7 +15,7 @@ import { isUrl } from './open.ts'
 import { toBytes, toCount, toLongMillis, toMillis, toNumber } from './options.ts'
 import { UsageError } from './usage.ts'
 
-/** A load balancer may have sent a request just before the server was told to end. */
+/** A load balancer may have sent a request just before the server received the signal to stop. In milliseconds. */
 const lingerMillis = 500
 
 type Http = typeof import('../server/index.ts')
@@ -67,7 +67,7 @@ Examples:
   $ tabularium serve memory: --no-auth --port 0
 `
 
-/** The command that serves a catalog until an interrupt, and then finishes running requests. */
+/** The command that serves a catalog until an interrupt, then finishes running requests. */
 export function serveCommand(io: Io, signal: AbortSignal): Command {
   const summary = 'Serve a catalog over HTTP.'
   return new Command('serve')
@@ -265,7 +265,7 @@ async function serveUntil(
 ): Promise<void> {
   const audit = auditOptions(typed)
   const { serve } = await import('../server/index.ts')
-  const opened = await openPatiently(
+  const opened = await openWithRetries(
     () => openCatalog(location, options),
     isDatabaseUrl(location),
     signal,
@@ -274,7 +274,7 @@ async function serveUntil(
   if (opened === undefined) return
   await using catalog = opened
   await using log = audit && (await openAudit(catalog, audit.file, io))
-  await using server = await serve(catalog, log ? { ...http, ...audited(log, audit!.refuses) } : http)
+  await using server = await serve(catalog, log ? { ...http, ...auditHooks(log, audit!.refuses) } : http)
   io.stdout.write(listeningLine(server, typed.json))
   if (signal.aborted) return
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
@@ -286,20 +286,20 @@ async function serveUntil(
   }
 }
 
-/** The waits before further attempts, in milliseconds; the last one again and again. */
-const waits = [500, 1_000, 2_000, 5_000, 10_000]
+/** The delays before each retry, in milliseconds. The last one repeats. */
+const retryDelays = [500, 1_000, 2_000, 5_000, 10_000]
 
 /**
- * Opens a catalog. Where it lies in a database that is away, as while a whole machine starts, it tries until the database
- * is there or the signal aborts, and says so each time; undefined after the signal. What does not pass by itself, such as
- * a certificate that is not trusted, it throws at once.
+ * Opens a catalog. Retries while its database is unavailable, as during the start of a machine, and reports each
+ * failure. Resolves to undefined when the signal aborts. Throws permanent errors, such as an untrusted certificate, at
+ * once.
  */
-export async function openPatiently<T>(
+export async function openWithRetries<T>(
   open: () => Promise<T>,
   isInDatabase: boolean,
   signal: AbortSignal,
   io: Pick<Io, 'stderr'>,
-  pauses: readonly number[] = waits,
+  delays: readonly number[] = retryDelays,
 ): Promise<T | undefined> {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -308,7 +308,7 @@ export async function openPatiently<T>(
       if (!isInDatabase) throw error
       const { mayPass } = await import('../stores/postgres/failure.ts')
       if (!mayPass(error)) throw error
-      const pause = pauses[Math.min(attempt, pauses.length - 1)]!
+      const pause = delays[Math.min(attempt, delays.length - 1)]!
       io.stderr.write(
         `tabularium: ${(error as CatalogError).message} The server tries again in ${pause / 1_000} s.\n`,
       )
@@ -331,8 +331,8 @@ async function openAudit(catalog: Catalog, file: string, io: Io): Promise<AuditL
   })
 }
 
-/** What a server does for its audit log. */
-function audited(log: AuditLog, refuses: boolean): Pick<ServeOptions, 'onRefused' | 'authorize'> {
+/** The server options that feed the audit log and, with `refuses`, refuse changes while it is broken. */
+function auditHooks(log: AuditLog, refuses: boolean): Pick<ServeOptions, 'onRefused' | 'authorize'> {
   const onRefused: ServeOptions['onRefused'] = (refused) => log.refused(refused)
   if (!refuses) return { onRefused }
   return {
@@ -347,7 +347,7 @@ function audited(log: AuditLog, refuses: boolean): Pick<ServeOptions, 'onRefused
   }
 }
 
-/** The line that says where a server listens. Who started it waits for this line. */
+/** The line with the URL of a server. Scripts wait for it to know that the server listens. */
 export function listeningLine({ url }: { readonly url: string }, json: boolean | undefined): string {
   return json ? `${JSON.stringify({ url })}\n` : `tabularium listening on ${url}\n`
 }

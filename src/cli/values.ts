@@ -1,8 +1,8 @@
 import { stringify } from 'lossless-json'
 
 /**
- * Converts a value for {@link toJson}: dates to ISO text, bytes to base64. Numbers that JSON has no way to write, such as
- * NaN, become text.
+ * Converts a value for {@link toJson}: dates to ISO text, bytes to base64. Numbers without a JSON form, such as NaN,
+ * become text.
  */
 export function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
@@ -16,12 +16,12 @@ export function plain(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, member]) => [String(key), plain(member)]))
 }
 
-/** The JSON text of a value. Whole numbers are numbers with all of their digits, however many. */
+/** The JSON text of a value. Integers keep all of their digits. */
 export function toJson(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch {
-    // It holds a bigint, which takes a slower way.
+    // A bigint makes `JSON.stringify` throw. `stringify` handles it, but is slower.
     return stringify(value)!
   }
 }

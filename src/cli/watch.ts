@@ -51,13 +51,13 @@ export function watchCommand(io: Io, signal: AbortSignal): Command {
     try {
       await watch(catalog, show, interval * 1_000, io, signal)
     } catch (error) {
-      // Somebody has seen enough.
+      // An interrupt is the normal end of this command.
       if (!signal.aborted || error !== signal.reason) throw error
     }
   })
 }
 
-/** How far back each look goes: a record may come into view later than one that began after it. */
+/** How far back each poll goes: a record may become visible after one that began later. */
 const overlapMillis = 5_000
 
 async function watch(
@@ -67,55 +67,55 @@ async function watch(
   io: Io,
   signal: AbortSignal,
 ): Promise<void> {
-  const seen = new Seen(show)
+  const shown = new ShownTransactions(show)
   const underWay = await inOrder(catalog.transactions({ status: ['Queued', 'Running'] }, { signal }))
   const { transactions: newest } = await catalog.listTransactions({ limit: 1 }, { signal })
-  // Times are those of the catalog's clock, never of this machine's.
+  // All times come from the catalog's clock, never from this machine's.
   for (const known of newest) {
-    seen.reach(known)
-    for (const before of await inOrder(catalog.transactions({ since_millis: seen.since }, { signal })))
-      seen.know(before)
+    shown.advanceTo(known)
+    for (const before of await inOrder(catalog.transactions({ since_millis: shown.since }, { signal })))
+      shown.markShown(before)
   }
-  for (const transaction of underWay) seen.tell(transaction)
-  let isTold = false
+  for (const transaction of underWay) shown.update(transaction)
+  let isReported = false
   for (;;) {
     await sleep(interval, { signal }).catch(() => signal.throwIfAborted())
     try {
-      await look(catalog, seen, signal)
-      isTold = false
+      await poll(catalog, shown, signal)
+      isReported = false
     } catch (error) {
       signal.throwIfAborted()
-      if (!(error instanceof CatalogError && isPassing(error))) throw error
-      if (!isTold)
+      if (!(error instanceof CatalogError && isTransient(error))) throw error
+      if (!isReported)
         io.stderr.write(`tabularium: ${visible(`${error.code}: ${error.message}`)} Trying again.\n`)
-      isTold = true
+      isReported = true
     }
   }
 }
 
-function isPassing({ code }: CatalogError): boolean {
+function isTransient({ code }: CatalogError): boolean {
   return code === 'ServiceUnavailable' || code === 'Throttling'
 }
 
-/** One look: all that began lately, and those under way that began before. */
-async function look(catalog: Catalog, seen: Seen, signal: AbortSignal): Promise<void> {
-  const lately = await inOrder(catalog.transactions({ since_millis: seen.since }, { signal }))
-  const listed = new Set(lately.map(({ transaction_id }) => transaction_id))
-  for (const transaction of seen.underWay().filter(({ transaction_id }) => !listed.has(transaction_id)))
-    seen.tell(await described(catalog, transaction, signal))
-  for (const transaction of lately) seen.tell(transaction)
-  seen.forget()
+/** One poll: recent transactions, and older ones that are still running. */
+async function poll(catalog: Catalog, shown: ShownTransactions, signal: AbortSignal): Promise<void> {
+  const recent = await inOrder(catalog.transactions({ since_millis: shown.since }, { signal }))
+  const listed = new Set(recent.map(({ transaction_id }) => transaction_id))
+  for (const transaction of shown.underWay().filter(({ transaction_id }) => !listed.has(transaction_id)))
+    shown.update(await currentState(catalog, transaction, signal))
+  for (const transaction of recent) shown.update(transaction)
+  shown.forget()
 }
 
-/** The oldest first. */
+/** Collects transactions, oldest first. */
 async function inOrder(transactions: AsyncIterable<Transaction>): Promise<Transaction[]> {
   const found: Transaction[] = []
   for await (const transaction of transactions) found.push(transaction)
   return found.reverse()
 }
 
-/** A transaction as it is now. One whose record is gone has ended, and nobody knows how. */
-async function described(catalog: Catalog, known: Transaction, signal: AbortSignal): Promise<Transaction> {
+/** The current state of a transaction. One without a record has ended with an unknown outcome. */
+async function currentState(catalog: Catalog, known: Transaction, signal: AbortSignal): Promise<Transaction> {
   try {
     const { status, properties } = await catalog.describeTransaction(
       { id: [known.transaction_id] },
@@ -135,11 +135,11 @@ async function described(catalog: Catalog, known: Transaction, signal: AbortSign
   }
 }
 
-/** What was shown already, so that each change is shown once. */
-class Seen {
+/** The transactions shown so far, so that each change of status is shown once. */
+class ShownTransactions {
   readonly #show: (transaction: Transaction) => void
   readonly #known = new Map<string, Transaction>()
-  /** When the newest one began, in milliseconds since 1970. */
+  /** When the newest transaction began, in milliseconds since 1970. */
   #newest = 0
 
   constructor(show: (transaction: Transaction) => void) {
@@ -150,19 +150,19 @@ class Seen {
     return Math.max(0, this.#newest - overlapMillis)
   }
 
-  reach({ created_at }: Transaction): void {
+  advanceTo({ created_at }: Transaction): void {
     this.#newest = Math.max(this.#newest, Date.parse(created_at))
   }
 
-  /** Takes one that ended before the watch began for shown. */
-  know(transaction: Transaction): void {
+  /** Records a transaction that ended before the watch began, without showing it. */
+  markShown(transaction: Transaction): void {
     if (!isUnderWay(transaction)) this.#known.set(transaction.transaction_id, transaction)
   }
 
-  tell(transaction: Transaction): void {
+  update(transaction: Transaction): void {
     const before = this.#known.get(transaction.transaction_id)
     this.#known.set(transaction.transaction_id, transaction)
-    this.reach(transaction)
+    this.advanceTo(transaction)
     if (before?.status !== transaction.status) this.#show(transaction)
   }
 
@@ -170,7 +170,7 @@ class Seen {
     return [...this.#known.values()].filter(isUnderWay)
   }
 
-  /** Lets go of those that no look will find again. */
+  /** Drops ended transactions that no further poll returns. */
   forget(): void {
     for (const [id, transaction] of this.#known)
       if (!isUnderWay(transaction) && Date.parse(transaction.created_at) < this.since) this.#known.delete(id)
@@ -181,7 +181,7 @@ function isUnderWay({ status }: Transaction): boolean {
   return status === 'Queued' || status === 'Running'
 }
 
-/** A line for people: when, what became of it, what it does to what, how long it took, and why it failed. */
+/** A line of text: time, status, id, operation, subject, duration and failure. */
 function lineOf(transaction: Transaction, delimiter: string): string {
   const { transaction_id, status, operation, subject, created_at, finished_at, failure, failure_code } =
     transaction

@@ -1,46 +1,46 @@
 import { eventStreamType, eventsOf } from '../protocol/events.ts'
-import type { CommittedChange } from './model/concerns.ts'
+import type { CommittedChange } from './model/affected-parts.ts'
 import { openChanges } from './server.ts'
 
 export interface FeedListener {
   /** Called with each change, once, in the order of the commits. */
   readonly onChange: (change: CommittedChange) => void
-  /** Called when changes may have been missed: whatever was fetched may be old. */
+  /** Called when changes may have been missed, so all fetched data may be outdated. */
   readonly onGap: () => void
 }
 
-/** How long a tab that nobody sees keeps its connection. A browser has few of them for one server. */
+/** How long a hidden tab keeps its connection, in milliseconds. Browsers limit the connections to one server. */
 const hiddenMillis = 20_000
-/** Waits before connecting again, in milliseconds: doubled after each failure. */
+/** The first and the longest delay before a reconnect, in milliseconds. Doubles after each failure. */
 const [firstWait, longestWait] = [1_000, 60_000]
-/** A server says every 15 seconds that it is there. */
+/** The timeout of a silent connection, in milliseconds. A server sends a heartbeat every 15 seconds. */
 const silenceMillis = 60_000
-/** A longer event is of a commit that changed so much that all is fetched again. */
+/** The longest event, in characters. A longer one is a huge commit, after which everything is fetched again. */
 const mostCharacters = 4 * 1024 * 1024
 
 /**
- * Follows the stream of changes until the returned function is called, while the tab is in sight. It goes on where it was
- * when the connection ends, and gives up without a word where the server refuses or has no such stream.
+ * Follows the stream of changes while the tab is visible, until the returned function is called. Resumes after a lost
+ * connection. Ends silently if the server refuses or has no such stream.
  */
 export function followChanges(listener: FeedListener): () => void {
-  const over = new AbortController()
-  void follow(listener, over.signal).catch(() => {})
-  return () => over.abort()
+  const stopped = new AbortController()
+  void follow(listener, stopped.signal).catch(() => {})
+  return () => stopped.abort()
 }
 
-async function follow(listener: FeedListener, over: AbortSignal): Promise<void> {
+async function follow(listener: FeedListener, stopped: AbortSignal): Promise<void> {
   let since: string | undefined
   let failures = 0
-  while (!over.aborted) {
-    await inSight(over)
-    const { signal, heard, end } = connectionOf(over)
+  while (!stopped.aborted) {
+    await untilVisible(stopped)
+    const { signal, resetSilence, end } = newConnection(stopped)
     try {
       const response = await openChanges(since, signal)
       const { status, body, headers } = response
       if (status === 200 && body && headers.get('content-type')?.startsWith(eventStreamType)) {
         for await (const { kind, id, data } of eventsOf(chunksOf(body), mostCharacters)) {
-          heard()
-          // What was committed between the first listings and now is in neither.
+          resetSilence()
+          // Neither the first listings nor the stream have the commits in between.
           if (since === undefined) listener.onGap()
           since = id ?? since
           if (kind === 'message') listener.onChange(JSON.parse(data) as CommittedChange)
@@ -48,26 +48,26 @@ async function follow(listener: FeedListener, over: AbortSignal): Promise<void> 
           if (kind === 'error') since = undefined
         }
       } else {
-        const mayPass = status >= 500 || status === 429 || status === 408
-        // The place is of a catalog that was put back or replaced, or is too old.
-        const isPlace = since !== undefined && (status === 404 || status === 400)
-        if (!mayPass && !isPlace) return
-        if (isPlace) since = undefined
+        const isTransient = status >= 500 || status === 429 || status === 408
+        // The token is too old, or of a catalog that was restored or replaced.
+        const isTokenRefused = since !== undefined && (status === 404 || status === 400)
+        if (!isTransient && !isTokenRefused) return
+        if (isTokenRefused) since = undefined
       }
     } catch (error) {
-      if (over.aborted) return
-      // An event that is too long would be so again.
+      if (stopped.aborted) return
+      // After a resume, an event that is too long would come again.
       if (!signal.aborted && !(error instanceof TypeError)) since = undefined
     } finally {
       end()
     }
-    await pause(Math.min(longestWait, firstWait * 2 ** failures) * (0.5 + Math.random() / 2), over)
+    await pause(Math.min(longestWait, firstWait * 2 ** failures) * (0.5 + Math.random() / 2), stopped)
     failures++
   }
 }
 
-/** One connection: its signal aborts when it is silent, or the tab hidden, for too long. */
-function connectionOf(over: AbortSignal) {
+/** One connection. Its signal aborts when the server is silent, or the tab is hidden, for too long. */
+function newConnection(stopped: AbortSignal) {
   const controller = new AbortController()
   const abort = () => controller.abort()
   let silence = setTimeout(abort, silenceMillis)
@@ -78,10 +78,10 @@ function connectionOf(over: AbortSignal) {
   }
   look()
   document.addEventListener('visibilitychange', look)
-  over.addEventListener('abort', abort, { once: true })
+  stopped.addEventListener('abort', abort, { once: true })
   return {
     signal: controller.signal,
-    heard: () => {
+    resetSilence: () => {
       clearTimeout(silence)
       silence = setTimeout(abort, silenceMillis)
     },
@@ -90,40 +90,40 @@ function connectionOf(over: AbortSignal) {
       clearTimeout(silence)
       clearTimeout(hidden)
       document.removeEventListener('visibilitychange', look)
-      over.removeEventListener('abort', abort)
+      stopped.removeEventListener('abort', abort)
     },
   }
 }
 
-/** Resolves when the tab is in sight. */
-function inSight(over: AbortSignal): Promise<void> {
+/** Resolves when the tab is visible. */
+function untilVisible(stopped: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
-      if (document.hidden && !over.aborted) return
+      if (document.hidden && !stopped.aborted) return
       document.removeEventListener('visibilitychange', look)
-      over.removeEventListener('abort', look)
+      stopped.removeEventListener('abort', look)
       resolve()
     }
     document.addEventListener('visibilitychange', look)
-    over.addEventListener('abort', look)
+    stopped.addEventListener('abort', look)
     look()
   })
 }
 
-function pause(millis: number, over: AbortSignal): Promise<void> {
+function pause(millis: number, stopped: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer)
-      over.removeEventListener('abort', end)
+      stopped.removeEventListener('abort', end)
       resolve()
     }
     const timer = setTimeout(end, millis)
-    over.addEventListener('abort', end)
-    if (over.aborted) end()
+    stopped.addEventListener('abort', end)
+    if (stopped.aborted) end()
   })
 }
 
-/** Not every browser can go over a stream by itself. */
+/** Not every browser supports `for await` over a stream. */
 async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const reader = body.getReader()
   for (;;) {

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Listing, type Page, type Pages } from './listing.ts'
 import { plainText } from './model/text.ts'
 
-/** What is being asked for, came, or failed. */
+/** The state of a request. */
 export interface Loaded<T> {
   readonly value?: T | undefined
   readonly error?: unknown
@@ -11,13 +11,13 @@ export interface Loaded<T> {
 }
 
 /**
- * Asks when something of `what` changes. What was asked before is given up then, and its answer is not shown any more.
- * When `fresh` alone changes, it asks again without a sign of it, and what is shown stays until the answer is there.
+ * Loads when `what` changes. Then it aborts the previous load and drops its value. When only `reloadKeys` changes, it
+ * reloads without an indicator and keeps the previous value until the new one is there.
  */
 export function useLoaded<T>(
   load: (signal: AbortSignal) => Promise<T>,
   what: readonly unknown[],
-  fresh: readonly unknown[] = [],
+  reloadKeys: readonly unknown[] = [],
 ): Loaded<T> {
   const key = JSON.stringify(what)
   const [state, setState] = useState<Omit<Loaded<T>, 'again'> & { readonly key: string }>({
@@ -29,8 +29,8 @@ export function useLoaded<T>(
   const latest = useRef(load)
   latest.current = load
   const refresh = useRef(() => {})
-  // Before the effect below, which ends what this would ask: what begins anew is fresh.
-  useChanged(JSON.stringify(fresh), () => refresh.current())
+  // Runs before the effect below, which aborts this refresh when `what` changes too.
+  useChanged(JSON.stringify(reloadKeys), () => refresh.current())
   useEffect(() => {
     const controller = new AbortController()
     const { signal } = controller
@@ -38,7 +38,7 @@ export function useLoaded<T>(
     let isOld = false
     const ask = async () => {
       isOld = true
-      // An answer under way comes first: it would never come if changes were heard of more often than that takes.
+      // Lets a running load finish. Otherwise none would finish while changes come faster than loads take.
       if (isAsking) return
       isAsking = true
       while (isOld && !signal.aborted) {
@@ -55,14 +55,14 @@ export function useLoaded<T>(
     void ask()
     return () => controller.abort()
   }, [key, round])
-  // This is drawn before the effect above asks: an answer to something else is none to this.
+  // Rendering precedes the effect above, so `state` may still be of another `key`.
   const { value, error, loading } = state.key === key ? state : nothing
   return { value, error, loading, again }
 }
 
 const nothing = { value: undefined, error: undefined, loading: true }
 
-/** Calls back when a value is another one than it was when last drawn. */
+/** Calls back when a value differs from that of the last render. */
 export function useChanged(value: unknown, changed: () => void): void {
   const known = useRef(value)
   useEffect(() => {
@@ -77,33 +77,33 @@ export interface Paged<T> {
   readonly hasMore: boolean
   readonly loading: boolean
   readonly error?: unknown
-  /** Fetches the next page, unless that is under way, or failed. */
+  /** Fetches the next page, unless a fetch is running or has failed. */
   readonly more: () => void
   readonly again: () => void
 }
 
 /**
- * A listing, fetched page by page as `more` is called. It begins anew, and empty, when something of `what` changes. When
- * `fresh` alone changes, as much as was fetched is fetched again, and takes the place of it as a whole.
+ * A listing, fetched page by page as `more` is called. It restarts, empty, when `what` changes. When only `reloadKey`
+ * changes, it fetches as many items again and replaces the old ones at once.
  */
 export function usePaged<T>(
   load: (token: string | undefined, signal: AbortSignal) => Promise<Page<T>>,
   what: readonly unknown[],
-  fresh = 0,
+  reloadKey = 0,
 ): Paged<T> {
   const [, draw] = useState(0)
   const [round, setRound] = useState(0)
   const key = JSON.stringify([...what, round])
   const current = useRef<{ readonly key: string; readonly listing: Listing<T> }>()
-  // Before the effect below, which ends that listing: what begins anew is fresh.
-  useChanged(fresh, () => void current.current?.listing.refresh())
+  // Runs before the effect below, which closes this listing when `what` changes too.
+  useChanged(reloadKey, () => void current.current?.listing.refresh())
   useEffect(() => {
     const listing = new Listing(load, () => draw((times) => times + 1))
     current.current = { key, listing }
     listing.more()
     return () => listing.close()
   }, [key])
-  // This is drawn before the effect above begins the next listing: items of the last one are not of this one.
+  // Rendering precedes the effect above, so `current` may still be the previous listing.
   const listing = current.current?.key === key ? current.current.listing : undefined
   const { items, ended, loading, error }: Pages<T> = listing?.pages ?? notBegun
   return {
@@ -119,8 +119,8 @@ export function usePaged<T>(
 const notBegun = { items: [], ended: false, loading: true }
 
 /**
- * The row that the keyboard is at, of the list that `what` names. It stays at its item when other items come and go before
- * it, and takes its place when it goes.
+ * The active row of the list `what`, and its setter. The row follows its item when items before it come and go. When
+ * the item itself goes, the index stays.
  */
 export function useActiveRow<T>(
   items: readonly T[],
@@ -132,7 +132,7 @@ export function useActiveRow<T>(
     const item = items[row]
     setAt({ what, row, ...(item !== undefined && { key: keyOf(item) }) })
   }
-  // Found before it is drawn: a key that is pressed right then acts on what is shown.
+  // Computed during rendering, so that a key press acts on what is shown.
   const active = useMemo(() => {
     if (at === undefined || at.what !== what) return 0
     const item = items[at.row]
@@ -143,8 +143,8 @@ export function useActiveRow<T>(
   return [active, move]
 }
 
-/** Says something to those who hear the page. */
+/** Announces a text to screen readers. */
 export function announce(text: string): void {
-  const place = document.getElementById('status')
-  if (place) place.textContent = plainText(text)
+  const region = document.getElementById('status')
+  if (region) region.textContent = plainText(text)
 }

@@ -3,18 +3,18 @@ export interface Page<T> {
   readonly token?: string | undefined
 }
 
-/** What is known of a listing. */
+/** The fetched part of a listing. */
 export interface Pages<T> {
   readonly items: readonly T[]
-  /** Continues the listing. */
+  /** The page token that continues the listing. */
   readonly token?: string | undefined
   readonly loading: boolean
-  /** Whether these are all of its items. */
+  /** Whether all items are fetched. */
   readonly ended: boolean
   readonly error?: unknown
 }
 
-/** A listing, fetched page by page as `more` is called. `redraw` is called when `pages` became others. */
+/** A listing, fetched page by page as `more` is called. Calls `redraw` after each change of `pages`. */
 export class Listing<T> {
   pages: Pages<T> = { items: [], loading: false, ended: false }
   readonly #load: (token: string | undefined, signal: AbortSignal) => Promise<Page<T>>
@@ -31,40 +31,40 @@ export class Listing<T> {
     this.#redraw = redraw
   }
 
-  /** Fetches the next page, unless that is under way, or failed. */
+  /** Fetches the next page, unless a fetch is running or has failed. */
   more(): void {
     const { items, token, loading, ended, error } = this.pages
     if (loading || ended || error !== undefined) return
-    const begun = { ...this.pages, loading: true }
-    this.#show(begun)
+    const pending = { ...this.pages, loading: true }
+    this.#show(pending)
     const end = (pages: Pages<T>) => {
-      // What was fetched again meanwhile is no older.
-      if (this.pages === begun) this.#show(pages)
+      // Drops the page if a refresh has replaced `pages`, which is as recent.
+      if (this.pages === pending) this.#show(pages)
     }
     this.#load(token, this.#over.signal).then(
       (page) =>
         end({ items: [...items, ...page.items], token: page.token, loading: false, ended: !page.token }),
-      (failure) => end({ ...begun, loading: false, error: failure }),
+      (failure) => end({ ...pending, loading: false, error: failure }),
     )
   }
 
-  /** Fetches as much again as was fetched, and shows it as a whole when it is there. */
+  /** Fetches as many items again, and replaces the old ones at once. */
   async refresh(): Promise<void> {
     this.#isOld = true
     if (this.#isRefreshing) return
     this.#isRefreshing = true
     while (this.#isOld && !this.#over.signal.aborted) {
       this.#isOld = false
-      const begun = performance.now()
+      const started = performance.now()
       await this.#fetchAgain().catch((error) => this.#show({ ...this.pages, error, loading: false }))
-      // A long list is not fetched all the time, however much is changed.
-      const rest = 4 * (performance.now() - begun)
+      // Pauses, so that a long list is fetched at most a fifth of the time.
+      const rest = 4 * (performance.now() - started)
       await new Promise((resolve) => setTimeout(resolve, rest))
     }
     this.#isRefreshing = false
   }
 
-  /** Gives up what is under way. Nothing is drawn any more. */
+  /** Aborts running fetches. Later results are ignored. */
   close(): void {
     this.#over.abort()
   }

@@ -1,12 +1,12 @@
 import { render } from 'preact'
-import { start, tokenIn, writePlace } from './model/place.ts'
+import { formatRoute, startRoute, tokenIn } from './model/route.ts'
 import { token } from './server.ts'
 import { App } from './views/app.tsx'
 
 const given = tokenIn(location.hash)
 if (given !== undefined) {
   token.set(given)
-  // So that nobody reads it there, or shares it with the link.
-  history.replaceState(null, '', writePlace(start))
+  // Removes the token from the URL, so that nobody reads it or shares it with the link.
+  history.replaceState(null, '', formatRoute(startRoute))
 }
 render(<App />, document.getElementById('app')!)

@@ -9,25 +9,25 @@ interface Settings {
   readonly listing: 'recursive' | 'children'
 }
 
-/** What the server says of itself in the page. */
+/** The server's settings, from a meta tag of the page. */
 export const settings = JSON.parse(
   document.querySelector<HTMLMetaElement>('meta[name=tabularium]')!.content,
 ) as Settings
 
 const tokenKey = 'tabularium-token'
 
-/** The token to send, kept for as long as this tab is open. It stands in no URL that is sent. */
+/** The token to send, kept while this tab is open. No request has it in its URL. */
 export const token = {
   get: () => sessionStorage.getItem(tokenKey) ?? undefined,
   set: (given: string) => sessionStorage.setItem(tokenKey, given),
   forget: () => sessionStorage.removeItem(tokenKey),
 }
 
-/** An answer that is an error, or, with status 0, no answer at all. */
+/** An error response, or with status 0, no response at all. */
 export class ServerError extends Error {
   readonly status: number
   readonly transaction: string | undefined
-  /** The number of the error, where the server gives one. */
+  /** The protocol's error number, if the response has one. */
   readonly code: number | undefined
 
   constructor(status: number, message: string, transaction?: string, code?: number) {
@@ -38,98 +38,98 @@ export class ServerError extends Error {
   }
 }
 
-/** A transaction that this page began, and those inside of it: they are recorded when it commits. */
+/** A transaction that this page began, and the transactions inside of it, which are recorded when it commits. */
 export interface Within {
   readonly transaction?: {
     readonly id: string
-    readonly heard: { readonly id: unknown; readonly what: string }[]
+    readonly inner: { readonly id: unknown; readonly what: string }[]
   }
 }
 
-export interface Asked extends Within {
+export interface RequestOptions extends Within {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: unknown
   readonly signal?: AbortSignal | undefined
 }
 
-/** A transaction that this page heard of. */
-export interface HeardOf {
+/** A transaction that a response to this page named. */
+export interface SeenTransaction {
   readonly id: string
   readonly what: string
   readonly at: number
-  /** Why the request failed that it was made for. */
+  /** The error message of its request, if that failed. */
   readonly failure?: string | undefined
 }
 
-const heardOf: HeardOf[] = []
-const mostHeardOf = 200
+const seen: SeenTransaction[] = []
+const mostSeen = 200
 
-/** The transactions that this page heard of, latest first. */
-export function transactionsHeardOf(): readonly HeardOf[] {
-  return heardOf
+/** The transactions that responses to this page named, latest first. */
+export function seenTransactions(): readonly SeenTransaction[] {
+  return seen
 }
 
-function hear(transaction: unknown, what: string, failure?: string): void {
+function recordTransaction(transaction: unknown, what: string, failure?: string): void {
   const ids = Array.isArray(transaction) ? transaction : [transaction]
   for (const id of ids) {
-    if (typeof id !== 'string' || heardOf.some((known) => known.id === id)) continue
-    heardOf.unshift({ id, what, at: Date.now(), failure })
+    if (typeof id !== 'string' || seen.some((known) => known.id === id)) continue
+    seen.unshift({ id, what, at: Date.now(), failure })
   }
-  heardOf.length = Math.min(heardOf.length, mostHeardOf)
+  seen.length = Math.min(seen.length, mostSeen)
 }
 
-/** Hears of the transactions inside of one that is committed. */
-export function hearAll({ transaction }: Within): void {
-  for (const { id, what } of transaction?.heard ?? []) hear(id, what)
+/** Records the transactions inside of a committed one. */
+export function recordInner({ transaction }: Within): void {
+  for (const { id, what } of transaction?.inner ?? []) recordTransaction(id, what)
 }
 
-/** Asks for something about a namespace, table or transaction, and answers with the JSON of the answer. */
-export async function ask<T>(
+/** Sends a POST about a namespace, table or transaction, and returns the JSON of the response. */
+export async function post<T>(
   kind: 'namespace' | 'table' | 'transaction',
   id: Identifier,
   verb: string,
-  asked: Asked = {},
+  asked: RequestOptions = {},
 ): Promise<T> {
   return (await send('POST', pathOf(kind, id, verb), asked)).json() as Promise<T>
 }
 
-/** Begins a transaction, and answers with its id. */
-export async function askToBegin(): Promise<string> {
+/** Begins a transaction and returns its id. */
+export async function beginTransaction(): Promise<string> {
   const response = await send('POST', 'v1/transaction/begin', { body: {} })
   return ((await response.json()) as { transaction_id: string }).transaction_id
 }
 
-/** A page of transactions. Servers of another make may not list them. */
-export async function askTransactions<T>(body: unknown, signal: AbortSignal): Promise<T> {
+/** A page of transactions. Servers of other implementations may refuse this. */
+export async function listTransactions<T>(body: unknown, signal: AbortSignal): Promise<T> {
   return (await send('POST', 'v1/transaction/list', { body, signal })).json() as Promise<T>
 }
 
-/** The same for what is asked by GET. */
-export async function read<T>(
+/** Sends a GET about a namespace or table, and returns the JSON of the response. */
+export async function get<T>(
   kind: 'namespace' | 'table',
   id: Identifier,
   verb: string,
-  asked: Asked = {},
+  asked: RequestOptions = {},
 ): Promise<T> {
   return (await send('GET', pathOf(kind, id, verb), asked)).json() as Promise<T>
 }
 
-/** The bytes of an answer. */
-export async function askBytes(id: Identifier, verb: string, asked: Asked): Promise<Uint8Array> {
+/** Sends a POST about a table, and returns the bytes of the response. */
+export async function postForBytes(id: Identifier, verb: string, asked: RequestOptions): Promise<Uint8Array> {
   return new Uint8Array(await (await send('POST', pathOf('table', id, verb), asked)).arrayBuffer())
 }
 
 function pathOf(kind: string, id: Identifier, verb: string): string {
   const segment = encodePathId(id)
-  // A browser takes these for steps in the path, however they are written.
+  // Browsers resolve `.` and `..` in a path even when they are percent-encoded.
   if (/^(%2E){1,2}$/.test(segment))
     throw new ServerError(400, `A browser cannot ask for what is named ${id[0]} alone. Use the command line.`)
   return `v1/${kind}/${segment}/${verb}`
 }
 
 /**
- * The stream of changes, from a place on, or the answer that refuses it. A refusal is no failure of the page: it works
- * without the stream.
+ * The stream of changes after the token `since`, or the response that refuses it. A refusal is not an error: the page
+ * works without the stream.
  */
 export function openChanges(since: string | undefined, signal: AbortSignal): Promise<Response> {
   const headers = {
@@ -150,7 +150,7 @@ function tokenHeader(): Record<string, string> {
   return known === undefined ? {} : { authorization: `Bearer ${known}` }
 }
 
-async function send(method: string, path: string, asked: Asked): Promise<Response> {
+async function send(method: string, path: string, asked: RequestOptions): Promise<Response> {
   const { query = {}, body, signal, transaction } = asked
   const url = urlOf(path)
   for (const [name, value] of Object.entries(query)) {
@@ -177,31 +177,31 @@ async function send(method: string, path: string, asked: Asked): Promise<Respons
     throw new ServerError(0, 'The server gave no answer.')
   }
   if (response.ok) {
-    await hearFrom(response, path, transaction)
+    await recordFrom(response, path, transaction)
     return response
   }
   const error = await errorOf(response, path)
-  // Of a request that was given up, the body may not have come.
+  // The body of an aborted request may be incomplete.
   signal?.throwIfAborted()
-  // It may be another one by now.
+  // The user may have entered another token in the meantime.
   if (error.status === 401 && token.get() === sent) for (const listener of listeners) listener()
   throw error
 }
 
-async function hearFrom(response: Response, path: string, inside: Within['transaction']): Promise<void> {
-  // What begins or ends a transaction is told by what was done inside.
+async function recordFrom(response: Response, path: string, inside: Within['transaction']): Promise<void> {
+  // Not recorded: the operations inside describe a transaction better than its begin and end.
   if (/^v1\/transaction\/(begin$|[^/]+\/(commit|rollback)$)/.test(path)) return
   if (!response.headers.get('content-type')?.startsWith('application/json')) return
   const answer = (await response.clone().json()) as { transaction_id?: unknown } | null
   if (typeof answer !== 'object' || !answer?.transaction_id) return
   const [id, what] = [answer.transaction_id, decodeURIComponent(path)]
-  if (inside) inside.heard.push({ id, what })
-  else hear(id, what)
+  if (inside) inside.inner.push({ id, what })
+  else recordTransaction(id, what)
 }
 
 const listeners = new Set<() => void>()
 
-/** Calls back when the server wants a token, or another one. */
+/** Calls back when the server refuses the token, or asks for one. */
 export function onUnauthenticated(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
@@ -214,6 +214,6 @@ async function errorOf(response: Response, path: string): Promise<ServerError> {
     code?: number
   }
   const message = body.detail || `The server answered with status ${response.status}.`
-  hear(body.transaction_id, decodeURIComponent(path), message)
+  recordTransaction(body.transaction_id, decodeURIComponent(path), message)
   return new ServerError(response.status, message, body.transaction_id, body.code)
 }

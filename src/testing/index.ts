@@ -1,6 +1,6 @@
 /**
- * For tests: a fake catalog, in memory or behind HTTP, with a clock, a record of calls and faults on demand;
- * and suites that judge stores, contents, catalogs and servers of your own.
+ * For tests: a fake catalog, in memory or behind HTTP, with a clock, a record of calls and fault injection. Also
+ * conformance suites for your own stores, contents, catalogs and servers.
  *
  * @module
  */

@@ -1,8 +1,7 @@
 import { Buffer as Bytes } from 'buffer'
 
 /*
- * Globals of Node, for runtimes that have those of the web alone. The build puts them in place of the names that the
- * sources use; what nobody uses is left out.
+ * Globals of Node, for runtimes with web globals only. The build injects those that the sources use.
  */
 
 export const Buffer = Bytes
@@ -13,6 +12,6 @@ export const process = {
   emitWarning: (warning: unknown) => console.warn(warning),
 }
 
-/** Engines without `await using` have no such symbol. Compilers that make it work there agree on this one. */
+/** Engines without `await using` lack this symbol. Compilers that polyfill it use the same key. */
 export const asyncDispose: symbol =
   (Reflect.get(Symbol, 'asyncDispose') as symbol | undefined) ?? Symbol.for('Symbol.asyncDispose')

@@ -1,6 +1,6 @@
 import { CatalogError } from '../base/errors.ts'
 
-/** A function that says what works in place of `what`, which needs files, threads, sockets or a database. */
+/** A function that throws `Unsupported` for `what`, which needs files, threads, sockets or a database. */
 export function unavailable(what: string): (...given: never) => never {
   return () => {
     throw new CatalogError(

@@ -37,7 +37,7 @@ describe.skipIf(missingPostgres)('a backup of a database and its content', () =>
     const catalog = await openCatalog(url, { content: pathToFileURL(rows).href })
     const data = [{ x: 1 }, { x: 2 }]
     const names = Array.from({ length: 6 }, (_, n) => `t${n}`)
-    // Writers that keep step may have dropped all of theirs at the moment of the copy.
+    // All writers may have dropped their tables at the moment of the copy.
     for (const name of [...names, 'kept']) await catalog.createTable({ id: [name], data })
     let isOver = false
     const writer = async (name: string) => {
@@ -57,7 +57,7 @@ describe.skipIf(missingPostgres)('a backup of a database and its content', () =>
     isOver = true
     await writers
     expect(ran).toEqual({ code: 0, out: '', err: '' })
-    // What was held back is gone once the lease has ended.
+    // The deferred removals have happened once the lease has ended.
     await catalog.vacuum({ graceMillis: 0 })
     expect((await catalog.verify()).findings).toEqual([])
     await catalog.close()

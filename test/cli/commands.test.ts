@@ -79,7 +79,7 @@ describe('help', () => {
         const place = needsServer ? 'http://127.0.0.1:1' : join(folder, 'none')
         const args = words.map((word) => (word === './catalog' || word.startsWith('http') ? place : word))
         const { code, err } = await run(args, { stdin: '{"a":1}' })
-        // The files it speaks of are not here.
+        // The files that it mentions do not exist here.
         if (!err.includes('cannot be read from')) expect(code, `${command}: ${err}`).not.toBe(2)
       }
     }

@@ -8,7 +8,7 @@ import { home } from './home.ts'
 import { run } from './run.ts'
 import { overHttpServer } from './server.ts'
 
-/** What is offered for the last word of a line. */
+/** The completions for the last word of a line. */
 async function offered(line: string, env: Readonly<Record<string, string>> = {}) {
   const { code, out, err } = await run(['__complete', '--line', `tabularium ${line}`], { env })
   expect([code, err]).toEqual([0, ''])

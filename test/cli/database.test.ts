@@ -115,7 +115,7 @@ test('a password in a location is not told, however wrong the location is', asyn
       expect(out + err).not.toMatch(/hunter2|ter2/)
       expect(err).not.toBe('')
     }
-    // It tries again where a database may come.
+    // It retries while a database may become available.
     const server = start(['serve', location, '--no-auth', '--port', '0'])
     let said = ''
     for await (const chunk of server.stderr) {

@@ -242,7 +242,7 @@ describe('what cannot be exact is refused by line and column', () => {
 interface Sample {
   readonly type: string
   readonly values: fc.Arbitrary<unknown>
-  /** Whether the type follows from the values, so that no schema is needed. */
+  /** Whether the type can be inferred from the values, without a schema. */
   readonly inferred?: boolean
   readonly fields?: readonly unknown[]
   readonly length?: number
@@ -364,7 +364,7 @@ describe('what a query writes is read back the same', () => {
   })
 
   it.each(['csv', 'jsonl'])('as %s, without a schema where the type follows', async (format) => {
-    // Many readers of JSON round large integers, so these are written as texts there.
+    // Many JSON parsers round large integers, so these are written as strings there.
     const known = samples.filter(
       ({ type, inferred }) => inferred && !(format === 'jsonl' && type === 'int64'),
     )

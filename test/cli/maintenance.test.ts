@@ -77,7 +77,7 @@ test('a copy says where the rows lie that it left out, and fails then', async ()
   expect(copied.err).toMatch(
     /^without rows: far, whose rows lie at s3:\S+\n.*rows of 1 table, which lie outside/s,
   )
-  // The rest is there.
+  // The rest still exists.
   expect(lines(await run(['count', target, 't']))).toEqual([{ count: 2 }])
   await run(['deregister', catalog, 'far'])
   expect((await run(['copy', catalog, join(folder, 'whole')])).code).toBe(0)

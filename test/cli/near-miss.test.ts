@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { program } from '../../src/cli/main.ts'
-import { meantBy, synonyms } from '../../src/cli/near-miss.ts'
+import { suggestionsFor, synonyms } from '../../src/cli/near-miss.ts'
 import { run } from './run.ts'
 
 const streams = { stdin: (async function* () {})(), stdout: { write: () => {} }, stderr: { write: () => {} } }
@@ -43,7 +43,7 @@ describe('a command that is none', () => {
   it('no command is mistaken for another with little in common', () => {
     for (const word of ['head', 'ls', 'tags', 'open', 'rm', 'mv']) {
       const others = commands.filter((command) => command !== word)
-      for (const meant of meantBy(word, others)) expect(meant).not.toBe('help')
+      for (const meant of suggestionsFor(word, others)) expect(meant).not.toBe('help')
     }
   })
 })

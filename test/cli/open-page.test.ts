@@ -8,10 +8,10 @@ import { connect } from '../../src/client/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { run } from './run.ts'
 
-/** Opens the page of a catalog until the test ends, and answers with the URL that was printed. */
+/** Opens the page of a catalog until the test ends, and returns the printed URL. */
 async function opened(
   args: readonly string[],
-  // No screen, and so no browser.
+  // No display, and so no browser.
   env: Record<string, string> = {},
 ): Promise<{ url: string; token: string }> {
   const stop = new AbortController()
@@ -76,7 +76,7 @@ describe('open', () => {
   it('hands the token to the browser by a path that leads there once', async () => {
     const folder = await freshFolder()
     const said = join(folder, 'said')
-    // In place of a browser, as any user of the machine would see it called.
+    // A stub of a browser, whose arguments every user of the machine could see.
     await writeFile(
       join(folder, 'xdg-open'),
       `#!/bin/sh\nprintf %s "$1" > '${said}.part' && mv '${said}.part' '${said}'\n`,

@@ -10,7 +10,7 @@ import { freePort } from '../support/free-port.ts'
 import { scriptPath } from '../support/scripts.ts'
 import { type Child, lines, run, runProcess, start } from './run.ts'
 
-/** Starts a server and waits for the line that says where it listens; it is killed when the test ends. */
+/** Starts a server and waits for the line with its URL. Kills it when the test ends. */
 async function serve(args: readonly string[], env: Record<string, string> = {}) {
   const child = start(['serve', ...args], env)
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -33,7 +33,7 @@ async function stopped(child: Child, signal: NodeJS.Signals) {
   return by ?? code
 }
 
-/** Stands for npx, as npm 11 starts a command: a shell between the two, and a name that says what npm does. */
+/** A stub of npx that starts a command like npm 11: through a shell, with a process title that names npm's command. */
 const npx = `
   process.title = 'npm exec tabularium'
   const { spawn } = require('node:child_process')

@@ -8,7 +8,7 @@ import { overHttpServer } from './server.ts'
 
 const token = 'a-good-long-token'
 
-/** A user without profiles: the environment, and where the file of profiles will lie. */
+/** A user without profiles: the environment, and the path of the future file of profiles. */
 async function user() {
   const folder = await freshFolder()
   const env = { XDG_CONFIG_HOME: join(folder, 'config') }

@@ -12,8 +12,8 @@ import { scriptPath } from '../support/scripts.ts'
 import { start } from './run.ts'
 
 /*
- * The commands of docs/postgres.md, as they stand there, on servers of PostgreSQL with its own programs. Stand-ins for
- * npx and aws run this program, and copy folders.
+ * The exact commands of docs/postgres.md, on PostgreSQL servers with PostgreSQL's own programs. Stubs of npx and aws
+ * run this program, and copy folders.
  */
 
 const programs = missingPostgres === undefined ? await dumpingPrograms() : undefined
@@ -28,7 +28,7 @@ async function commands(mark: string): Promise<string> {
   return block![1]!
 }
 
-/** A folder in which commands of the page run, with programs of their names. */
+/** A folder for the commands of the page, with stubs of their programs. */
 async function desk(): Promise<(script: string, env?: Record<string, string>) => Promise<string>> {
   const folder = await freshFolder()
   const stand = async (name: string, script: string) => {
@@ -119,7 +119,7 @@ describe.skipIf(programs === undefined)('the commands of the page about PostgreS
     await expectSound(`${SERVER}/staging`)
     const staging = closedAfterwards(await openCatalog(`${SERVER}/staging`))
     for (const name of names) await staging.dropTable({ id: [name] })
-    // The lease of the original is in the dump, until it lapses or the copy gets rows of its own.
+    // The lease of the original is in the dump, until it expires or the copy gets its own rows.
     await staging.vacuum({ graceMillis: 0 })
     await expectSound(url)
   })

@@ -5,7 +5,7 @@ import type { Output } from '../../src/cli/io.ts'
 import { main } from '../../src/cli/main.ts'
 import { scriptPath } from '../support/scripts.ts'
 
-/** What a command printed, and its exit code. */
+/** The output of a command, and its exit code. */
 export interface Ran {
   readonly code: number | null
   readonly out: string
@@ -15,10 +15,10 @@ export interface Ran {
 export interface RunOptions {
   readonly stdin?: string | Uint8Array
   readonly env?: Readonly<Record<string, string>>
-  /** As on a terminal. */
+  /** Whether the output is a terminal. */
   readonly terminal?: boolean
   readonly signal?: AbortSignal
-  /** Told of each piece of output. */
+  /** Called with each piece of output. */
   readonly onOutput?: (text: string) => void
 }
 
@@ -36,11 +36,14 @@ async function* bytesOf(text: string | Uint8Array): AsyncGenerator<Uint8Array> {
   yield typeof text === 'string' ? new TextEncoder().encode(text) : text
 }
 
-function collector(isTTY: boolean, told?: (text: string) => void): { output: Output; text: () => string } {
+function collector(
+  isTTY: boolean,
+  onOutput?: (text: string) => void,
+): { output: Output; text: () => string } {
   const chunks: Uint8Array[] = []
   const write = (chunk: string | Uint8Array) => {
     chunks.push(Buffer.from(chunk as Uint8Array))
-    told?.(String(chunk))
+    onOutput?.(String(chunk))
   }
   return { output: { isTTY, write }, text: () => Buffer.concat(chunks).toString() }
 }
@@ -55,7 +58,7 @@ export function lines({ out }: Ran): unknown[] {
 
 export type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
-/** Starts the real command as a process of its own. */
+/** Starts the real command as a separate process. */
 export function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Child {
   return spawn(process.execPath, [scriptPath('src/cli/index.ts'), ...args], {
     env: { ...process.env, TABULARIUM_TOKEN: '', ...env },

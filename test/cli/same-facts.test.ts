@@ -9,9 +9,8 @@ import { lines, run } from './run.ts'
 import { overHttpServer } from './server.ts'
 
 /*
- * Every command prints for people and for programs. Both tell the same: each value of the JSON stands in the text. The
- * commands run in this order. Those that change something run on two catalogs that are alike, one for the text and one
- * for the JSON.
+ * Every command prints text and JSON with the same facts: each value of the JSON is in the text. The commands run in
+ * this order. Changes run on two equal catalogs, one for the text and one for the JSON.
  */
 
 const place = 'PLACE'
@@ -19,7 +18,7 @@ const folder = 'FOLDER'
 const table = [place, 'prod.flights']
 const rows = '[{"origin":"SFO","delay":75,"v":[1,2]},{"origin":"OAK","delay":12,"v":[3,4]}]'
 
-/** What is typed for each command, in order. Only the first of its words says which command it is. */
+/** The arguments for each command, in order. The first word is the command. */
 const script: readonly (readonly string[])[] = [
   ['create-namespace', place, 'prod', '--properties', 'owner=ann'],
   ['describe-namespace', place, 'prod'],
@@ -100,7 +99,7 @@ const script: readonly (readonly string[])[] = [
   ['profile', 'remove', 'prod'],
 ]
 
-/** Those that are tried elsewhere, and why. */
+/** Commands that other tests cover, and why. */
 const elsewhere: Readonly<Record<string, string>> = {
   serve: 'serves until an interrupt: below',
   open: 'serves until an interrupt: below',
@@ -145,13 +144,13 @@ it('every command is tried', () => {
   ).toEqual(Object.keys(elsewhere).sort())
 })
 
-/** The commands that only read, whose answers are the same twice. */
+/** The commands that only read, and so have the same output twice. */
 const reading = new Set([
   ...definitions.filter(({ changes }) => !changes).map(({ name }) => kebab(name)),
   ...['describe', 'schema', 'head', 'history', 'verify', 'vacuum'],
 ])
 
-/** Text without what differs from run to run. */
+/** Text without the parts that differ between runs. */
 function steady(text: string): string {
   return text
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '#')
@@ -162,7 +161,7 @@ function steady(text: string): string {
     .replaceAll('\\"', '"')
 }
 
-/** The values in some JSON. That a column may be null is what a text leaves out. */
+/** The values in some JSON, except whether a column may be null, which the text omits. */
 function valuesIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return value === '' ? [] : [String(value)]
   return Object.entries(value).flatMap(([key, member]) =>

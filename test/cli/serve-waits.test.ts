@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { main } from '../../src/cli/main.ts'
-import { openPatiently } from '../../src/cli/serve.ts'
+import { openWithRetries } from '../../src/cli/serve.ts'
 import { CatalogError } from '../../src/tabularium/index.ts'
 import { refusingServer } from '../support/postgres-answers.ts'
 
 const away = new CatalogError('ServiceUnavailable', 'Cannot use it: the server cannot be reached.')
 
-/** Starts a server over a database, and ends it when it says that it will try again. */
+/** Starts a server over a database, and stops it when it reports a retry. */
 async function served(url: string): Promise<{ readonly code: number; readonly said: string }> {
   const stop = new AbortController()
   let said = ''
@@ -64,10 +64,10 @@ it.each([
     /certificate of the server could not be verified \(DEPTH_ZERO_SELF_SIGNED_CERT\)/,
   ],
   ['old versions of TLS', '28P01', 'no common version', '?sslmode=no-verify', /do not agree on TLS \(\w+\)/],
-] as const)('a server fails at once for %s', async (_, state, tls, query, told) => {
+] as const)('a server fails at once for %s', async (_, state, tls, query, message) => {
   const { port } = await refusingServer(state, tls)
   const { code, said } = await served(`postgres://u:secret@127.0.0.1:${port}/d${query}`)
-  expect(said).toMatch(told)
+  expect(said).toMatch(message)
   expect(said).toMatch(/^[^\n]+\.\n$/)
   expect(said).not.toMatch(/tries again|secret/)
   expect(code).toBe(1)
@@ -92,10 +92,10 @@ it('a server goes on when its database is there, waits longer and longer, and fa
     if (++attempts < 4) throw away
     return 'open'
   }
-  expect(await openPatiently(open, true, signal, io, [1, 2])).toBe('open')
+  expect(await openWithRetries(open, true, signal, io, [1, 2])).toBe('open')
   expect(said.map((line) => /again in (.*) s/.exec(line)![1])).toEqual(['0.001', '0.002', '0.002'])
   attempts = 0
-  await expect(openPatiently(open, false, signal, io, [1])).rejects.toBe(away)
+  await expect(openWithRetries(open, false, signal, io, [1])).rejects.toBe(away)
   const wrong = new CatalogError('InvalidInput', 'no such database')
-  await expect(openPatiently(() => Promise.reject(wrong), true, signal, io, [1])).rejects.toBe(wrong)
+  await expect(openWithRetries(() => Promise.reject(wrong), true, signal, io, [1])).rejects.toBe(wrong)
 })

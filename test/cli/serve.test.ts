@@ -7,7 +7,7 @@ import { openCatalog } from '../../src/tabularium/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { lines, run } from './run.ts'
 
-/** Serves in this process until the test ends, and answers with the URL that was printed. */
+/** Serves in this process until the test ends, and returns the printed URL. */
 async function serving(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
   const stop = new AbortController()
   let said = ''

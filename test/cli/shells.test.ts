@@ -61,7 +61,7 @@ describe('in a real shell', () => {
         .trimEnd()
         .split('\n')
     expect(complete('tabularium hea')).toEqual(['head'])
-    // What stands before the sign stays where it is.
+    // The text before the sign stays.
     expect(complete('tabularium ls @ho')).toEqual(['home'])
     expect(complete('tabularium head @home prod.fl')).toEqual(['prod.flights', 'prod.flights_old'])
   })
@@ -107,7 +107,7 @@ done
     ).toEqual([
       'tabularium head |',
       'tabularium ls @home |',
-      // Of a namespace, its tables come next.
+      // After a namespace, its tables follow.
       'tabularium head @home prod.|',
       'tabularium head @home prod.flights_old |',
     ])

@@ -9,7 +9,7 @@ import { freePort } from '../support/free-port.ts'
 import { type Ran, run, start } from './run.ts'
 import { overHttpServer } from './server.ts'
 
-/** Watches until told to stop. `seen` are the lines so far. */
+/** Watches until stopped. `seen` are the lines so far. */
 function watching(args: readonly string[]) {
   const stop = new AbortController()
   const seen: string[] = []
@@ -25,12 +25,12 @@ function watching(args: readonly string[]) {
   return { seen, ended, done }
 }
 
-const told = (seen: readonly string[]) =>
+const statusesIn = (seen: readonly string[]) =>
   seen.map((line) => JSON.parse(line)).map(({ operation, status }) => `${operation} ${status}`)
 
-/** What was told, but for changes of rows under way, which a look may see or miss. */
+/** The printed statuses, except running changes of rows, which a poll may miss. */
 const outcomes = (seen: readonly string[]) =>
-  told(seen)
+  statusesIn(seen)
     .filter((line) => !/^DeleteFromTable (Queued|Running)$/.test(line))
     .toSorted()
 
@@ -56,7 +56,7 @@ describe.each([
     await catalog.createTable({ id: ['t'], data: [{ x: 1 }] })
     const { transaction_id: first } = await catalog.beginTransaction({})
     const { seen, ended } = watching([location])
-    await expect.poll(() => told(seen)).toEqual(['Transaction Running'])
+    await expect.poll(() => statusesIn(seen)).toEqual(['Transaction Running'])
     await catalog.declareTable({ id: ['u'] })
     await catalog.deleteFromTable({ id: ['t'], predicate: 'none = 1' }).catch(() => {})
     await catalog.rollbackTransaction({ id: [first] })
@@ -122,13 +122,13 @@ it('watch learns how old ones end', async () => {
   await using catalog = await openCatalog(location)
   const { transaction_id: old } = await catalog.beginTransaction({ idle_timeout_seconds: 60 })
   const { seen, ended } = watching([location])
-  await expect.poll(() => told(seen)).toEqual(['Transaction Running'])
-  // Another one that began more than five seconds later, so that the old one is asked for by its id.
+  await expect.poll(() => statusesIn(seen)).toEqual(['Transaction Running'])
+  // Another one that began more than five seconds later, so that the old one is polled by its id.
   await sleep(5_200)
   await catalog.declareTable({ id: ['u'] })
-  await expect.poll(() => told(seen)).toContain('DeclareTable Succeeded')
+  await expect.poll(() => statusesIn(seen)).toContain('DeclareTable Succeeded')
   await catalog.commitTransaction({ id: [old] })
-  await expect.poll(() => told(seen)).toContain('Transaction Succeeded')
+  await expect.poll(() => statusesIn(seen)).toContain('Transaction Succeeded')
   expect((await ended()).err).toBe('')
 })
 

@@ -10,7 +10,7 @@ import { stages } from './stages.ts'
 /** Multiplies the number of histories, for long runs. */
 const factor = Number(process.env.HISTORY_RUNS ?? 1)
 
-/** Locations that are held, that wait to be registered, and that hold files of a dropped table which a clone names. */
+/** Locations of tables, of content that waits for a registration, and of dropped tables whose files a clone refers to. */
 const beginning = fc.constantFrom<(readonly Command[])[]>(
   [
     ...beginnings[1]!,

@@ -1,4 +1,4 @@
-/** Which symbol of the model stands for which string of the real catalog: one for one. */
+/** A one-to-one mapping between symbols of the model and strings of the real catalog. */
 export class Binding {
   readonly #real: Map<string, string>
   readonly #symbols: Map<string, string>
@@ -12,17 +12,17 @@ export class Binding {
     return new Binding(this.#real)
   }
 
-  /** The same value with the symbols the model knows in place of the catalog's own strings. */
+  /** The value with symbols instead of the catalog's own strings. */
   toSymbols<T>(value: T): T {
     return mapStrings(value, (text) => this.#symbols.get(text) ?? text)
   }
 
-  /** The same value with real strings in place of symbols, as far as they are known. */
+  /** The value with real strings instead of symbols, if known. */
   toReal<T>(value: T): T {
     return mapStrings(value, (text) => this.#real.get(text) ?? text)
   }
 
-  /** Whether an answer is what the model expected; binds the symbols it meets for the first time. */
+  /** Whether a response equals the expectation of the model. Binds new symbols. */
   matches(expected: unknown, actual: unknown): boolean {
     if (expected === '#any') return actual !== undefined
     if (typeof expected === 'string' && expected.startsWith('#')) {
@@ -45,7 +45,7 @@ export class Binding {
   }
 }
 
-/** A copy of a value with every string in it replaced. */
+/** A copy of a value with every string replaced. */
 export function mapStrings<T>(value: T, replace: (text: string) => string): T {
   if (typeof value === 'string') return replace(value) as T
   if (Array.isArray(value)) return value.map((item) => mapStrings(item, replace)) as T

@@ -5,8 +5,8 @@ import { conditions, predicates, values } from './model/rows.ts'
 import { ended } from './model/transactions.ts'
 
 /*
- * Random calls over so few names that they collide. `#L?3` stands for one of the locations seen so far and
- * `#T?3` for one of the transactions; `#R/x` is a folder below the catalog's root.
+ * Random calls with few names, so that they collide. `#L?3` is one of the locations seen so far, `#T?3` one of the
+ * transactions, and `#R/x` a folder below the catalog's root.
  */
 
 /** The columns of every table in the histories. */
@@ -30,7 +30,7 @@ const namespace = fc.oneof(
 )
 const anyTable = fc.tuple(namespace, tableName).map(([path, name]) => [...path, name])
 const properties = pick({}, { owner: 'x' }, { owner: 'y', __proto: '1' })
-/** A name that only one writer can have chosen. */
+/** A unique name. */
 const staged = 'm.manifest-6f9a1b2c-3d4e-4f5a-8b6c-7d8e9f0a1b2c'
 const version = fc.oneof({ weight: 4, arbitrary: pick(1, 2, 3) }, fc.nat(6))
 const branch = pick<(string | null)[]>('', '', '', 'main', null, 'dev', 'dev', 'x/y')
@@ -53,7 +53,7 @@ const updates = fc.oneof(
     ['id', number],
   ]),
 )
-/** What a merge does; it does something. */
+/** The clauses of a merge, at least one. */
 const merging = fc.oneof(
   fc.constant({ when_matched_update_all: true, when_not_matched_insert_all: true }),
   pick(...Object.keys(conditions)).map((when_matched_update_all_filt) => ({
@@ -72,7 +72,7 @@ const merging = fc.oneof(
 /** Tables that often have rows, and names that often are free. */
 const likelySource = pick(['a', 't'], ['a', 't'], ['a', 't'], ['t'], ['u'])
 const likelyFree = pick(['u'], ['a', 'u'], ['ｚ'], ['𝒜'])
-/** Which version is cloned. */
+/** The version to clone. */
 const cloned = fc.oneof(
   fc.constant({}),
   fc.record({ source_version: pick(1, 1, 1, 2, 3) }),
@@ -94,7 +94,7 @@ const action = fc.oneof(
 
 const metadata = pick<Record<string, string>[]>({}, { unit: 'm' }, { unit: 's', by: 'x' })
 
-/** What batches consist of, and what comes alone, too. */
+/** Calls for batches, which also occur alone. */
 function batchItems(table: fc.Arbitrary<string[]>) {
   const entry = record(
     { id: table, version, manifest_path: pick('m1', staged) },
@@ -117,8 +117,8 @@ function batchItems(table: fc.Arbitrary<string[]>) {
 }
 
 /**
- * Batches so long that several of their items fail, over so few tables that what one item does decides how those behind
- * it fail.
+ * Long batches in which several items fail, with few tables, so that earlier items determine the failures of later
+ * ones.
  */
 export function batch(): fc.Arbitrary<Command> {
   const { entry, step } = batchItems(pick(['t'], ['t'], ['a', 't'], ['u'], ['a', 'n', 'v']))
@@ -138,7 +138,7 @@ export function batch(): fc.Arbitrary<Command> {
 
 type Requests = Readonly<Record<ModelOperation, readonly [weight: number, fc.Arbitrary<object>]>>
 
-/** How often each operation comes, and what it is asked. */
+/** The weight and the requests of each operation. */
 function requestsFor(table: fc.Arbitrary<string[]>): Requests {
   const transaction = fc.oneof(
     { weight: 2, arbitrary: fc.nat(20).map((n) => [`#T?${n}`]) },
@@ -302,7 +302,7 @@ const rowOperations = new Set<ModelOperation>([
   'queryTable',
 ])
 
-/** One random call; without `rows`, none that reads or writes rows; on one `table` only, if one is given. */
+/** A random call: without access to rows unless `rows` is set, and only on `table`, if given. */
 export function command({
   rows = true,
   table,
@@ -322,7 +322,7 @@ export function command({
   )
 }
 
-/** Calls that are committed together, or now and then given up. */
+/** Calls that are committed together, or sometimes rolled back. */
 export function transactionOf(calls: fc.Arbitrary<Command>): fc.Arbitrary<TransactionCommand> {
   return fc.record({
     calls: fc.array(calls, { minLength: 1, maxLength: 4, size: 'max' }),
@@ -330,7 +330,7 @@ export function transactionOf(calls: fc.Arbitrary<Command>): fc.Arbitrary<Transa
   })
 }
 
-/** What most histories begin with, so that much of what follows finds something. */
+/** The usual first calls of a history, so that later calls find existing objects. */
 export const beginnings: readonly (readonly Command[])[] = [
   [],
   [
@@ -342,7 +342,7 @@ export const beginnings: readonly (readonly Command[])[] = [
   ],
 ]
 
-/** A beginning for histories with rows. */
+/** The first calls of histories with rows. */
 export const beginningWithRows: readonly Command[] = [
   { operation: 'createNamespace', request: { id: ['a'] } },
   {

@@ -2,7 +2,7 @@ import type { Command } from './model/index.ts'
 import { type State, walk } from './model/state.ts'
 import { ended } from './model/transactions.ts'
 
-/** Calls that together read everything a catalog in this state holds. */
+/** Calls that together read the whole content of a catalog in this state. */
 export function finalReads(state: State): Command[] {
   const reads: Command[] = [
     { operation: 'listAllTables', request: {} },

@@ -40,7 +40,7 @@ describe.each(['memory', 'lmdb', 'http'] as const)('random histories on %s', (st
     }, async () => {
       const group = fc.oneof(
         groupOf(one),
-        // Most races are run for one table.
+        // Most races use one table.
         groupOf(command({ rows, table: ['t'] })),
         groupOf(command({ rows, table: ['a', 't'] })),
       )

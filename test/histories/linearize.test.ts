@@ -25,15 +25,15 @@ const claims: readonly (readonly [string, Command])[] = [
 
 let chosen = 0
 
-/** A call that came to what the model says of it in a world. */
+/** A call with the outcome that the model expects in a world. */
 function done({ state, binding }: World, operation: Command['operation'], request: object, span = [0, 0]) {
   const outcome = predict(state, binding.toSymbols({ operation, request })).outcome
-  // What only the catalog knows is something else in each call.
+  // Values that the catalog chooses differ between calls.
   const real = mapStrings(binding.toReal(outcome), (text) => text.replace(/^#/, `${chosen++}-`))
   return { command: { operation, request }, outcome: real, start: span[0]!, end: span[1]! }
 }
 
-/** A transaction of one call, which was refused. */
+/** A transaction of one refused call. */
 function refusedInside(command: Command, start: number, end: number, commits = true): Call {
   return { transaction: { calls: [command], commits }, outcomes: [busy(command)], start, end }
 }
@@ -167,9 +167,9 @@ test('the version that a merge tells inside of a transaction is one that others 
     end: 6,
   }
   expect(linearize([before], [inserted, inside])).toHaveLength(1)
-  // Outside of a transaction, the answer is about what was committed.
+  // Outside of a transaction, the response describes committed state.
   expect(linearize([before], [inserted, { ...told, start: 5, end: 6 }])).toEqual([])
-  // How many rows it told holds in any case.
+  // The reported row count must match in any case.
   const wrong = { answer: { ...answerOf(merge.outcome), num_inserted_rows: 2 } }
   expect(linearize([before], [inserted, { ...inside, outcomes: [wrong] }])).toEqual([])
 })

@@ -3,54 +3,53 @@ import { type Command, type ModelOperation, type Outcome, predict } from './mode
 import { emptyState, type State } from './model/state.ts'
 import { outlasting, type Removals, removalsAfter, removingSince } from './removals.ts'
 
-/** A state the catalog may be in: calls that run at once may have been done in several orders. */
+/** A possible state of the catalog: concurrent calls may have taken effect in several orders. */
 export interface World {
   readonly state: State
   readonly binding: Binding
   readonly removals: Removals
 }
 
-/** A catalog that was never used. */
+/** A new catalog. */
 export function emptyWorld(pairs?: ConstructorParameters<typeof Binding>[0]): World {
   return { state: emptyState(), binding: new Binding(pairs), removals: new Map() }
 }
 
-/** When something was under way, by a clock that all callers share. */
+/** The time span of a call, by a clock that all callers share. */
 interface Span {
   readonly start: number
   readonly end: number
 }
 
-/** A call, and what it came to. */
+/** A call and its outcome. */
 export interface SingleCall extends Span {
   readonly command: Command
   readonly outcome: Outcome
 }
 
-/** Calls that are committed together, or given up together. */
+/** Calls that are committed together, or rolled back together. */
 export interface TransactionCommand {
   readonly calls: readonly Command[]
   readonly commits: boolean
 }
 
-/** What the calls of a transaction came to in its last run; null for a call that only a transaction refuses. */
+/** The outcomes of the calls of a transaction in its last run; null for a call that only a transaction refuses. */
 export type Outcomes = readonly (Outcome | null)[]
 
-/** A transaction, and what it came to. */
+/** A transaction and its outcome. */
 export interface TransactionCall extends Span {
   readonly transaction: TransactionCommand
   readonly outcomes: Outcomes
 }
 
-/** Something that takes effect at one moment. */
+/** A call or transaction, which takes effect atomically. */
 export type Call = SingleCall | TransactionCall
 
 /**
- * The worlds in which the outcomes follow from the calls, done one at a time in some order. Each call takes effect
- * at one moment between its start and its end. All of them have ended before anything that comes later begins. There
- * is no world when the history is not linearizable. Equal worlds are followed once. Source of the method: Wing and
- * Gong, Testing and Verifying Concurrent Objects, 1993; leaving out what was seen before: Lowe, Testing for
- * linearizability, 2017.
+ * The worlds in which some serial order of the calls explains the outcomes. Each call takes effect at one moment
+ * between its start and its end. All of them end before any later call begins. There is no world if the history is not
+ * linearizable. Equal worlds are followed once. Source of the method: Wing and Gong, Testing and Verifying Concurrent
+ * Objects, 1993; skipping of known states: Lowe, Testing for linearizability, 2017.
  */
 export function linearize(worlds: readonly World[], calls: readonly Call[]): World[] {
   let frontier = worlds.map((world) => ({ world, left: calls, now: Number.NEGATIVE_INFINITY }))
@@ -59,9 +58,9 @@ export function linearize(worlds: readonly World[], calls: readonly Call[]): Wor
     for (const { world, left, now } of frontier) {
       const earliestEnd = Math.min(...left.map(({ end }) => end))
       for (const call of left) {
-        // What ended before this one began comes first.
+        // Calls that ended before this one began come first.
         if (call.start > earliestEnd) continue
-        // It took effect after all that came before it, and so after these had begun.
+        // It takes effect after all preceding calls, and so after they have begun.
         const earliest = Math.max(now, call.start)
         const after = step(world, call, earliest)
         if (after === undefined) continue
@@ -76,8 +75,7 @@ export function linearize(worlds: readonly World[], calls: readonly Call[]): Wor
 }
 
 /**
- * The world after a call that took effect at `earliest` or later, or undefined when it would not have come to what it
- * came to.
+ * The world after a call that took effect at `earliest` or later; undefined if its outcome would be another one.
  */
 function step(world: World, call: Call, earliest: number): World | undefined {
   if ('transaction' in call) return stepAll(world, call, earliest)
@@ -97,7 +95,7 @@ function stepAll(
 ): World | undefined {
   let { state, removals } = before
   const binding = before.binding.copy()
-  // A call of its own waits for a removal. One inside would wait for it in vain, as it sees one moment only.
+  // A single call waits for a removal. A call inside a transaction cannot, since it sees a fixed snapshot.
   const removing = removingSince(removals, earliest)
   for (const [i, command] of calls.entries()) {
     const actual = outcomes[i]
@@ -107,11 +105,11 @@ function stepAll(
     removals = removalsAfter(state, predicted.state, removals, end)
     state = predicted.state
   }
-  // What was given up is gone, and so are the ids that it was told.
+  // A rollback discards the changes and their ids.
   return commits ? { state, binding, removals } : before
 }
 
-/** What others may commit first: then the version that was told is no longer the next one. */
+/** Operations that others may commit first. Then the version in the response is not the next one any more. */
 const rebased: ReadonlySet<ModelOperation> = new Set([
   'createTable',
   'insertIntoTable',
@@ -124,19 +122,19 @@ const rebased: ReadonlySet<ModelOperation> = new Set([
   'updateFieldMetadata',
 ])
 
-/** An outcome without what only the commit decides. */
+/** An outcome without the values that only the commit determines. */
 function settled({ operation }: Command, outcome: Outcome): Outcome {
   if (!('answer' in outcome) || !rebased.has(operation)) return outcome
   const { version: _, ...answer } = outcome.answer as { version?: number }
   return { answer }
 }
 
-/** Says the same of two places in the search from which the same follows. */
+/** A key that is equal for equivalent states of the search. */
 function placeOf(world: World, left: readonly Call[], calls: readonly Call[]): string {
   return `${left.map((call) => calls.indexOf(call))} ${contentOf(world)}`
 }
 
-/** All that a world holds, as the catalog itself would say it. */
+/** The content of a world, with the strings of the real catalog. */
 function contentOf({ state, binding, removals }: World): string {
   const { root, deregistered, transactions, shares } = binding.toReal(plain(state)) as State
   return JSON.stringify([root, deregistered, transactions, shares, binding.toReal(plain(removals))])

@@ -1,17 +1,16 @@
 import { overlap, type State, walk } from './model/state.ts'
 
 /**
- * The locations whose dropped tables' content may still be there, each with the moment at which it is gone at the
- * latest. Who drops a table hears of it when its content is removed, so that is when the call ended. Content that
- * clones need stays: then it is infinity.
+ * The locations that may still have content of dropped tables, each with the latest time of its removal. A drop returns
+ * after the removal, so that is the end of the call. It is infinity for content that clones need.
  */
 export type Removals = ReadonlyMap<string, number>
 
-/** The removals after a call that ended at `end`. What is dropped has left the names, and does not wait either. */
+/** The removals after a call that ended at `end`: locations that are neither of a table nor wait for a registration. */
 export function removalsAfter(before: State, after: State, removals: Removals, end: number): Removals {
   if (before === after) return removals
   const held = locationsOf(after)
-  // A table that got a location shows that this is empty.
+  // A new table at a location proves that it is empty.
   const left = [...removals].filter(([location]) => !held.some((at) => overlap(at, location)))
   const dropped = locationsOf(before).filter((location) => !held.includes(location))
   const shared = [...before.shares.values()].flat()
@@ -21,12 +20,12 @@ export function removalsAfter(before: State, after: State, removals: Removals, e
   ])
 }
 
-/** The locations whose removal may be under way at some moment from `now` on. */
+/** The locations whose removal may run at or after `now`. */
 export function removingSince(removals: Removals, now: number): string[] {
   return [...removals].flatMap(([location, until]) => (until >= now ? [location] : []))
 }
 
-/** Those that outlast every call so far. */
+/** The locations that keep content for clones. */
 export function outlasting(removals: Removals): Removals {
   return new Map([...removals].filter(([, until]) => until === Number.POSITIVE_INFINITY))
 }

@@ -8,8 +8,8 @@ import { renderGroup, type Seen, seenIn } from './script.ts'
 import type { Stage } from './stages.ts'
 
 /**
- * Runs groups of calls, the calls of a group at the same time. Their outcomes must be those of the model in some
- * order, and the catalog must then hold what the model holds. A failure tells the history as code.
+ * Runs groups of calls, each group concurrently. The model must have the same outcomes in some order, and the same
+ * final state as the catalog. A failure shows the history as code.
  */
 export async function runHistory(stage: Stage, history: readonly (readonly Command[])[]): Promise<void> {
   const { catalog, root } = stage
@@ -37,7 +37,7 @@ export async function runHistory(stage: Stage, history: readonly (readonly Comma
   for (const read of finalReads(worlds[0]!.state)) await runGroup([read])
 }
 
-/** Runs one call, and answers with what it came to. What is no refusal is thrown. */
+/** Runs one call, and returns its outcome. Rethrows errors other than refusals. */
 export async function call(catalog: Catalog, { operation, request }: Command): Promise<Outcome> {
   try {
     const run = catalog[operation] as (request: object) => Promise<object>
@@ -57,7 +57,7 @@ function rowsOf(data: Uint8Array): unknown[] {
     .map(({ id, note, size }) => ({ id, note, ...(size !== undefined && { size }) }))
 }
 
-/** Replaces `#L?3` and `#T?3` by one of the locations or transactions there are so far. */
+/** Replaces `#L?3` and `#T?3` by one of the locations or transactions seen so far. */
 export function resolve<T>(asked: T, seen: readonly Seen[]): T {
   return mapStrings(asked, (text) => {
     const wanted = /^#([LT])\?(\d+)$/.exec(text)

@@ -10,8 +10,8 @@ import type { Stage } from './stages.ts'
 class GivenUp extends Error {}
 
 /**
- * Runs groups of transactions, those of a group at the same time. What their calls came to must follow from doing the
- * transactions one after the other in some order, each as a whole. The catalog must then hold what the model holds.
+ * Runs groups of transactions, each group concurrently. Some serial order of the transactions must explain the outcomes
+ * of their calls. The final state of the catalog must equal that of the model.
  */
 export async function runTransactions(
   stage: Stage,
@@ -60,7 +60,7 @@ export async function runTransactions(
   for (const read of finalReads(worlds[0]!.state)) await runAlone(read)
 }
 
-/** Runs calls as one transaction, and answers with what they came to. */
+/** Runs calls as one transaction, and returns their outcomes. */
 export async function runTransaction(
   catalog: Pick<LocalCatalog, 'transaction'>,
   { calls, commits }: TransactionCommand,

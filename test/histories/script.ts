@@ -1,18 +1,18 @@
 import type { Command, Outcome } from './model/index.ts'
 
 /*
- * A history as TypeScript one can paste. Locations and transaction ids are written as the expression they
- * came from, such as `r3.location`.
+ * Renders a history as TypeScript code. Locations and transaction ids become the expressions that returned them, such
+ * as `r3.location`.
  */
 
-/** A string the catalog gave out, and the expression that gives it again. */
+/** A string from the catalog, and the expression that returned it. */
 export interface Seen {
   readonly kind: 'L' | 'T'
   readonly real: string
   readonly expression: string
 }
 
-/** Collects the locations and transaction ids in an answer. */
+/** Collects the locations and transaction ids in a response. */
 export function seenIn(answer: unknown, expression: string): Seen[] {
   if (typeof answer !== 'object' || answer === null) return []
   return Object.entries(answer).flatMap(([key, value]) => {
@@ -24,7 +24,7 @@ export function seenIn(answer: unknown, expression: string): Seen[] {
   })
 }
 
-/** Renders calls; those of one group run at the same time. */
+/** Renders calls. Those of one group run concurrently. */
 export function renderGroup(
   first: number,
   commands: readonly Command[],

@@ -9,11 +9,11 @@ import { temporaryDirectory } from '../support/folders.ts'
 export interface Stage extends AsyncDisposable {
   readonly name: string
   readonly catalog: LocalCatalog
-  /** What the locations below the catalog's own root begin with. */
+  /** The prefix of locations below the catalog's own root. */
   readonly root: string
 }
 
-/** Makes an empty catalog on each store, and one behind a server. */
+/** Creates an empty catalog on each store, and one behind a server. */
 export const stages: Readonly<Record<string, (options?: CatalogOptions) => Promise<Stage>>> = {
   async memory(options = {}) {
     const catalog = await openCatalog('memory:', options)

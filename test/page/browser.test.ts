@@ -8,11 +8,11 @@ import { describeInChromium, filled, flights, opened } from './opened.ts'
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
-/** What a screen reader, or a person with weak sight, would stumble over. */
+/** The accessibility violations of the page. */
 async function barriers(page: Page): Promise<string[]> {
-  // Colors on their way to others are no colors to judge.
+  // Colors during a transition must not be checked.
   await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))')
-  // A script of a test is no script of the page, so its policy does not hold for it.
+  // Bypasses the page's content security policy for a script of the test.
   await page.evaluate(readFileSync(axe, 'utf8'))
   const { violations } = await page.evaluate(() =>
     (
@@ -57,7 +57,7 @@ describeInChromium('the page in Chromium', () => {
     await page.getByRole('link', { name: 'stable' }).click()
     await page.getByText('by the tag').waitFor()
     await page.getByText('3,000 rows').waitFor()
-    // The link says it all.
+    // The link contains the whole state.
     await page.goto(page.url())
     await page.getByText('by the tag').waitFor()
   })
@@ -160,7 +160,7 @@ describeInChromium('the page in Chromium', () => {
       await answered
       await route.continue()
     })
-    // What is drawn for one frame counts, too.
+    // A rendering of one frame counts, too.
     await page.evaluate(`
       window.drawn = []
       new MutationObserver(() => drawn.push(document.getElementById('tables').textContent))
@@ -227,7 +227,7 @@ describeInChromium('the page in Chromium', () => {
     await page.goto(`${server.url}/#/activity?transaction=none`)
     await page.getByText('Not found').waitFor()
     await server.close()
-    // What else is shown may have been asked for again, too.
+    // Other parts of the page may have been fetched again, too.
     await page.locator('#main').getByRole('button', { name: 'Try again' }).first().click()
     await page.getByText('Check that the server still runs').first().waitFor()
   })
@@ -244,7 +244,7 @@ describeInChromium('the page in Chromium', () => {
     for (const key of ['Home', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key)
     await page.getByRole('treeitem', { name: 'asia' }).waitFor()
 
-    // The keyboard stays at the table that it was at, though another one comes before it.
+    // The keyboard focus stays at its table although another one is inserted before it.
     await table('flights').click()
     await page.getByText('Version 3, the latest').waitFor()
     await catalog.renameTable({ id: ['prod', 'airports'], new_table_name: 'gates' })
@@ -273,7 +273,7 @@ describeInChromium('the page in Chromium', () => {
     const latest = page.getByRole('table', { name: 'Latest changes' })
     await latest.getByRole('link', { name: 'DropTable' }).waitFor()
     const cells = latest.getByRole('row', { name: 'DeleteFromTable' }).first().getByRole('cell')
-    // A listing tells no versions. The stream does, and may come after it.
+    // The listing has no versions. The stream has, and may come after it.
     await expect
       .poll(async () => (await cells.allTextContents()).slice(1))
       .toEqual(['DeleteFromTable', 'prod › flights', '5'])
@@ -304,7 +304,7 @@ describeInChromium('the page in Chromium', () => {
     const again = await serve(catalog, { auth, port, limits: { eventLoopDelay: 0 } })
     onTestFinished(() => again.close())
     await page.locator('#tables').getByRole('option', { name: 'late', exact: true }).waitFor()
-    // It was told of, once.
+    // It is listed once.
     const latest = page.getByRole('table', { name: 'Latest changes' })
     await latest.getByRole('link', { name: 'late', exact: true }).waitFor()
     expect(await latest.getByRole('link', { name: 'late', exact: true }).count()).toBe(1)
@@ -314,7 +314,7 @@ describeInChromium('the page in Chromium', () => {
     await page.reload()
     await page.getByRole('heading', { name: 'Latest changes' }).waitFor()
     await expect.poll(streams).toBe(before + 1)
-    // One that it asked for again would be asked for by now.
+    // A repeated request would have been sent by now.
     await page.waitForTimeout(2_000)
     expect(streams()).toBe(before + 1)
     expect(await page.getByRole('alert').count()).toBe(0)
@@ -353,7 +353,7 @@ describeInChromium('the page in Chromium', () => {
     const { page, catalog } = await opened(filled, { page: 'editable' })
     const { transaction_id: id } = await catalog.beginTransaction({})
     await page.goto(`${page.url().split('#')[0]}#/activity`)
-    // Somebody else began it: it is listed all the same.
+    // It is listed although another client began it.
     await page.getByRole('link', { name: id! }).click()
     await page.getByRole('button', { name: 'Cancel transaction' }).click()
     expect(await barriers(page)).toEqual([])

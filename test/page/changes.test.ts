@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { concernedBy, type SubjectChange } from '../../src/page/model/concerns.ts'
+import { affectedParts, type SubjectChange } from '../../src/page/model/affected-parts.ts'
 import { latestChanges } from '../../src/page/model/latest.ts'
-import { start } from '../../src/page/model/place.ts'
+import { startRoute } from '../../src/page/model/route.ts'
 
 const table = (effect: SubjectChange['effect'], ...id: string[]): SubjectChange => ({
   operation: 'AnyOperation',
@@ -33,18 +33,18 @@ test.each([
   ],
   ['a namespace elsewhere', namespace('created', 'test'), flights, { namespaces: true }],
   ['properties of the open namespace', namespace('changed', 'prod'), prod, { open: true }],
-] as const)('%s concerns what shows it', (_, change, place, concerned) => {
+] as const)('%s concerns what shows it', (_, change, route, concerned) => {
   const none = { namespaces: false, tables: false, open: false }
-  expect(concernedBy([change], place, ['prod'])).toEqual({ ...none, ...concerned })
+  expect(affectedParts([change], route, ['prod'])).toEqual({ ...none, ...concerned })
 })
 
 test('whatever is changed concerns the whole catalog, when that is listed', () => {
-  expect(concernedBy([table('created', 'a', 'b', 'c')], start, [])).toMatchObject({
+  expect(affectedParts([table('created', 'a', 'b', 'c')], startRoute, [])).toMatchObject({
     tables: true,
     open: true,
   })
   const activity = { view: 'activity' } as const
-  expect(concernedBy([table('changed', 'a')], activity, [])).toMatchObject({ tables: false, open: true })
+  expect(affectedParts([table('changed', 'a')], activity, [])).toMatchObject({ tables: false, open: true })
 })
 
 test('the latest changes are those heard of, then those listed, each once', () => {
@@ -65,7 +65,7 @@ test('the latest changes are those heard of, then those listed, each once', () =
   const shown = latestChanges(heard, listed)
   expect(shown.map(({ key }) => key)).toEqual(['z 0', 'z 1', 'z 2', 'z 3', 'z 4', 'y 0', 'x 0', 'w'])
   expect(shown.map(({ further }) => further)).toEqual([0, 0, 0, 0, 3, 0, 0, 0])
-  expect(shown[5]).toMatchObject({ version: 4, place: { view: 'table', id: ['a'], tab: 'versions' } })
-  // What is gone leads to the transaction that removed it.
-  expect(shown[6]!.place).toEqual({ view: 'activity', transaction: 'x' })
+  expect(shown[5]).toMatchObject({ version: 4, route: { view: 'table', id: ['a'], tab: 'versions' } })
+  // A removed subject links to the transaction that removed it.
+  expect(shown[6]!.route).toEqual({ view: 'activity', transaction: 'x' })
 })

@@ -5,8 +5,8 @@ import { cellText } from '../../src/page/model/cell.ts'
 import { emptyTable } from '../../src/page/model/columns-text.ts'
 import { decodeRows } from '../../src/page/model/decode-rows.ts'
 import { changeText, differenceOf } from '../../src/page/model/difference.ts'
-import { type Place, readPlace, start, tokenIn, writePlace } from '../../src/page/model/place.ts'
 import { errorOffset, splitAt } from '../../src/page/model/predicate-error.ts'
+import { formatRoute, parseRoute, type Route, startRoute, tokenIn } from '../../src/page/model/route.ts'
 import { columnPath, typeText } from '../../src/page/model/schema.ts'
 import { piecesOf, plainText, shownBytes, signed } from '../../src/page/model/text.ts'
 import { keyOf, treeRows } from '../../src/page/model/tree.ts'
@@ -15,7 +15,7 @@ import { openCatalog } from '../../src/tabularium/index.ts'
 
 describe('a place in the URL', () => {
   const name = fc.string({ unit: 'binary', minLength: 1 }).filter((text) => text.isWellFormed())
-  const place: fc.Arbitrary<Place> = fc.oneof(
+  const route: fc.Arbitrary<Route> = fc.oneof(
     fc.record({ view: fc.constant('namespace' as const), id: fc.array(name, { maxLength: 4 }) }),
     fc.record({
       view: fc.constant('table' as const),
@@ -31,11 +31,11 @@ describe('a place in the URL', () => {
 
   it('comes back from its link, whatever the names are', () => {
     fc.assert(
-      fc.property(place, (given) => {
-        const link = writePlace(given)
-        expect(readPlace(link)).toEqual(given)
+      fc.property(route, (given) => {
+        const link = formatRoute(given)
+        expect(parseRoute(link)).toEqual(given)
         // As a browser keeps it.
-        expect(readPlace(new URL(link, 'http://x/').hash)).toEqual(given)
+        expect(parseRoute(new URL(link, 'http://x/').hash)).toEqual(given)
         expect(tokenIn(link)).toBeUndefined()
       }),
       { numRuns: 300 },
@@ -43,7 +43,7 @@ describe('a place in the URL', () => {
   })
 
   it.each(['', '#', '#/nothing', '#/table', '#/namespace/%zz', '#token=abc'])('%s is the start', (link) => {
-    expect(readPlace(link)).toEqual(start)
+    expect(parseRoute(link)).toEqual(startRoute)
   })
 
   it('a token is found in the fragment that hands it over', () => {
@@ -60,17 +60,17 @@ describe('a list of any length', () => {
       part: fc.double({ min: 0, max: 1, noNaN: true }),
     })
     .map(({ part, ...rest }) => {
-      const { whole } = visibleRows({ ...rest, scrollTop: 0 })
-      return { ...rest, scrollTop: part * Math.max(0, whole - rest.height) }
+      const { totalHeight } = visibleRows({ ...rest, scrollTop: 0 })
+      return { ...rest, scrollTop: part * Math.max(0, totalHeight - rest.height) }
     })
 
   it('draws what fits, and covers what is in sight', () => {
     fc.assert(
       fc.property(scrolled, (given) => {
-        const { first, end, whole, shift } = visibleRows(given)
+        const { first, end, totalHeight, shift } = visibleRows(given)
         expect(end - first).toBeLessThanOrEqual(given.height / given.rowHeight + 18)
-        expect(whole).toBeLessThanOrEqual(8_000_000)
-        const bottom = Math.min(given.scrollTop + given.height, whole)
+        expect(totalHeight).toBeLessThanOrEqual(8_000_000)
+        const bottom = Math.min(given.scrollTop + given.height, totalHeight)
         if (given.count > 0) {
           expect(first * given.rowHeight + shift).toBeLessThanOrEqual(given.scrollTop + 0.01)
           expect(end * given.rowHeight + shift).toBeGreaterThanOrEqual(bottom - 0.01)

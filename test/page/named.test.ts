@@ -4,8 +4,8 @@ import type { MemoryCatalog } from '../../src/tabularium/index.ts'
 import { describeInChromium, filled, flights, opened } from './opened.ts'
 
 /*
- * A dialog changes the very table, tag or namespace that it named, and not another one that took its name while the
- * dialog was open.
+ * A dialog changes the table, tag or namespace that it was opened for, and not another one that took its name
+ * meanwhile.
  */
 
 const id = ['prod', 'flights']

@@ -5,15 +5,15 @@ import { type CatalogOptions, type MemoryCatalog, openCatalog } from '../../src/
 import { chromiumPath } from '../support/chromium.ts'
 
 /*
- * The page in a real browser: Chromium, as Debian packages it, or the one that CHROMIUM names. Where there is none,
- * its tests are skipped, and say so.
+ * The page in a real browser: Debian's Chromium, or the one in CHROMIUM. Without one, the tests are skipped with a
+ * message.
  */
 
 const found = chromiumPath('The tests of the page in a browser')
 
 let browser: Browser
 
-/** Tests that `opened` is called in. */
+/** A group of tests that call `opened`. */
 export function describeInChromium(what: string, tests: () => void): void {
   describe.skipIf(found === undefined)(what, () => {
     beforeAll(async () => {
@@ -24,7 +24,7 @@ export function describeInChromium(what: string, tests: () => void): void {
   })
 }
 
-/** A page on a fresh catalog, what it said on its console, and the requests that it made. */
+/** A page with a fresh catalog, its console messages, and its requests. */
 export async function opened(
   fill: (catalog: MemoryCatalog) => Promise<unknown>,
   options: Partial<ServeOptions> = {},
@@ -40,18 +40,18 @@ export async function opened(
   const asked: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('console', (message) => {
-    // A refused request is said by the browser itself.
+    // The browser itself logs each refused request.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       complaints.push(message.text())
   })
   page.on('request', (request) => asked.push(request.url()))
-  // Within the time of a test, so that it tells what it waited for.
+  // Below the timeout of a test, so that the error names what it waited for.
   page.setDefaultTimeout(120_000)
   onTestFinished(async () => {
     await context.close()
     await server.close()
     await catalog.close()
-    // Nothing broke the content security policy, and nothing failed unheard.
+    // No violation of the content security policy, and no unhandled error.
     expect(complaints).toEqual([])
     expect(asked.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:'))).toEqual([])
   })
@@ -76,7 +76,7 @@ export async function filled(catalog: MemoryCatalog) {
   await catalog.createTableBranch({ id, name: 'dev' })
 }
 
-/** Holds up the answers to what a pattern matches. They are those of the time of the request. Returns what ends this. */
+/** Delays the responses to matching requests, which are computed at once. Returns a function that releases them. */
 export async function heldUp(page: Page, pattern: string): Promise<() => void> {
   let end = () => {}
   const ended = new Promise<void>((resolve) => {
@@ -88,7 +88,7 @@ export async function heldUp(page: Page, pattern: string): Promise<() => void> {
       await ended
       await route.fulfill({ response })
     } catch {
-      // The page gave this request up, or is closed.
+      // The page has aborted this request, or is closed.
     }
   })
   return end

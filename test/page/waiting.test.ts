@@ -3,13 +3,13 @@ import { expect, it, onTestFinished } from 'vitest'
 import { describeInChromium, filled, flights, heldUp, opened } from './opened.ts'
 
 /*
- * What the page does while an answer is under way. These tests hold answers up, so they say the same on a machine that is
- * quick and on one that is slow.
+ * The behavior of the page while a response is pending. These tests delay responses, so they do not depend on the speed
+ * of the machine.
  */
 
 const id = ['prod', 'flights']
 
-/** Notes the value of an expression whenever something in an element is drawn, if only for one frame. */
+/** Records the value of an expression on each change in an element, even for one frame. */
 async function drawnOf(page: Page, expression: string, within: string): Promise<() => Promise<string[]>> {
   await page.evaluate(`
     globalThis.drawn = []
@@ -214,7 +214,7 @@ describeInChromium('the page, while an answer is under way', () => {
       await page.getByRole('button', { name: 'Drop table' }).click()
       await expect.poll(() => page.getByRole('button', { name: 'Leave it' }).isDisabled()).toBe(true)
     }
-    // Somebody renames it meanwhile, so the server refuses.
+    // Another client renames it meanwhile, so the server refuses.
     await openDrop()
     await catalog.renameTable({ id, new_table_name: 'moved' })
     await drop()

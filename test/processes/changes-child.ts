@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { openCatalog } from '../../src/tabularium/index.ts'
 
-/* Changes a catalog until it is killed. A line tells the transaction of each change that was acknowledged. */
+/* Changes a catalog until it is killed. Prints the transaction of each acknowledged change. */
 
 const [directory, me] = process.argv.slice(2) as [string, string]
 const catalog = await openCatalog(directory)

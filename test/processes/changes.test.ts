@@ -15,7 +15,7 @@ test('who watches a directory sees each commit of other processes once, also of 
   onTestFinished(() => {
     for (const child of children) child.stop()
   })
-  // Nobody tells this process of them.
+  // This process gets no notification of them.
   const seen = await Promise.all(watches.map((watch) => take(watch, 25)))
   expect(seen[0]).toEqual(seen[1])
   for (const watch of watches) await watch.return()

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type Script, scriptPath } from '../support/scripts.ts'
 
-/** A process that runs a script; its lines come in as it writes them. */
+/** A process that runs a script, with the lines of its output. */
 export class Child {
   readonly lines: string[] = []
   readonly #process: ChildProcess
@@ -30,12 +30,12 @@ export class Child {
     this.#process.on('close', () => this.#wake())
   }
 
-  /** Resolves when the process has written the line, and fails when it ends without. */
+  /** Resolves when the process has written the line. Fails if it ends before. */
   said(line: string): Promise<void> {
     return this.#until(() => this.lines.includes(line))
   }
 
-  /** Resolves when the process has written so many lines, and fails when it ends before. */
+  /** Resolves when the process has written this many lines. Fails if it ends before. */
   wrote(lines: number): Promise<void> {
     return this.#until(() => this.lines.length >= lines)
   }
@@ -49,7 +49,7 @@ export class Child {
     }
   }
 
-  /** The next line that nobody asked for yet; fails when the process ends without one. */
+  /** The next unread line. Fails if the process ends without one. */
   async answer(): Promise<string> {
     while (this.lines.length === this.#answered) {
       if (this.#isOver) throw this.#endedWith()
@@ -73,29 +73,29 @@ export class Child {
     this.#process.stdin!.write(text)
   }
 
-  /** Ends its input. */
+  /** Closes its standard input. */
   end(): void {
     this.#process.stdin!.end()
   }
 
-  /** Ends the process as a power cut would, and waits until it is gone. */
+  /** Kills the process with SIGKILL, and waits until it is gone. */
   async kill(): Promise<void> {
     this.#process.kill('SIGKILL')
     await this.#closed
     if (this.#process.signalCode !== 'SIGKILL') throw this.#endedWith()
   }
 
-  /** Asks the process to end in order. */
+  /** Asks the process to shut down gracefully. */
   interrupt(): void {
     this.#process.kill('SIGTERM')
   }
 
-  /** Ends the process if it still runs. */
+  /** Stops the process if it still runs. */
   stop(): void {
     this.#process.kill('SIGKILL')
   }
 
-  /** Waits for the process to end by itself. */
+  /** Waits until the process exits. */
   async ended(): Promise<void> {
     await this.#closed
     if (this.#process.exitCode !== 0) throw this.#endedWith()

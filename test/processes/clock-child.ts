@@ -5,8 +5,8 @@ import { CatalogError, type Content, openCatalog } from '../../src/tabularium/in
 import { randomFrom } from '../support/bad-network.ts'
 
 /*
- * Writes, commits transactions that take their time, takes tables out and back in, and vacuums all the while, on a
- * machine whose clock is wrong. It tells each change that was acknowledged, one line each.
+ * Writes, commits long transactions, deregisters and registers tables, and vacuums, on a machine with a wrong clock.
+ * Prints a line for each acknowledged change.
  */
 
 const [location, folder, me, offset, seed, rounds] = process.argv.slice(2) as string[]
@@ -16,7 +16,7 @@ Date.now = () => trueNow() + wrong
 
 const random = randomFrom(Number(seed))
 const inside = fileContent(folder!)
-/** The service of the objects dates them by a clock that is as wrong. */
+/** The object service has the same wrong clock. */
 const content: Content = {
   get: (...given) => inside.get(...given),
   put: (...given) => inside.put(...given),
@@ -32,7 +32,7 @@ const catalog = await openCatalog(location as `postgres://${string}`, {
   transactionAge: 30 * 60_000,
 })
 
-/** What the other process may be the cause of. */
+/** Errors that the other process may cause. */
 const expected = ['ConcurrentModification', 'TableNotFound', 'TableAlreadyExists', 'NamespaceNotFound']
 
 async function tries(call: () => Promise<unknown>): Promise<boolean> {
@@ -67,7 +67,7 @@ for (let i = 0; i < Number(rounds); i++) {
     const { transaction_id } = await catalog.insertIntoTable({ id: [table], data: [{ n }] })
     tell(table, n, transaction_id)
   } else if (choice < 0.8) {
-    // Its files wait, and its lease runs, while the other process vacuums by another clock.
+    // Its files are unreferenced, and its lease runs, while the other process vacuums by another clock.
     const { transaction_id: transaction } = await catalog.beginTransaction({})
     await catalog.insertIntoTable({ id: ['left'], data: [{ n }] }, { transaction })
     await sleep(random() * 60)
@@ -80,7 +80,7 @@ for (let i = 0; i < Number(rounds); i++) {
     await catalog.createTable({ id, data: [{ n }] })
     const { location: place } = await catalog.deregisterTable({ id })
     await sleep(random() * 20)
-    // A removal that is under way elsewhere is waited for.
+    // Waits for a removal in the other process.
     while (!(await tries(() => catalog.registerTable({ id, location: place! })))) await sleep(5)
     tell(id[0]!, n)
   }

@@ -12,8 +12,8 @@ import { Child } from './child-process.ts'
 const hour = 3_600_000
 
 /**
- * Processes whose clocks stand an hour apart, and more, work on one catalog, be it over a bad network. Nothing that they
- * were told is missing, and nothing is there that they did not do.
+ * Processes whose clocks differ by an hour or more work on one catalog, also over a bad network. Checks that all
+ * acknowledged changes are there, and no others.
  */
 export async function runApart(
   server: Database,
@@ -34,7 +34,7 @@ export async function runApart(
       return new Child('test/processes/clock-child.ts', args)
     })
     try {
-      // An opening is not tried again.
+      // Opening a catalog is not retried.
       await Promise.all(children.map((child) => child.said('ready')))
       if (network) makeBad(proxy, seed, network)
       await Promise.all(children.map((child) => child.ended()))
@@ -55,7 +55,7 @@ export async function runApart(
       const due = [...shared, ...changes.map(({ n }) => n)]
       assert.deepEqual([table, there.sort((a, b) => a - b)], [table, due.sort((a, b) => a - b)])
     }
-    // Nothing that just happened is old enough to be forgotten, whatever a clock says.
+    // Recent records must not be removed by retention, whatever a clock says.
     for (const { transaction } of told) {
       if (transaction === undefined) continue
       assert.equal((await catalog.describeTransaction({ id: [transaction] })).status, 'Succeeded')

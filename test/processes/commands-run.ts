@@ -5,8 +5,8 @@ import { openCatalog } from '../../src/tabularium/index.ts'
 import { scriptPath } from '../support/scripts.ts'
 
 /**
- * Runs commands in several shells at once, each as a process of its own. A server writes to the same catalog
- * meanwhile. Fails when a command is refused, or when a change is lost.
+ * Runs commands in several shells at once, each in its own process, while a server writes to the same catalog. Fails
+ * when a command is refused, or when a change is lost.
  */
 export async function runCommands(
   directory: string,

@@ -18,29 +18,29 @@ import {
   sides,
 } from './crash-work.ts'
 
-/** What the processes so far acknowledged, and what they may have done unheard. */
+/** The acknowledged changes of all processes so far, and those with unknown outcome. */
 export class Acknowledged {
   readonly batches = new Map<number, number>()
   readonly moves = new Map<number, number>()
-  /** The last clone of each task that is known to be there. */
+  /** The last clone of each task that is known to exist. */
   readonly clones = new Map<number, number>()
-  /** The last of them that is known to have its own row. */
+  /** The last clone that is known to have its own row. */
   readonly grown = new Map<number, number>()
-  /** Labels of inserted rows by table, then whether they are to be there; undefined when either will do. */
+  /** For each table, whether the rows of a label must exist; undefined if unknown. */
   readonly labels = new Map<string, Map<string, boolean | undefined>>()
-  /** How many rows the tables that come and go are known to have. */
+  /** The known row counts of tables that are deregistered and registered. */
   readonly returns = new Map<number, number>()
-  /** How many steps the tables that are changed step by step are known to have taken. */
+  /** The known numbers of steps of the tables that change step by step. */
   readonly steps = new Map<number, number>()
-  /** How many transactions each task of each process is known to have committed, by the table of rows. */
+  /** The known numbers of committed transactions of each task of each process, by the table of rows. */
   readonly pairs = new Map<string, Map<string, number>>()
-  /** Changes that were acknowledged. */
+  /** The number of acknowledged changes. */
   total = 0
-  /** Changes that were refused, and faults of the disk. */
+  /** The number of refused changes, and of disk faults. */
   refused = 0
   faults = 0
 
-  /** Reads what one process wrote. */
+  /** Parses the output of one process. */
   add(lines: readonly string[], rowsTable: string, run: number): void {
     const labels = this.labels.get(rowsTable) ?? new Map<string, boolean | undefined>()
     this.labels.set(rowsTable, labels)
@@ -63,20 +63,20 @@ export class Acknowledged {
     }
   }
 
-  /** Notes how many transactions of a task are committed. */
+  /** Records how many transactions of a task are committed. */
   paired(table: string, task: string, count: number): void {
     const known = this.pairs.get(table) ?? new Map<string, number>()
     this.pairs.set(table, known.set(task, count))
   }
 }
 
-/** Opens a catalog after a crash, and checks that it holds what was acknowledged and no part of more. */
+/** Opens a catalog after a crash. Checks that it holds all acknowledged changes, and no partial ones. */
 export async function checkAfterCrash(
   directory: string,
   acknowledged: Acknowledged,
   rowsTables: Iterable<string>,
 ): Promise<void> {
-  // An hour on, whatever the process left at work has lapsed.
+  // After an hour, the leases of the process have expired.
   await using catalog = await openCatalog(directory, { now: () => Date.now() + 3_600_000 })
   for (const task of batchTasks) await checkBatches(catalog, task, acknowledged)
   await checkMoves(catalog, acknowledged)
@@ -102,7 +102,7 @@ async function checkBatches(catalog: LocalCatalog, task: number, acknowledged: A
   }
   const last = lists[0]!.length
   const known = acknowledged.batches.get(task) ?? 0
-  // One batch may have been committed before the process could say so.
+  // One batch may have been committed but not acknowledged.
   assert.ok(last === known || last === known + 1, `${last} batches of task ${task}, after ${known} heard of`)
   acknowledged.batches.set(task, last)
   const whole = Array.from({ length: last }, (_, i) => ({ version: i + 1, batch: `${task}-${i + 1}` }))
@@ -125,7 +125,7 @@ async function checkMoves(catalog: LocalCatalog, acknowledged: Acknowledged): Pr
   }
 }
 
-/** The last clone is there, with the rows of all before it, though each of those tables was dropped. */
+/** Checks that the last clone has the rows of all clones before it, although each of those was dropped. */
 async function checkClones(catalog: LocalCatalog, task: number, acknowledged: Acknowledged): Promise<void> {
   const { tables } = await catalog.listTables({ id: ['clones'] })
   const known = acknowledged.clones.get(task) ?? 0
@@ -138,14 +138,14 @@ async function checkClones(catalog: LocalCatalog, task: number, acknowledged: Ac
     if (!tables.includes(id.join('$'))) continue
     const { data } = await catalog.queryTable({ id })
     const ids = (tableFromIPC(data).toArray() as { id: number }[]).map((row) => row.id)
-    // The row of the last one may be missing, unless it was heard of.
+    // The row of the last one may be missing, unless it was acknowledged.
     const most = Array.from({ length: n }, (_, i) => i + 1)
     const isWhole: boolean = ids.length === n || n < last || grown >= n
     assert.deepEqual(ids, isWhole ? most : most.slice(0, -1), `rows of ${id}`)
   }
 }
 
-/** A table that was deregistered is one registration away, with all its rows, versions and tags. */
+/** Checks that a deregistered table can be registered again, with all of its rows, versions and tags. */
 async function checkReturn(
   directory: string,
   catalog: LocalCatalog,
@@ -180,19 +180,19 @@ async function checkRows(catalog: LocalCatalog, table: string, acknowledged: Ack
     assert.equal(count, 3, label)
     assert.notEqual(labels.get(label), false, `${label} is there, and should not be`)
     if (labels.has(label)) continue
-    // Each task has one insert under way: the one after the last it spoke of.
+    // Each task has one insert with unknown outcome: the one after its last acknowledged one.
     const [run, task, n] = label.split('-').map(Number) as [number, number, number]
     assert.ok(!unheard.has(`${run}-${task}`), `${label} is a second one unheard of`)
     unheard.add(`${run}-${task}`)
     if (n > 1) assert.ok(labels.has(`${run}-${task}-${n - 1}`), label)
   }
   for (const [label, there] of labels) if (there) assert.equal(counts.get(label), 3, `${label} is lost`)
-  // From now on what is there is known.
+  // Now the actual state is known.
   for (const label of new Set([...labels.keys(), ...counts.keys()])) labels.set(label, counts.has(label))
   acknowledged.labels.set(table, labels)
 }
 
-/** Each transaction is in both tables and in the marks, or in none of them. */
+/** Checks that each transaction is in both tables and in the marks, or in none of them. */
 async function checkPairs(catalog: LocalCatalog, table: string, acknowledged: Acknowledged): Promise<void> {
   const found: Map<string, number[]>[] = []
   for (const side of sides) {
@@ -205,7 +205,7 @@ async function checkPairs(catalog: LocalCatalog, table: string, acknowledged: Ac
   }
   assert.deepEqual(found[1], found[0], `the two tables of ${table} differ`)
   const { tables } = await catalog.listTables({ id: ['pairs'], limit: 100_000 })
-  // Of the tasks that worked on this table, and those that nothing is there of.
+  // All tasks of this table, including those without rows.
   const tasks = new Set([...found[0]!.keys(), ...(acknowledged.pairs.get(table)?.keys() ?? [])])
   for (const task of tasks) {
     const numbers = found[0]!.get(task) ?? []
@@ -230,7 +230,7 @@ async function checkPairs(catalog: LocalCatalog, table: string, acknowledged: Ac
   }
 }
 
-/** The place of a dropped table is free again, and what lay there is gone. */
+/** Checks that the location of a dropped table is free, and that its content is removed. */
 async function checkDropped(directory: string, catalog: LocalCatalog): Promise<void> {
   const id = ['dropped']
   const there = await catalog.tableExists({ id }).then(
@@ -245,7 +245,7 @@ async function checkDropped(directory: string, catalog: LocalCatalog): Promise<v
   await catalog.dropTable({ id })
 }
 
-/** Nothing is at work any more: every transaction came to an end, or is told to have failed. */
+/** Checks that no transaction is running: each has ended, or is reported as failed. */
 async function checkTransactions(directory: string, catalog: LocalCatalog): Promise<void> {
   const store = await openLmdbStore(directory)
   const ids = await store.read((reader) =>

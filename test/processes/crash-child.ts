@@ -22,8 +22,8 @@ import {
 } from './crash-work.ts'
 
 /*
- * Works on a catalog with many tasks at once until it is killed. What a task is about to delete, what was
- * acknowledged and what was refused is written at once, one line each.
+ * Works on a catalog with many concurrent tasks until it is killed. Prints a line before each deletion, and for each
+ * acknowledged or refused change.
  */
 
 const [directory, run, rowsTable] = process.argv.slice(2) as [string, string, string]
@@ -34,7 +34,7 @@ function say(...words: (string | number)[]): void {
   writeSync(1, `${words.join(' ')}\n`)
 }
 
-/** Whether a change was acknowledged. It may be refused only where the disk has faults, and then with reason. */
+/** Whether a change was acknowledged. It may be refused only because of a disk fault, with a suitable error. */
 async function done(change: Promise<unknown>): Promise<boolean> {
   try {
     await change
@@ -70,7 +70,7 @@ async function commitBatches(task: number): Promise<never> {
   }
 }
 
-/** Inserts three rows at a time under a label of their own, and deletes every third label again. */
+/** Inserts three rows at a time under a new label, and deletes every third label again. */
 async function changeRows(task: number): Promise<never> {
   const id = [rowsTable]
   for (let n = 1; ; n++) {
@@ -86,11 +86,11 @@ async function changeRows(task: number): Promise<never> {
 }
 
 /**
- * Adds one row to each of two tables in one transaction, over and over, which also declares a table and drops the one
- * before the last.
+ * Repeats a transaction that adds one row to each of two tables, declares a table, and drops the table before the
+ * previous one.
  */
 async function changePairs(task: number): Promise<never> {
-  // Some do so over HTTP, with a server that is killed with them.
+  // Some use HTTP and a server that is killed with this process.
   const on = task % 2 === 1 ? served : catalog
   const mark = (n: number) => ['pairs', `${run}-${task}-${n}`]
   for (let n = 1; ; n++) {
@@ -109,14 +109,14 @@ async function changePairs(task: number): Promise<never> {
   }
 }
 
-/** Updates and merges rows of a table, and adds, renames and drops a column, over and over. */
+/** Repeatedly updates and merges rows of a table, and adds, renames and drops a column. */
 async function takeSteps(task: number): Promise<never> {
   for (let n = (await stepsTaken(catalog, task)) + 1; ; ) {
     if (await done(takeStep(catalog, task, n))) say('stepped', task, n++)
   }
 }
 
-/** Merges the fragments of the table that the others change, over and over. */
+/** Repeatedly merges the fragments of the table that other tasks change. */
 async function optimize(): Promise<never> {
   for (;;) {
     await sleep(5)
@@ -125,7 +125,7 @@ async function optimize(): Promise<never> {
   }
 }
 
-/** Renames a table over and over, between two namespaces. */
+/** Repeatedly renames a table between two namespaces. */
 async function move(task: number): Promise<never> {
   const { tables } = await catalog.listTables({ id: ['moves'] })
   const found = tables.map((name) => name.split('$').at(-1)!).find((name) => name.startsWith(`m${task}-`))!
@@ -140,7 +140,7 @@ async function move(task: number): Promise<never> {
   }
 }
 
-/** Declares a table at one place of its own, fills and drops it, over and over. */
+/** Repeatedly declares a table at a fixed location, fills it and drops it. */
 async function dropAndDeclare(): Promise<never> {
   const id = ['dropped']
   for (;;) {
@@ -152,8 +152,8 @@ async function dropAndDeclare(): Promise<never> {
 }
 
 /**
- * Clones a table, drops the table, and adds a row to the clone, over and over. Every other table is deregistered first,
- * and registered again to be dropped.
+ * Repeatedly clones a table, drops the original, and adds a row to the clone. Every other original is deregistered
+ * first, and registered again for the drop.
  */
 async function cloneAndDrop(task: number): Promise<never> {
   const { tables } = await catalog.listTables({ id: ['clones'] })
@@ -185,7 +185,7 @@ async function untilDone(change: () => Promise<unknown>): Promise<void> {
   while (!(await done(change())));
 }
 
-/** Adds a row to a table, deregisters it and registers it again, over and over. */
+/** Repeatedly adds a row to a table, deregisters it and registers it again. */
 async function leaveAndReturn(task: number): Promise<never> {
   const id = ['returns', `r${task}`]
   const location = returnLocation(directory, task)
@@ -200,7 +200,7 @@ async function leaveAndReturn(task: number): Promise<never> {
   }
 }
 
-/** Removes what nothing reaches, over and over, while all the others work. */
+/** Repeatedly vacuums while the other tasks work. */
 async function clear(): Promise<never> {
   for (;;) {
     await sleep(20)
@@ -210,7 +210,7 @@ async function clear(): Promise<never> {
 
 const server = await serve(catalog, { port: 0, auth: false, limits: { eventLoopDelay: 0 } })
 const served = connect(server.url, { retries: 0 })
-// The first request takes long, and would be all that is done before the end.
+// The first request is slow, and would otherwise be the only one before the kill.
 await served.listNamespaces({ id: [] })
 
 say('ready')

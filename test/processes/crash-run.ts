@@ -19,10 +19,10 @@ import {
   sides,
 } from './crash-work.ts'
 
-/** So many processes change the same table of rows before the next one does. */
+/** The number of processes that change the same table of rows before the next table. */
 const perTable = 6
 
-/** One catalog whose processes are killed, one after the other, and what they acknowledged. */
+/** One catalog, whose processes are killed one at a time, and their acknowledged changes. */
 export class CrashRun {
   readonly directory: string
   readonly acknowledged = new Acknowledged()
@@ -34,24 +34,24 @@ export class CrashRun {
     this.#env = env
   }
 
-  /** Makes the catalog. `faults` is the share of writes to its content that fail; `only` is the task to do alone. */
+  /** Creates the catalog. `faults` is the share of content writes that fail, `only` the single task to run. */
   static async begin(faults = 0, only = ''): Promise<CrashRun> {
     const directory = await temporaryDirectory()
     await prepare(directory)
     return new CrashRun(directory, { FAULTS: String(faults), ONLY: only })
   }
 
-  /** Lets a process work for up to half a second, kills it, and checks what it leaves. */
+  /** Lets a process work for up to half a second, kills it, and checks the catalog. */
   async kill(): Promise<void> {
     const run = this.#kills++
     const table = this.#table(run)
     if (run % perTable === 0) await createRows(this.directory, table)
     const child = new Child('test/processes/crash-child.ts', [this.directory, String(run), table], this.#env)
-    // Now and then it is killed while it opens the catalog.
+    // Sometimes kills it while it opens the catalog.
     if (run % 8 === 7) await sleep(50 + Math.random() * 200)
     else {
       await child.said('ready')
-      // On a busy machine, nothing would be acknowledged in the time alone.
+      // On a busy machine, the time alone may be too short for any acknowledged change.
       if (run % 2 === 0) await child.wrote(2 + Math.floor(Math.random() * 12))
       await sleep(Math.random() * 500)
     }
@@ -60,7 +60,7 @@ export class CrashRun {
     await checkAfterCrash(this.directory, this.acknowledged, [table])
   }
 
-  /** Checks all of it once more, and that what the killed processes left lying about goes, and only that. */
+  /** Checks everything again, and that a vacuum removes exactly the orphans of killed processes. */
   async end(): Promise<void> {
     const tables = new Set(Array.from({ length: this.#kills }, (_, run) => this.#table(run)))
     await checkAfterCrash(this.directory, this.acknowledged, tables)

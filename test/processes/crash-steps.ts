@@ -3,8 +3,8 @@ import { tableFromIPC } from '@uwdata/flechette'
 import type { Catalog, LocalCatalog } from '../../src/tabularium/index.ts'
 
 /*
- * Tables whose rows and columns are changed step by step. What a table holds follows from the number of its steps, and
- * that from its version: a step in part would show.
+ * Tables whose rows and columns change step by step. The number of steps determines the content, and the version
+ * determines the number, so a partial step is detected.
  */
 
 export const stepTasks = [0, 1]
@@ -24,7 +24,7 @@ const newRow = (id: number): Row => ({ id, step: 0, note: null })
 const rowsFrom = (start: number, end: number) =>
   Array.from({ length: end - start }, (_, i) => newRow(start + i))
 
-/** Rows that the merge of a step brings: some that there are, and one that there is not. */
+/** The rows for the merge of a step: some existing ones, and a new one. */
 const mergedIn = (n: number) =>
   [...Array.from({ length: 50 }, (_, i) => i * 7), firstRows + n].map((id) => ({
     id,
@@ -40,13 +40,13 @@ const schema = {
   ],
 }
 
-/** A step: what it does to a table, and what it makes of the rows. */
+/** A step: the change of a table, and the same change of the expected rows. */
 interface Step {
   readonly change: (catalog: Catalog, id: string[], n: number) => Promise<unknown>
   readonly becomes: (rows: readonly Row[], n: number) => readonly Row[]
 }
 
-/** They follow each other, and begin again. `n` is the number of the step. */
+/** The cycle of steps. `n` is the number of the step. */
 const steps: readonly Step[] = [
   {
     change: (catalog, id, n) =>
@@ -100,18 +100,18 @@ export async function prepareSteps(catalog: LocalCatalog): Promise<void> {
   }
 }
 
-/** How many steps a table has taken. */
+/** The number of steps of a table. */
 export async function stepsTaken(catalog: Catalog, task: number): Promise<number> {
   const { version } = await catalog.describeTable({ id: idOf(task), load_detailed_metadata: true })
   return version! - firstVersion
 }
 
-/** Takes step `n`, which follows the one before. */
+/** Makes step `n`, after step `n - 1`. */
 export function takeStep(catalog: Catalog, task: number, n: number): Promise<unknown> {
   return stepOf(n).change(catalog, idOf(task), n)
 }
 
-/** Checks that a table has taken `known` steps or the next one, too, and all of them whole. Returns how many. */
+/** Checks that a table has `known` complete steps, or one more. Returns how many. */
 export async function checkSteps(catalog: Catalog, task: number, known: number): Promise<number> {
   const taken = await stepsTaken(catalog, task)
   assert.ok(taken === known || taken === known + 1, `${taken} steps of task ${task}, after ${known} heard of`)

@@ -1,4 +1,4 @@
-/* What the processes that are killed work on; parent and child agree on it here. */
+/* The tables and tasks of the killed processes, shared by parent and child. */
 
 export const batchTasks = [0, 1, 2, 3, 4, 5, 6, 7]
 export const batchTables = ['x', 'y', 'z']
@@ -7,7 +7,7 @@ export const moveTasks = [0, 1, 2]
 export const returnTasks = [0, 1]
 export const cloneTasks = [0, 1]
 export const pairTasks = [0, 1, 2]
-/** What follows the name of the table of rows in those that transactions change together. */
+/** The suffix of the tables that transactions change together with the table of rows. */
 export const sides = ['-left', '-right']
 
 export const columns = {
@@ -17,22 +17,22 @@ export const columns = {
   ],
 }
 
-/** The place that one table after the other is declared at. */
+/** The location where one table after another is declared. */
 export function dropLocation(directory: string): string {
   return `${directory}/data/dropped`
 }
 
-/** The place of a table that is deregistered and registered over and over. */
+/** The location of a table that is repeatedly deregistered and registered. */
 export function returnLocation(directory: string, task: number): string {
   return `${directory}/data/return${task}`
 }
 
-/** The clone after so many, each made of the one before. */
+/** The name of the n-th clone, each of which is a clone of the previous one. */
 export function cloneName(task: number, clones: number): string[] {
   return ['clones', `c${task}-${clones}`]
 }
 
-/** Where the table of a moving task lies after so many moves. */
+/** The identifier of the table of a moving task after n moves. */
 export function moveName(task: number, moves: number): string[] {
   return moves % 2 === 0 ? ['moves', `m${task}-${moves}`] : ['moves', 'deep', `m${task}-${moves}`]
 }

@@ -10,7 +10,7 @@ export async function databasePlace(): Promise<LinearPlace> {
   const location = (await (await sharedServer()).freshUrl()) as `postgres://${string}`
   const folder = await temporaryDirectory()
   const content = pathToFileURL(folder).href
-  // The catalog remembers its content, so that the processes find it.
+  // The catalog stores its content URL, so that the processes find it.
   await (await openCatalog(location, { content })).close()
   return { location, root: `${content}/`, dispose: () => rm(folder, { recursive: true, force: true }) }
 }

@@ -3,9 +3,8 @@ import type { FileHandle } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 
 /*
- * Makes the disk under a catalog's content a bad one, once this is imported: `FAULTS` is the share of writes,
- * syncs and links that fail, or write less than they were given. Each one is told as a line. The records do
- * not pass here; LMDB writes them itself.
+ * On import, injects disk faults into a catalog's content: `FAULTS` is the share of writes, syncs and links that fail,
+ * or write only a part. Prints a line for each. Records are not affected, since LMDB writes them itself.
  */
 
 const share = Number(process.env.FAULTS ?? 0)
@@ -28,7 +27,7 @@ function makeFaulty(handle: FileHandle): FileHandle {
   const faultyWrite: Write = async (parts) => {
     const error = fails('write', eitherOf('short', 'ENOSPC', 'EIO'))
     if (error === undefined) return write(parts)
-    // Part of what was to be written is on disk, whether that is told or not.
+    // A part of the data is on disk, whether the call reports an error or not.
     const bytes = Buffer.concat(parts)
     const written = await write([bytes.subarray(0, Math.ceil(bytes.length / 2))])
     if (error.code === 'short') return written
@@ -42,7 +41,7 @@ function makeFaulty(handle: FileHandle): FileHandle {
   return Object.assign(handle, { writev: faultyWrite, sync: faultySync })
 }
 
-/** As {@link makeFaulty}, for files that are opened by their numbers. Those that are only read are opened otherwise. */
+/** Like {@link makeFaulty}, for files that are opened as descriptors. Files for reading only are opened otherwise. */
 function makeFaultyByNumber(): void {
   const { open, writev, fsync } = fs
   type Done = (error: NodeJS.ErrnoException | null, result?: number) => void

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { serve } from '../../src/server/index.ts'
 import { CatalogError, openCatalog } from '../../src/tabularium/index.ts'
 
-/* Serves a catalog, and inserts rows as told on each line: into which table, from which number, how many at once. */
+/* Serves a catalog, and inserts rows by each input line: the table, the first number, and the number of rows at once. */
 
 const catalog = await openCatalog(process.argv[2]!)
 const server = await serve(catalog, {

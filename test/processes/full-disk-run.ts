@@ -7,13 +7,13 @@ import { fillDisk, type SmallDisk, smallDisk } from '../contents/small-disk.ts'
 import { rowsOf } from '../support/rows.ts'
 import { Child } from './child-process.ts'
 
-/** More than the 16 that change rows at the same time: the rest waits in a queue, and must hear of the disk, too. */
+/** More than the 16 concurrent row changes: the rest waits in a queue, and must fail with the disk error, too. */
 const inProcess = 40
 const overHttp = 30
-/** So many rounds on one table, so that its versions do not fill the disk themselves. */
+/** The most rounds on one table, so that its versions do not fill the disk themselves. */
 const roundsEach = 8
 
-/** Many writers of one process, half of them over HTTP, on a disk that runs full again and again. */
+/** Many writers of one process, half of them over HTTP, on a disk that repeatedly runs full. */
 export class FullDiskRun {
   readonly counts = { rounds: 0, acknowledged: 0, refused: 0 }
   readonly #disk: SmallDisk
@@ -21,7 +21,7 @@ export class FullDiskRun {
   readonly #remote: Catalog
   #table = ''
   #next = 0
-  /** The rows of the table that were acknowledged, and all that were tried. */
+  /** The acknowledged rows of the table, and all attempted ones. */
   #acknowledged: number[] = []
   #tried = new Set<number>()
 
@@ -31,7 +31,7 @@ export class FullDiskRun {
     this.#remote = connect(url, { token: 'token-of-the-disk', retries: 0 })
   }
 
-  /** Begins a run; undefined where this user may not mount a small disk. */
+  /** Starts a run; undefined if this user may not mount a small disk. */
   static async begin(): Promise<FullDiskRun | undefined> {
     const disk = smallDisk(64 * 2 ** 20)
     if ('reason' in disk) return undefined
@@ -45,7 +45,7 @@ export class FullDiskRun {
     }
   }
 
-  /** Fills the disk but for `free` bytes, writes, frees it, and looks at what is there. */
+  /** Fills the disk up to `free` bytes, writes, frees the disk, and checks the rows. */
   async round(free: number): Promise<void> {
     if (this.counts.rounds++ % roundsEach === 0) await this.#beginTable()
     const filler = join(this.#disk.path, 'filler')
@@ -65,7 +65,7 @@ export class FullDiskRun {
     await this.#check()
   }
 
-  /** Ends the process, which must still be there. */
+  /** Stops the process, which must still run. */
   async end(): Promise<void> {
     try {
       this.#child.end()
@@ -111,7 +111,7 @@ export class FullDiskRun {
     }
   }
 
-  /** Once there is room again, writing works, and all that was acknowledged is there, once. */
+  /** Checks that writes work after space is freed, and that each acknowledged row is there once. */
   async #check(): Promise<void> {
     const [n] = this.#take(1)
     await this.#insertRow(n!)

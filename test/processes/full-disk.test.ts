@@ -27,7 +27,7 @@ describe.skipIf('reason' in disk)(
     test('refuses with a clear error, keeps what it has, and goes on once there is room', async () => {
       const inserted = { big: 10, other: 10 }
 
-      /** Fills the disk: rows until no more fit, then fewer and fewer. */
+      /** Fills the disk with rows until no more fit, then with fewer rows at a time. */
       async function fill(): Promise<CatalogError[]> {
         const errors: CatalogError[] = []
         for (const size of [2_000, 200, 20, 1]) {
@@ -52,7 +52,7 @@ describe.skipIf('reason' in disk)(
       }
       expect(inserted.big).toBeGreaterThan(2_000)
 
-      // A commit of many records does not fit either, and leaves nothing.
+      // A commit of many records does not fit either, and leaves no partial state.
       const large = catalog.transaction(async (tx) => {
         const properties = { note: 'x'.repeat(50_000) }
         for (let i = 0; i < 200; i++) await tx.declareTable({ id: [`declared${i}`], properties })
@@ -63,7 +63,7 @@ describe.skipIf('reason' in disk)(
       })
       expect((await catalog.listTables({ id: [], include_declared: true })).tables).toEqual(['big', 'other'])
 
-      // All that was acknowledged is there, for this process and for one that opens the catalog now.
+      // All acknowledged rows are there, for this process and after a new open.
       await checkCounts(catalog, inserted)
       await catalog.close()
       catalog = await openCatalog(path)

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { openCatalog } from '../../src/tabularium/index.ts'
 
-/* Inserts into tables, one after the other, until it is killed. A line tells of each insert that was acknowledged. */
+/* Inserts into tables in sequence until it is killed. Prints a line for each acknowledged insert. */
 
 const [location, ...tables] = process.argv.slice(2) as [string, ...string[]]
 const catalog = await openCatalog(location as 'memory:')

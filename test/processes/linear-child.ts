@@ -9,18 +9,18 @@ import { runTransaction } from '../histories/run-transactions.ts'
 import type { Asked } from './linear-run.ts'
 
 /*
- * Takes part in histories of several processes. It opens a catalog and runs the calls that it gets, one after the
- * other. It tells when each call began and ended, by the machine's own clock.
+ * A process of histories. Opens a catalog and runs the calls from its input in sequence. Prints the start and the end
+ * of each call, by the machine's monotonic clock.
  */
 
-/** What a process is told, one line each. */
+/** The input lines of the process. */
 export type Order =
   | { readonly open: string; readonly served: boolean }
   | { readonly run: readonly Asked[] }
   | { readonly close: true }
 
 let catalog: ServedCatalog | undefined
-/** Opens the catalog anew, where it is not served. */
+/** Reopens the catalog unless it is served. */
 let reopen: (() => Promise<void>) | undefined
 let stopServing = async () => {}
 
@@ -35,9 +35,9 @@ for await (const line of createInterface({ input: process.stdin })) {
     }
     if (order.served) {
       reopen = undefined
-      // Its own calls go through the server too, as those of strangers would.
+      // This process calls its own server like any client.
       const server = await serve(local, { port: 0, auth: false, limits: { eventLoopDelay: 0 } })
-      // A machine that sleeps meanwhile must not look like a call whose end nobody knows.
+      // A pause of the machine must not look like a call with an unknown end.
       const waiting = { retries: 0, timeout: 3_600_000 }
       const remote = await openCatalog(server.url as `http://${string}`, waiting)
       catalog = remote

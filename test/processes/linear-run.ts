@@ -18,10 +18,10 @@ import { temporaryDirectory } from '../support/folders.ts'
 import { Child } from './child-process.ts'
 import type { Order } from './linear-child.ts'
 
-/** A call of its own, or several as one transaction. */
+/** A single call, or several in one transaction. */
 export type Asked = Command | TransactionCommand
 
-/** What one history consists of: calls made beforehand, and then some for each process at the same time. */
+/** A history: initial calls, and then concurrent calls of each process. */
 export interface ConcurrentHistory {
   readonly first: readonly Command[]
   readonly meanwhile: readonly (readonly Asked[])[]
@@ -29,9 +29,9 @@ export interface ConcurrentHistory {
 
 const perProcess = 5
 
-/** Random histories for so many processes. */
+/** Random histories for a number of processes. */
 export function concurrentHistory(processes: number): fc.Arbitrary<ConcurrentHistory> {
-  // Most calls are for one table, so that they meet.
+  // Most calls are for one table, so that they conflict.
   const one = fc.oneof(command({ table: ['t'] }), command({ table: ['a', 't'] }), command())
   const asked = fc.oneof({ weight: 3, arbitrary: one }, { weight: 1, arbitrary: transactionOf(one) })
   const calls = fc.array(asked, { minLength: 1, maxLength: perProcess, size: 'max' })
@@ -41,10 +41,10 @@ export function concurrentHistory(processes: number): fc.Arbitrary<ConcurrentHis
   })
 }
 
-/** Where the catalog of a history lies. */
+/** The storage of the catalog of a history. */
 export interface LinearPlace {
   readonly location: string
-  /** What the locations below the catalog's own root begin with. */
+  /** The prefix of locations below the catalog's own root. */
   readonly root: string
   dispose(): Promise<void>
 }
@@ -59,7 +59,7 @@ async function directoryPlace(): Promise<LinearPlace> {
   }
 }
 
-/** Processes that take part in histories; every second one serves the catalog and asks over HTTP. */
+/** The processes of histories. Every second one serves the catalog and calls it over HTTP. */
 export class LinearProcesses implements Disposable {
   readonly #children: readonly Child[]
   readonly #place: () => Promise<LinearPlace>
@@ -69,7 +69,7 @@ export class LinearProcesses implements Disposable {
     this.#children = Array.from({ length: count }, () => new Child('test/processes/linear-child.ts', []))
   }
 
-  /** Runs a history on a catalog of its own; fails, telling all of it, when no order of the calls explains it. */
+  /** Runs a history on a new catalog. Fails with the whole history when no order of the calls explains it. */
   async check({ first, meanwhile }: ConcurrentHistory): Promise<number> {
     const { location, root, dispose } = await this.#place()
     await using catalog = await openCatalog(location)

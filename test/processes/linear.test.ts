@@ -38,6 +38,6 @@ test('a history that no order explains is found', () => {
   const won = { answer: { properties: {}, transaction_id: 'x' } }
   const lost = { error: 'NamespaceAlreadyExists' } as const
   expect(linearize(worlds, [create(1, 4, won), create(2, 3, lost)])).toHaveLength(1)
-  // The one that lost was over before the winner began.
+  // The loser had ended before the winner began.
   expect(linearize(worlds, [create(3, 4, won), create(1, 2, lost)])).toEqual([])
 })

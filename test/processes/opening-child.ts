@@ -7,12 +7,11 @@ import type { Writer } from '../../src/base/store/store.ts'
 import { openLmdbStore } from '../../src/stores/lmdb/index.ts'
 
 /*
- * Opens a store over and over, or writes to one that stays open, until its input ends. Each addition to the counter
- * that was acknowledged is told in a line of its own, which the kernel has before anything else happens; so are
- * the waits.
+ * Repeatedly opens a store, or writes to one that stays open, until its input ends. Prints each acknowledged addition
+ * to the counter, and each wait, as a line, synchronously.
  */
 
-/** Adds one to the counter that all processes share, and logs which number it became. */
+/** Increments the counter that all processes share, and prints the new value. */
 export function count(writer: Writer): number {
   const next = (writer.get<number>(['counter']) ?? 0) + 1
   writer.put(['counter'], next)
@@ -51,7 +50,7 @@ async function add(store: { write(body: (writer: Writer) => number): Promise<num
 const pause = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 3))
 
 const roles: Readonly<Record<string, () => Promise<void>>> = {
-  /** Stays open and keeps as many writes under way as told. */
+  /** Keeps the store open, with a given number of concurrent writes. */
   async write() {
     const store = await open(false)
     const inFlight = Array.from({ length: Number(amount) }, async () => {
@@ -60,7 +59,7 @@ const roles: Readonly<Record<string, () => Promise<void>>> = {
     await Promise.all(inFlight)
     await timed('close', () => store.close())
   },
-  /** Opens, looks, and closes. */
+  /** Opens, reads, and closes. */
   async look() {
     for (let i = 0; !isOver; i++) {
       const store = await open(i % 2 === 0)
@@ -78,7 +77,7 @@ const roles: Readonly<Record<string, () => Promise<void>>> = {
       await pause()
     }
   },
-  /** Opens, copies the store, looks whether copy and file are whole, and closes. */
+  /** Opens, copies the store, checks the integrity of both, and closes. */
   async copy() {
     while (!isOver) {
       const folder = await mkdtemp(join(tmpdir(), 'tabularium-copy-'))
@@ -97,7 +96,7 @@ const roles: Readonly<Record<string, () => Promise<void>>> = {
       if (counter !== logged) throw new Error(`The copy counts ${counter} and has ${logged}.`)
     }
   },
-  /** Opens each store it is told, which may be new, adds as often as told, closes, and says so. */
+  /** Opens each store from the input, which may be new, adds a given number of times, closes, and prints that. */
   async begin() {
     for await (const fresh of orders) {
       const store = await openLmdbStore(fresh)
@@ -106,7 +105,7 @@ const roles: Readonly<Record<string, () => Promise<void>>> = {
       writeSync(1, 'closed\n')
     }
   },
-  /** Opens, adds as often as told, and ends without closing. */
+  /** Opens, adds a given number of times, and exits without closing. */
   async leave() {
     const store = await open(false)
     for (let i = 0; i < Number(amount); i++) await add(store)

@@ -5,17 +5,17 @@ import { openLmdbStore } from '../../src/stores/lmdb/index.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import { Child } from './child-process.ts'
 
-/** What processes do to one store at the same time. */
+/** The concurrent processes of one store. */
 export interface OpeningLoad {
-  /** Processes that stay open, and how many writes each keeps under way. */
+  /** The processes that keep the store open, and the number of concurrent writes of each. */
   readonly writers: readonly number[]
-  /** How many processes open, look and close over and over. */
+  /** How many processes repeatedly open, read and close. */
   readonly lookers: number
-  /** How many open, add once and close over and over. */
+  /** How many repeatedly open, add once and close. */
   readonly visitors: number
-  /** How many open, copy the store, inspect it and close over and over. */
+  /** How many repeatedly open, copy the store, inspect it and close. */
   readonly copiers?: number
-  /** Whether processes are killed now and then, and others end without closing. */
+  /** Whether some processes are killed, and others exit without closing. */
   readonly kills: boolean
 }
 
@@ -24,7 +24,7 @@ interface Told {
   readonly totals: { readonly opens: number; readonly writes: number }
 }
 
-/** Processes that open, write and close one store, and the count of what they were told is there. */
+/** Processes that open, write and close one store, with the counts of acknowledged additions. */
 export class OpeningRun {
   readonly worst = { open: 0, write: 0, close: 0 }
   readonly totals = { opens: 0, writes: 0, kills: 0 }
@@ -40,7 +40,7 @@ export class OpeningRun {
 
   static async begin(load: OpeningLoad): Promise<OpeningRun> {
     const directory = await temporaryDirectory()
-    // Those that only read find a store.
+    // Readers need an existing store.
     await (await openLmdbStore(directory)).close()
     const run = new OpeningRun(directory, load)
     const { writers, lookers, visitors, copiers = 0 } = load
@@ -51,7 +51,7 @@ export class OpeningRun {
     return run
   }
 
-  /** Lets them work for a while. */
+  /** Lets the processes work for a while. */
   async round(millis: number): Promise<void> {
     const end = Date.now() + millis
     while (Date.now() < end) {
@@ -70,7 +70,7 @@ export class OpeningRun {
     }
   }
 
-  /** Ends all processes, and compares what is there with what was acknowledged. */
+  /** Stops all processes, and compares the counter with the acknowledged additions. */
   async end(): Promise<void> {
     try {
       for (const child of this.#staying) child.end()
@@ -89,7 +89,7 @@ export class OpeningRun {
         reader.get<number>(['counter']) ?? 0,
         new Set(Array.from(reader.range({ prefix: ['log'] }), ({ key }) => key[1] as number)),
       ])
-      // A process that was killed may have written once more than it was told.
+      // A killed process may have one write that was not acknowledged.
       expect(Array.from(this.#acknowledged).filter((number) => !logged.has(number))).toEqual([])
       expect(logged.size).toBe(counter)
     } finally {
@@ -106,12 +106,12 @@ export class OpeningRun {
     this.#take(child)
   }
 
-  /** Takes in what a process has told since the last time. */
+  /** Processes the new output of a process. */
   #take(child: Child): void {
     for (const line of child.lines.splice(0)) {
       if (!line.startsWith('{')) {
         const number = Number(line)
-        // Two processes that are told the same number did not see each other.
+        // Two processes with the same number did not see each other's write.
         if (this.#acknowledged.has(number)) throw new Error(`Number ${number} was given twice.`)
         this.#acknowledged.add(number)
         continue
@@ -129,7 +129,7 @@ export class OpeningRun {
 const adders = 4
 const additions = 5
 
-/** Processes that open new stores in the same instant, each of which must be one store. */
+/** Processes that open new stores at the same instant. Each path must become a single store. */
 export class BeginningRun implements Disposable {
   readonly #children = Array.from(
     { length: adders },

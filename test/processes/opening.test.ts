@@ -3,7 +3,7 @@ import { BeginningRun, type OpeningLoad, OpeningRun } from './opening-run.ts'
 
 const seconds = Number(process.env.OPENING_SECONDS ?? 10)
 
-/** Both with a process that opens beside, and with a crowd. */
+/** With one further process, and with many. */
 const loads: Readonly<Record<string, OpeningLoad>> = {
   'one writer of 4 in flight, one opener': { writers: [4], lookers: 1, visitors: 0, kills: false },
   'writers of 4 and 64 in flight, 4 openers, some killed': {

@@ -4,7 +4,7 @@ import { CatalogError, openCatalog } from '../../src/tabularium/index.ts'
 import { columns } from './crash-work.ts'
 import { balls, type Report, seats, sizes } from './race-work.ts'
 
-/* Races other processes on one catalog, and tells at the end what it won. */
+/* Races other processes on one catalog, and prints the results at the end. */
 
 const [directory, me] = process.argv.slice(2) as [string, string]
 const catalog = await openCatalog(directory)
@@ -23,7 +23,7 @@ const report: Report = {
   merged: [],
 }
 
-/** Runs one call; counts how it failed, unless the race explains that. */
+/** Runs one call. Counts failures that the race does not explain. */
 async function tries(expected: readonly string[], call: () => Promise<unknown>): Promise<boolean> {
   try {
     await call()
@@ -61,7 +61,7 @@ function count(counts: Record<string, number>, name: string): void {
   counts[name] = (counts[name] ?? 0) + 1
 }
 
-/** Moves tables between a few names; how many came and went tells what must lie there at the end. */
+/** Moves tables between a few names. The counts of moves determine which names are taken at the end. */
 async function rename(): Promise<void> {
   for (let n = 0; n < sizes.renames; n++) {
     const [from, to] = [pick(seats), pick(seats)]
@@ -87,7 +87,7 @@ async function comeAndGo(): Promise<void> {
   }
 }
 
-/** Commits the next version of two tables at once, again and again until it is the first to. */
+/** Commits the next version of two tables atomically, and retries until it wins. */
 async function commitBatches(): Promise<void> {
   for (let n = 0; n < sizes.commits; n++) {
     const batch = `${me}-${n}`
@@ -108,7 +108,7 @@ async function commitBatches(): Promise<void> {
   }
 }
 
-/** Inserts rows into the table all share, deletes some of its own, and merges the fragments of all. */
+/** Inserts rows into a shared table, deletes some of its own, and merges the fragments. */
 async function changeRows(): Promise<void> {
   const id = ['rows']
   for (let n = 0; n < sizes.inserts; n++) {

@@ -1,9 +1,9 @@
-/* What the racing processes do; parent and child agree on it here. */
+/* The work of the racing processes, shared by parent and child. */
 
 export const seats = ['s0', 's1', 's2', 's3', 's4', 's5']
 export const balls = ['b0', 'b1', 'b2']
 
-/** How often each process tries each thing. */
+/** How often each process repeats each task. */
 export const sizes = {
   creates: 600,
   createsWithRows: 10,
@@ -13,19 +13,19 @@ export const sizes = {
   inserts: 40,
 }
 
-/** What one process tells at the end. */
+/** The results that one process prints at the end. */
 export interface Report {
   readonly won: string[]
   readonly wonWithRows: string[]
   /** How many calls were refused, by code. */
   readonly refused: Record<string, number>
-  /** How often a table came to a name, and how often one left it. */
+  /** For each name, how often a table got it, and how often a table lost it. */
   readonly arrivals: Record<string, number>
   readonly departures: Record<string, number>
-  /** Batches in the order they were committed. */
+  /** Batches in commit order. */
   readonly commits: string[]
   readonly inserted: string[]
   readonly deleted: string[]
-  /** Versions that merged the rows of all. */
+  /** Versions that merged fragments of all processes. */
   readonly merged: number[]
 }

@@ -8,15 +8,15 @@ import { Child } from './child-process.ts'
 import { databasePlace } from './database-place.ts'
 
 /*
- * Two processes serve one catalog behind HAProxy, by the file that the page shows. Each is restarted while clients work,
- * who try nothing again; neither does HAProxy.
+ * Two processes serve one catalog behind HAProxy, with the configuration from the docs. Each is restarted while clients
+ * work. Neither clients nor HAProxy retry.
  */
 
 const page = readFileSync(new URL('../../docs/serve.md', import.meta.url), 'utf8')
 const token = 'a-token-of-all-servers'
 const callers = 4
 
-/** The file of the page, for servers of this machine, and without attempts that hide what was lost. */
+/** The configuration from the docs, for local servers, and without retries, which would hide losses. */
 function configuration(front: number, servers: Readonly<Record<string, number>>): string {
   let text = /^```haproxy\n(.*?)^```$/ms.exec(page)![1]!
   const replace = (from: RegExp, to: string) => {
@@ -37,7 +37,7 @@ async function serving(location: string, port: number): Promise<Child> {
   return child
 }
 
-/** Clients that work without a pause. What fails is gathered. */
+/** Clients that send requests without pauses, and collect failures. */
 function working(url: `http://${string}`) {
   const catalog = connect(url, { token, retries: 0 })
   const failures: string[] = []

@@ -12,8 +12,8 @@ import { databasePlace } from './database-place.ts'
 import type { LinearPlace } from './linear-run.ts'
 
 /*
- * Two processes serve one catalog in PostgreSQL, and the requests of a transaction come to them in turns. One of them is
- * killed at each stage of a transaction.
+ * Two processes serve one catalog in PostgreSQL, and the requests of a transaction alternate between them. One of them
+ * is killed at each stage of a transaction.
  */
 
 const token = 'a-token-of-all-servers'
@@ -85,7 +85,7 @@ describe.skipIf(missingPostgres)('two servers over one catalog', () => {
     const first = () => connect(holder.url, { token, retries: 0 })
     const second = () => connect(left.url, { token, retries: 0 })
 
-    /** What everybody gets to see of a transaction that was not committed. */
+    /** Checks what others see of a transaction that was not committed. */
     async function isOver(transaction: string, tables: readonly string[]): Promise<void> {
       for (const attempt of [
         () => second().declareTable({ id: [name()] }, { transaction }),
@@ -122,7 +122,7 @@ describe.skipIf(missingPostgres)('two servers over one catalog', () => {
     test('during an operation', async () => {
       const table = name()
       const { transaction_id: transaction } = await first().beginTransaction({})
-      // The statement that the operation needs never comes to the database.
+      // The operation's statement never reaches the database.
       const arrived = new Promise<void>((resolve) => {
         cutting.onSent = () => {
           resolve()
@@ -165,7 +165,7 @@ describe.skipIf(missingPostgres)('two servers over one catalog', () => {
         isSent ||= bytes.includes('Succeeded')
         return undefined
       }
-      // Each answer is held back until it is known whether the commit is done. That one never comes.
+      // Delays each response until it is known whether the commit is done. The response to the commit never comes.
       cutting.beforeAnswer = async () => {
         if (!isSent) return
         const { status } = await second().describeTransaction({ id: [transaction] })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { openCatalog } from '../../src/tabularium/index.ts'
 
-/* Changes the one table that all processes change, from many callers at once, for so many milliseconds. */
+/* Changes a table that all processes share, from many concurrent callers, for a given time in milliseconds. */
 
 const [directory, me, millis] = process.argv.slice(2) as [string, string, string]
 const callers = 16

@@ -6,7 +6,7 @@ import { Child } from './child-process.ts'
 
 const tables = ['hot', 'warm']
 
-/** A function has this many runs before it fails. It needs some five. */
+/** The most runs of a function before it fails. It needs about five. */
 const attempts = 12
 
 /** How long a run waits for others to change what it read, in milliseconds. A turn lasts longer. */
@@ -15,8 +15,8 @@ const pause = 20
 const token = 'a-token-of-the-test'
 
 /**
- * Runs a function that reads two tables, waits for others to insert into them, and then changes one of them. So each of
- * its runs is lost, unless others wait for it. Where `overHttp`, it runs in a client of a server over the catalog.
+ * Runs a function that reads two tables, waits for others to insert into them, and then changes one of them. So each
+ * run has a conflict, unless others wait for it. With `overHttp` it runs in a client of a server of the catalog.
  */
 export async function runSlowly(
   location: string,

@@ -1,8 +1,8 @@
 import { openCatalog } from '../../src/tabularium/index.ts'
 
 /*
- * Commits transactions that count what is there and add the next number, and others that add to two tables, beside
- * processes that do the same.
+ * Commits transactions that count rows and add the next number, and others that add to two tables, concurrently with
+ * other processes of this kind.
  */
 
 const [directory, own, times] = process.argv.slice(2) as [string, string, string]
@@ -14,7 +14,7 @@ for (let n = 0; n < Number(times); n++) {
       const { count } = await tx.countTableRows({ id: ['numbers'] })
       await tx.insertIntoTable({ id: ['numbers'], data: [{ n: count }] })
     },
-    // Those who lost take turns, so nobody loses again and again.
+    // Transactions with a conflict take turns, so none of them starves.
     { attempts: 20 },
   )
   await catalog.transaction(async (tx) => {

@@ -26,7 +26,7 @@ test('transactions of several processes build on each other, and inserts into th
     const { data } = await catalog.queryTable({ id: [name] })
     return (tableFromIPC(data).toArray() as { n: number }[]).map(({ n }) => n)
   }
-  // Each one counted all of those before it.
+  // Each transaction counted all previous ones.
   expect(await numbersIn('numbers')).toEqual(Array.from({ length: processes * times }, (_, n) => n))
   const left = await numbersIn('left')
   expect(await numbersIn('right')).toEqual(left)

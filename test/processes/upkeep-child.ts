@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { CatalogError, openCatalog } from '../../src/tabularium/index.ts'
 
-/* Changes a catalog in every way that takes content away, until it is told to stop. */
+/* Makes all kinds of changes that remove content, until its input says to stop. */
 
 const [directory, me] = process.argv.slice(2) as [string, string]
 const catalog = await openCatalog(directory)
@@ -14,7 +14,7 @@ process.stdin.once('data', () => {
   isDone = true
 })
 
-/** Runs one call; another process may have been first. */
+/** Runs one call. Ignores conflicts with other processes. */
 async function tries(call: () => Promise<unknown>): Promise<void> {
   try {
     await call()

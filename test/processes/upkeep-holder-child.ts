@@ -1,6 +1,6 @@
 import { openCatalog } from '../../src/tabularium/index.ts'
 
-/* Changes a catalog until it is killed. It keeps few records of changes, so it begins to clear the others. */
+/* Changes a catalog until it is killed. It retains few records of changes, so it soon clears the others. */
 
 const [location, transactionCount] = process.argv.slice(2) as [string, string]
 const catalog = await openCatalog(location as `postgres://${string}`, {

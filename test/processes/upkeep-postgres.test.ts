@@ -6,7 +6,7 @@ import { missingPostgres } from '../support/postgres.ts'
 import { Child } from './child-process.ts'
 import { databasePlace } from './database-place.ts'
 
-/** The records of changes that there are at first, and those that are to stay. */
+/** The initial number of change records, and the number to keep. */
 const many = 3_000
 const few = 100
 
@@ -26,13 +26,13 @@ describe.skipIf(missingPostgres)('upkeep in PostgreSQL', { timeout: 600_000 }, (
     await filling.close()
 
     let held: TaskRecord | undefined
-    // One that had just finished is no use.
+    // Skips a holder that has just finished.
     for (let n = 0; n < 10 && held === undefined; n++) {
       const child = new Child('test/processes/upkeep-holder-child.ts', [location, String(few)])
       onTestFinished(() => child.stop())
       await expect.poll(lease, { interval: 5 }).toBeDefined()
       await child.kill()
-      // The database may still be at what the process had sent.
+      // The database may still execute statements of the killed process.
       await new Promise((resolve) => setTimeout(resolve, 2_000))
       held = await lease()
     }
@@ -47,7 +47,7 @@ describe.skipIf(missingPostgres)('upkeep in PostgreSQL', { timeout: 600_000 }, (
       await other.createNamespace({ id: [`other${made++}`] })
       return records()
     }
-    // While the lease lasts, nobody else clears.
+    // While the lease lasts, no other process clears records.
     while (store.now!() < held!.until - 5_000) {
       const there = await clears()
       if (store.now!() < held!.until) expect(there).toBe(left + made)

@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../support/folders.ts'
 import { inspect } from '../support/inspect.ts'
 import { Child } from './child-process.ts'
 
-/** How often each kind of upkeep is done while the others write; more in long runs. */
+/** How often each kind of upkeep runs while the others write; more in long runs. */
 const rounds = Number(process.env.TABULARIUM_UPKEEP_ROUNDS ?? 2)
 
 describe('upkeep while other processes write', () => {
@@ -58,7 +58,7 @@ describe('upkeep while other processes write', () => {
         catalog.verify(),
         catalog.vacuum({ graceMillis: 0 }).catch((error: unknown) => error),
       ])
-      // A vacuum that met the backup puts itself off.
+      // A vacuum during the backup is postponed.
       if (vacuumed instanceof Error) {
         expect(vacuumed).toBeInstanceOf(CatalogError)
         expect(vacuumed.message).toContain('is copying the catalog')

@@ -6,17 +6,17 @@ import type { History } from './history.ts'
 import { Broken, type Change, type Ledger, type ReadRow } from './ledger.ts'
 import type { ClientScript, Step } from './script.ts'
 
-/** A table that one client alone has to do with. */
+/** A table that only one client uses. */
 export interface OwnTable {
-  /** The name of its rows in the ledger. */
+  /** Its name in the ledger. */
   readonly label: string
   name: string
-  /** Where it is. Nobody knows after a change whose outcome nobody heard. */
+  /** Its identifier; undefined after a change with an unknown outcome. */
   state: 'there' | 'out' | 'gone' | 'unknown'
   location: string
 }
 
-/** What all steps of a client work with. */
+/** The context of all steps of a client. */
 export interface At {
   readonly catalog: LocalCatalog
   readonly client: Client
@@ -25,7 +25,7 @@ export interface At {
 
 export const ledgerTables = ['l0', 'l1'] as const
 
-/** A client, which does its steps one after the other, at a server that may end meanwhile. */
+/** A client, which runs its steps in sequence, at a server that may crash meanwhile. */
 export class Client {
   readonly number: number
   readonly server: Server
@@ -39,7 +39,7 @@ export class Client {
   readonly #perform: (at: At, kind: Step['kind']) => Promise<void>
   #next = 0
   #names = 0
-  /** What is under way: when the process ends, its outcome is not known. */
+  /** The running change. If the process ends, its outcome is unknown. */
   #changes: readonly Change[] = []
   #onUnknown: () => void = () => {}
   isDone = false
@@ -64,7 +64,7 @@ export class Client {
     return this.fleet.scheduler.now
   }
 
-  /** Goes on in the process that its server has now. */
+  /** Continues in the current process of its server. */
   begin(): void {
     for (const change of this.#changes) change.outcome = 'unknown'
     if (this.#changes.length > 0) this.#onUnknown()
@@ -77,8 +77,8 @@ export class Client {
   }
 
   /**
-   * Makes changes, and notes what came of them. Answers with what the call answered, or undefined where it was refused.
-   * `onUnknown` is told when nobody knows.
+   * Makes changes, and records their outcome. Resolves to the response, or to undefined after a refusal. Calls
+   * `onUnknown` if the outcome is unknown.
    */
   async change<T>(
     changes: readonly Change[],
@@ -106,7 +106,7 @@ export class Client {
     }
   }
 
-  /** Asks for something that may be refused. */
+  /** Makes a call that may be refused. */
   async ask<T>(call: () => Promise<T>): Promise<T | undefined> {
     try {
       return await call()
@@ -116,7 +116,7 @@ export class Client {
     }
   }
 
-  /** In a run with machines that stand still, one may do so with the commit that comes next. */
+  /** In a run with pauses, a machine may pause with the next commit. */
   mayStall(draw: Draw): boolean {
     const { network, hasStalls } = this.fleet
     const stalls = hasStalls && draw.chance(0.4)
@@ -124,7 +124,7 @@ export class Client {
     return stalls
   }
 
-  /** Reads a table, and holds its rows against the ledger. `label` is its name there. */
+  /** Reads a table, and checks its rows against the ledger. `label` is its name there. */
   async read(catalog: LocalCatalog, name: string, label: string): Promise<void> {
     const start = this.now
     const rows = await this.ask(() => rowsOf(catalog, name))
@@ -153,7 +153,7 @@ export async function rowsOf(catalog: LocalCatalog | Transaction, name: string):
     .map(({ k, v }) => ({ k: String(k), v: Number(v) }))
 }
 
-/** The code of a refusal. What is none breaks a promise. */
+/** The code of a refusal. Any other error is a violation. */
 export function codeOf(error: unknown): string {
   if (error instanceof Broken) throw error
   if (!(error instanceof CatalogError) || error.code === 'Internal') throw error

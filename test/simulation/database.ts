@@ -9,22 +9,22 @@ import { StagedStore } from '../../src/stores/staged/staged-store.ts'
 import { ConnectionLost, type Network } from './network.ts'
 import { type Actor, beginning, type Scheduler } from './scheduler.ts'
 
-/** A body that loses so many races against others takes far too long. */
+/** The most conflicts of one transaction body before the run fails. */
 const mostRaces = 500
 
-/** What a client asks to be committed: what it read, what it changes, and what it adds at ends. */
+/** The commit request of a client: its reads, its writes, and its appends. */
 interface Commit {
   readonly id: string
   readonly staged: StagedStore
   readonly appended: readonly (readonly [Key, Value])[]
 }
 
-/** A database behind a network, which knows what became of each commit, as that of the PostgreSQL store does. */
+/** A database behind a network. It knows the outcome of each commit, like that of the PostgreSQL store. */
 export class Database {
   readonly store = memoryStore()
   readonly actor: Actor
   readonly #scheduler: Scheduler
-  /** Whether a commit happened, by its id. What is false never will. */
+  /** Whether a commit happened, by id. One that is false never will. */
   readonly #outcomes = new Map<string, boolean>()
 
   constructor(actor: Actor, scheduler: Scheduler) {
@@ -32,12 +32,12 @@ export class Database {
     this.#scheduler = scheduler
   }
 
-  /** The time of its machine, which all that use it agree on. */
+  /** The time of its machine, which all clients use. */
   now(): number {
     return Math.floor(beginning + this.#scheduler.now + this.actor.machine.offset)
   }
 
-  /** Commits unless what was read has changed. Returns whether it did. */
+  /** Commits unless the reads have changed. Returns whether it did. */
   async commit({ id, staged, appended }: Commit): Promise<boolean> {
     const before = this.#outcomes.get(id)
     if (before !== undefined) return before
@@ -64,7 +64,7 @@ export class Database {
   }
 }
 
-/** The store of one process: bodies run there, on what the database answered, and commits compare what they read. */
+/** The store of one process: runs bodies on responses of the database, and compares the reads at commit. */
 export class DatabaseClient implements Store {
   readonly features = Object.freeze({ durable: true, multiProcess: true, snapshots: false })
   readonly #actor: Actor
@@ -126,7 +126,7 @@ export class DatabaseClient implements Store {
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error
     }
-    // A commit that is not found never happens, and is made anew.
+    // A commit that is not found never happens, so it is retried.
     return this.#network.persist(
       this.#actor,
       actor,

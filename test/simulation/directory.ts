@@ -15,14 +15,14 @@ interface Waiting {
 }
 
 /**
- * A model of a directory on one machine, as LMDB and files use it: what is written can be seen by all processes at once,
- * and survives the machine once it is synced. One process at a time holds the lock for opening and committing.
+ * A model of a directory on one machine, for LMDB and files. All processes see writes at once. Writes survive a crash
+ * of the machine after a sync. One process at a time holds the lock for opening and committing.
  */
 export class Directory {
   readonly machine: Machine
   readonly store = memoryStore()
   readonly files: ContentInMemory
-  /** Files that a crash of the machine may take away; what is not whole yet may also be cut. */
+  /** Files that a crash of the machine may remove; incomplete ones may also be truncated. */
   readonly unsynced = new Map<string, 'whole' | 'torn'>()
   readonly scheduler: Scheduler
   readonly #holder = new StateHolder()
@@ -51,7 +51,7 @@ export class Directory {
     }
   }
 
-  /** The kernel lets go of what a process held. */
+  /** Releases the locks of a process, like the kernel. */
   ended(actor: Actor): void {
     this.#waiting = this.#waiting.filter((waiting) => waiting.actor !== actor)
     this.#pass(actor)
@@ -61,10 +61,10 @@ export class Directory {
     this.#durable = this.store.snapshot()
   }
 
-  /** The machine ends at once. Its processes are gone already. */
+  /** The machine crashes, after its processes have ended. */
   crash(): void {
     const { draw } = this.scheduler
-    // The last meta page may have reached the disk, or not: then that of the commit before counts.
+    // The last meta page may not have reached the disk. Then the previous commit is the latest.
     if (draw.chance(0.5)) this.store.restore(this.#durable)
     else this.sync()
     let { objects } = this.#holder.state
@@ -108,16 +108,16 @@ export class Directory {
   }
 }
 
-/** How a process opens the store; tests put another way in its place. */
+/** How a process opens the store. Tests replace it. */
 export type OpenStore = (directory: Directory, actor: Actor) => Promise<Store>
 
-/** Opening looks at the last commit and writes its number down, while nobody commits. */
+/** Reads the last commit and writes its number, under the lock that excludes commits. */
 export const openUnderLock: OpenStore = async (directory, actor) => {
   await directory.locked(actor, () => beginEnvironment(directory, actor))
   return directoryStore(directory, actor)
 }
 
-/** What LMDB does when it opens: it reads the last commit, and makes that the one to go on from. */
+/** Opening in LMDB: reads the last commit, and makes it the current one. */
 export async function beginEnvironment(directory: Directory, actor: Actor): Promise<void> {
   const last = directory.store.snapshot()
   await directory.work(actor, 4, 'open store')

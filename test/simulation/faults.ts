@@ -21,7 +21,7 @@ const effects: Readonly<Record<FaultKind, (fleet: Fleet, fault: Fault) => void>>
   'step clock'({ machines }, { whom, millis }) {
     numbered(machines, whom).offset += millis
   },
-  /** It is set wrong, and soon right again. */
+  /** The clock is wrong, and corrected soon. */
   'leap of clock'({ machines, scheduler }, { whom, millis }) {
     const machine = numbered(machines, whom)
     machine.offset += leap
@@ -36,7 +36,7 @@ const effects: Readonly<Record<FaultKind, (fleet: Fleet, fault: Fault) => void>>
   },
 }
 
-/** Lets the faults of a script come, and returns when the last of them is over. */
+/** Injects the faults of a script, and returns when the last of them is over. */
 export function plan(fleet: Fleet, faults: readonly Fault[]): number {
   const { scheduler } = fleet
   let end = scheduler.now

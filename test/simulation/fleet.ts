@@ -14,10 +14,10 @@ import { ObjectStorage, objectClient } from './objects.ts'
 import { Actor, Machine, type Scheduler } from './scheduler.ts'
 import type { Script } from './script.ts'
 
-/** Where all locations begin. */
+/** The prefix of all locations. */
 export const root = 's3://sim'
 
-/** How tests put a fault that was mended back in its place. Each wraps a part that every process is given. */
+/** Reintroduces a fixed bug for tests, by a wrapper of a part of every process. */
 export interface Mutation {
   readonly openStore?: OpenStore
   store?(store: Store, actor: Actor): Store
@@ -25,18 +25,18 @@ export interface Mutation {
   opened?(catalog: LocalCatalog): void
 }
 
-/** A server: processes of one name, one after the other, on one machine. */
+/** A server: a sequence of processes of one name on one machine. */
 export interface Server {
   readonly name: string
   readonly machine: Machine
-  /** How often it has begun. */
+  /** How often it has started. */
   starts: number
   actor: Actor
-  /** Resolves in the process that runs now, and never if that ends before. */
+  /** The catalog of the current process. Never resolves if the process ends first. */
   catalog: Promise<LocalCatalog>
 }
 
-/** Servers over one catalog, and the services and machines under it. */
+/** Servers of one catalog, with its services and machines. */
 export class Fleet {
   readonly scheduler: Scheduler
   readonly network: Network
@@ -44,16 +44,16 @@ export class Fleet {
   readonly services: readonly Actor[]
   readonly machines: readonly Machine[]
   readonly directory: Directory | undefined
-  /** All records, whoever wrote them. */
+  /** All records, of all processes. */
   readonly records: Store
   readonly objects: Content
   readonly #options: CatalogOptions
   readonly #mutation: Mutation
   readonly #connect: (actor: Actor) => Promise<{ store: Store; content: Content }>
-  /** What began a process that is to do something next. */
+  /** Called when a process of a server has started. */
   onStart: (server: Server) => void = () => {}
   failure: unknown
-  /** Whether machines stand still with what they have just sent. */
+  /** Whether machines may pause right after sending. */
   readonly hasStalls: boolean
 
   constructor(
@@ -98,7 +98,7 @@ export class Fleet {
     this.machines = [...new Set(own.map(({ machine }) => machine))]
   }
 
-  /** Begins a process in the place of the one before. */
+  /** Starts a process that replaces the previous one. */
   start(server: Server, millis = 0): void {
     const actor = new Actor(`${server.name}.${++server.starts}`, server.machine)
     server.actor.isAlive = false
@@ -120,13 +120,13 @@ export class Fleet {
     })
   }
 
-  /** Ends a process at once. Another one begins later. */
+  /** Kills a process. Another one starts later. */
   kill(server: Server, millis: number): void {
     this.#end(server)
     this.start(server, millis)
   }
 
-  /** Ends a machine at once, with all that runs on it. */
+  /** Crashes a machine with all of its processes. */
   crash(machine: Machine, millis: number): void {
     const there = this.servers.filter((server) => server.machine === machine)
     for (const server of there) this.#end(server)
@@ -134,7 +134,7 @@ export class Fleet {
     for (const server of there) this.start(server, millis)
   }
 
-  /** Does something in the process of a server, until that ends. */
+  /** Runs work in the current process of a server, until that process ends. */
   inside(server: Server, work: (catalog: LocalCatalog) => Promise<void>): void {
     const { actor, catalog } = server
     const run = async () => {
@@ -168,7 +168,7 @@ export class Fleet {
 
 const never = new Promise<never>(() => {})
 
-/** The one that a number means. */
+/** The item at an index, modulo the length. */
 export function numbered<T>(items: readonly T[], number: number): T {
   return at(items, number % items.length)
 }

@@ -16,10 +16,10 @@ async function countRecords({ records }: Fleet): Promise<Map<string, number>> {
   })
 }
 
-/** Changes that a process loses count of when it is killed before it wrote them down: some connections fail at any time. */
+/** Changes that a killed process had not counted yet. Some connections fail at any time. */
 const uncounted = 25
 
-/** After a load without faults, the upkeep has removed all records of changes but those that are wanted. */
+/** Checks that after a load without faults, the upkeep has removed all records of changes but those to keep. */
 export async function checkAfterLoad({ records }: Fleet, script: Script): Promise<void> {
   if (script.faults.length > 0) return
   const kept = await records.read(
@@ -34,7 +34,7 @@ export async function checkAfterLoad({ records }: Fleet, script: Script): Promis
     )
 }
 
-/** How many records of each kind are left once all that was kept for a while is old. */
+/** How many records of each kind are left after all retention periods. */
 const mostLeft: Readonly<Record<string, readonly [most: number, what: string]>> = {
   x: [14, 'transactions'],
   f: [14, 'entries of the feed'],
@@ -45,7 +45,7 @@ const mostLeft: Readonly<Record<string, readonly [most: number, what: string]>> 
   e: [0, 'changes inside of transactions'],
 }
 
-/** Holds that nothing old is left: of records, and of objects once no table is there. */
+/** Checks that no old records are left, and no objects after all tables are dropped. */
 export async function checkLeftovers(fleet: Fleet, catalog: LocalCatalog): Promise<void> {
   const counts = await countRecords(fleet)
   for (const [kind, [most, what]] of Object.entries(mostLeft)) {

@@ -4,12 +4,12 @@ import type { Core } from '../../src/catalog/handle/core.ts'
 import { runLeased } from '../../src/catalog/transactions/leased.ts'
 import type { UpkeepTask, UpkeepTurn } from '../../src/catalog/transactions/upkeep.ts'
 
-/** Steps of a turn, as few as the records that a simulation keeps. */
+/** The steps of a turn: few, since a simulation keeps few records. */
 const stepsInTurn = 2
 
 class TurnIsOver extends Error {}
 
-/** The upkeep as it once was: a turn rests after every step, and ends when it has done enough, whatever is left. */
+/** A former implementation of the upkeep: a turn pauses after each step, and ends after a fixed amount of work. */
 export class HastyUpkeep {
   changes = 0
   readonly #tasks: readonly UpkeepTask[]
@@ -41,7 +41,7 @@ export class HastyUpkeep {
         await runLeased(core, ['upkeep'], (signal) => this.#turn(core, signal))
       }
     } catch {
-      // It is tried again the next time.
+      // The next turn retries.
     } finally {
       this.#running = undefined
     }

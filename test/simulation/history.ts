@@ -7,25 +7,25 @@ type Status = string
 
 const finalStatuses: readonly Status[] = ['Succeeded', 'Failed', 'Canceled']
 
-/** What was told of transactions, and of changes in the order of the feed. */
+/** The observations of clients: states of transactions, and changes in the order of the feed. */
 export class History {
-  /** The place in the feed before the first change. */
+  /** The token before the first change. */
   beginning = ''
-  /** How many values were given to rows. No two rows have the same. */
+  /** The number of values in rows so far. All values are unique. */
   values = 0
-  /** Tables that somebody deregistered. */
+  /** The deregistered tables. */
   readonly waiting: OwnTable[] = []
-  /** Names that tables had, and that nobody takes again. */
+  /** Names that tables had, and that are not reused. */
   readonly gone: string[] = []
-  /** The ids that anybody may ask about. */
+  /** The ids of transactions that any client may describe. */
   readonly ids: string[] = []
   readonly #told = new Map<string, { readonly status: Status; readonly at: number }>()
   readonly #now: () => number
   readonly #sessions = new Map<string, readonly Change[]>()
   readonly #committed = new Map<string, { readonly start: number; readonly end: number }>()
-  /** What was seen of the feed by those who read on as it went. */
+  /** The changes that followers of the feed saw. */
   readonly seen: { readonly ids: readonly string[] }[] = []
-  /** What is told of tags that were set. */
+  /** The tags that were set. */
   readonly tags: { readonly table: string; readonly tag: string; readonly version: number }[] = []
   /** Tables that were declared together. */
   readonly batches: { readonly names: readonly string[]; readonly change: Change }[] = []
@@ -45,8 +45,8 @@ export class History {
   }
 
   /**
-   * Somebody who asked at `start` was told how a transaction stands. What has ended stays as it was told, to all who ask
-   * from then on.
+   * Records the status of a transaction in the response to a request from `start`. A final status must be the same in
+   * all later requests.
    */
   told(id: string, status: Status, start: number): void {
     const before = this.#told.get(id)
@@ -58,7 +58,7 @@ export class History {
       throw new Broken(`Transaction ${id} was acknowledged, and told as ${status}.`)
   }
 
-  /** What was told of open transactions decides what their changes came to. */
+  /** Derives the outcome of changes in open transactions from the reported status. */
   decide(): void {
     for (const [id, changes] of this.#sessions) {
       const status = this.#told.get(id)?.status
@@ -73,7 +73,7 @@ export class History {
     }
   }
 
-  /** Holds the feed against what was acknowledged: all of it is there, once, and in an order that time allows. */
+  /** Checks that the feed has every acknowledged change once, in an order that is consistent with real time. */
   checkFeed(feed: readonly CommittedChange[]): void {
     const places = new Map<string, number>()
     for (const [place, { transaction_id: id }] of feed.entries()) {
@@ -105,7 +105,7 @@ export class History {
   }
 }
 
-/** Versions of a table appear in their order, and none is left out or comes twice. */
+/** Checks that the versions of a table appear in order, without gaps or duplicates. */
 function checkVersions(feed: readonly CommittedChange[]): void {
   const latest = new Map<string, number>()
   for (const { transaction_id, changes } of feed) {
@@ -125,7 +125,7 @@ function checkVersions(feed: readonly CommittedChange[]): void {
   }
 }
 
-/** All changes since a place in the feed; undefined where they were cleared. */
+/** All changes after a token of the feed; undefined if they were cleared. */
 export async function feedSince(
   catalog: LocalCatalog,
   since: string,

@@ -1,6 +1,6 @@
 /*
- * The simulation, as tests and the soak load it: bundled into one module, with the package. So the simulation has timers
- * and clocks of its own, and no part of the package is read from a disk while it runs.
+ * The simulation, bundled with the package into one module for tests and the soak. So it has its own timers and clocks,
+ * and loads no part of the package from disk while it runs.
  */
 export { mutations } from './mutations.ts'
 export { simulate } from './run.ts'

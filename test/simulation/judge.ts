@@ -5,18 +5,18 @@ import type { feedSince, History } from './history.ts'
 import { Broken, type Ledger } from './ledger.ts'
 import { checkOwn } from './own-steps.ts'
 
-/** What is judged at the end of a run. */
+/** The context of the checks at the end of a run. */
 export interface Judged {
   readonly fleet: Fleet
   readonly ledger: Ledger
   readonly history: History
   readonly clients: readonly Client[]
-  /** Does something at a server, and waits until it is done. */
+  /** Runs work at a server and waits for its end. */
   readonly once: (server: number, work: (catalog: LocalCatalog) => Promise<void>) => Promise<void>
   readonly feedSince: typeof feedSince
 }
 
-/** Holds what a catalog has at the end against what was told meanwhile. */
+/** Compares the final state of a catalog with the observations during the run. */
 export async function judge({ fleet, ledger, history, clients, once, feedSince }: Judged): Promise<void> {
   const { scheduler } = fleet
   const last = fleet.servers.length - 1

@@ -1,25 +1,25 @@
-/** Something that a run showed and must not be. */
+/** A violation of an invariant. */
 export class Broken extends Error {}
 
-/** A change of what one key holds in one table. One client makes all changes of a key, one after the other. */
+/** A change of one key in one table. One client makes all changes of a key, in sequence. */
 export interface Change {
   readonly table: string
   readonly key: string
-  /** What the key holds afterwards; undefined where it is gone. */
+  /** The value afterwards; undefined if the row is deleted. */
   readonly value: number | undefined
   readonly start: number
   end: number
-  /** Whoever hears nothing, or that it may have been made or not, does not know. */
+  /** The outcome. It is unknown without a response, or if the response says that it is unknown. */
   outcome: 'under way' | 'done' | 'refused' | 'unknown'
 }
 
-/** Rows as they were read. */
+/** The rows of a read. */
 export interface ReadRow {
   readonly k: string
   readonly v: number
 }
 
-/** What tables hold by what their clients were told: a plain model, a register for each key. */
+/** The model of the tables according to responses: a register for each key. */
 export class Ledger {
   readonly #changes = new Map<string, Map<string, Change[]>>()
 
@@ -41,8 +41,8 @@ export class Ledger {
   }
 
   /**
-   * Holds what was read of a table between two moments against what each key may have held then. What was acknowledged
-   * before is there, what was refused is not, and what is under way may be.
+   * Checks a read of a table, between two moments, against the possible values of each key. Acknowledged changes must
+   * be visible, refused ones must not, and running ones may be.
    */
   check(table: string, rows: readonly ReadRow[], start: number, end: number): void {
     const found = new Map<string, number>()

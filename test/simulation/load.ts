@@ -6,7 +6,7 @@ type Simulation = typeof import('./index.ts')
 /** The simulation, bundled with the package. `bundleScripts` has made it. */
 export async function loadSimulation(): Promise<Simulation> {
   const simulation = createRequire(import.meta.url)(simulationPath) as Simulation
-  // What the package loads when it first needs it, and what is made once, is there from then on.
+  // Warms up lazy modules and singletons of the package.
   for (let seed = 1; seed <= 2; seed++)
     await simulation.simulate(simulation.scriptOf(seed), {}, { loadingMillis: 5_000 })
   return simulation

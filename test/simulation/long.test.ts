@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { loadSimulation } from './load.ts'
 
-/** Behind the seeds that every run of the tests tries. */
+/** Seeds after those of every test run. */
 const first = 1_000
 const count = 10_000 * Number(process.env.HISTORY_RUNS ?? 1)
 

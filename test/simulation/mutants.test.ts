@@ -4,13 +4,13 @@ import { loadSimulation } from './load.ts'
 const simulation = await loadSimulation()
 const { firstBroken, shrink, sizeOf, mutations } = simulation
 
-/** Seeds that are tried until a fault shows. */
+/** The number of seeds to try until a bug shows. */
 const most = 2_000
 
 it.each(Object.entries(mutations))('%s: the simulation finds it', async (name, mutation) => {
   const found = await firstBroken(1, most, mutation)
   expect(found, `${name} is not found by ${most} seeds.`).toBeDefined()
-  // What shows the fault is not a law that is broken without it.
+  // Without the bug, the same script violates no invariant.
   expect((await simulation.simulate(found!.script)).failure).toBeUndefined()
   const short = await shrink(found!, mutation)
   expect(sizeOf(short.script)).toBeLessThan(sizeOf(found!.script))

@@ -10,11 +10,11 @@ import type { Mutation } from './fleet.ts'
 import { HastyUpkeep } from './hasty-upkeep.ts'
 
 /*
- * Faults that the catalog once had, put back by wrapping what every process is given. So the tests know that the
- * simulation would find them again.
+ * Former bugs of the catalog, reintroduced by wrappers of the parts of every process. They prove that the simulation
+ * would find such bugs.
  */
 
-/** LMDB sets the last commit back to what it read when it opened. Without the lock, others commit in between. */
+/** Opening LMDB resets the last commit to the one it read. Without the lock, others commit in between. */
 const openingWithoutLock: Mutation = {
   async openStore(directory, actor) {
     await beginEnvironment(directory, actor)
@@ -22,7 +22,7 @@ const openingWithoutLock: Mutation = {
   },
 }
 
-/** A vacuum takes the end of a lease from its clock, and records nothing: the work may commit all the same. */
+/** A vacuum judges the end of a lease by its own clock and does not record it, so the work may still commit. */
 const vacuumByClock: Mutation = {
   store: (store) => {
     let isVacuum = false
@@ -30,7 +30,7 @@ const vacuumByClock: Mutation = {
       reader: (reader) => ({
         get: (key) => reader.get(key),
         range(range) {
-          // The work under way is read right behind what says that a vacuum has begun.
+          // A vacuum reads the running work right after the record of its own begin.
           const isWork = isVacuum && range.prefix?.[0] === 'x'
           isVacuum = false
           return isWork ? lapsing(reader.range(range), nowOf(store)) : reader.range(range)
@@ -47,7 +47,7 @@ const vacuumByClock: Mutation = {
   },
 }
 
-/** Nobody looks whether the content of a deregistered table waits at a location that is claimed. */
+/** A claim of a location does not check for waiting content of a deregistered table. */
 const waitingContentIsFree: Mutation = {
   store: (store) =>
     wrapped(store, {
@@ -56,7 +56,7 @@ const waitingContentIsFree: Mutation = {
         return {
           ...writer,
           get<V extends Value>(key: Key) {
-            // The look begins at the shortest place, and ends with a walk below the location.
+            // The check begins at the shortest prefix, and ends with a scan below the location.
             if (key[0] === 'd' && key.length === 2) isClaiming = true
             return isClaiming && key[0] === 'd' ? undefined : writer.get<V>(key)
           },
@@ -70,7 +70,7 @@ const waitingContentIsFree: Mutation = {
     }),
 }
 
-/** What is told of a transaction whose lease has ended follows from the clock of who tells it. Nothing is recorded. */
+/** A reader derives the status of a transaction with an expired lease from its own clock, and does not record it. */
 const lapseByClock: Mutation = {
   store: (store) =>
     wrapped(store, {
@@ -88,7 +88,7 @@ const lapseByClock: Mutation = {
     }),
 }
 
-/** A turn of the upkeep removes some records, rests, and ends, whatever is left. */
+/** A turn of the upkeep removes some records, pauses, and ends, even if records are left. */
 const upkeepThatEnds: Mutation = {
   opened(catalog) {
     const upkeep = new HastyUpkeep([clearTransactions, clearFeed, finishRemovals()])
@@ -108,7 +108,7 @@ function nowOf(store: Store): number {
   return store.now?.() ?? wallClock()
 }
 
-/** Entries as a clock has them. */
+/** Adjusts entries to a clock. */
 function* lapsing<V extends Value>(entries: Iterable<Entry<V>>, now: number): Generator<Entry<V>> {
   for (const { key, value } of entries) yield { key, value: lapsed(key, value, now) }
 }
@@ -126,7 +126,7 @@ function failed({ lease_until: _, ...record }: TransactionRecord): TransactionRe
   }
 }
 
-/** A store whose bodies read and write through others. */
+/** A store whose bodies use wrapped readers and writers. */
 function wrapped(
   store: Store,
   {
@@ -144,7 +144,7 @@ function wrapped(
   }
 }
 
-/** A writer whose members are its own, so that they can be spread. */
+/** A writer with own members, so that they can be spread. */
 function plain(writer: Writer): Writer {
   return {
     get: (key) => writer.get(key),

@@ -1,16 +1,16 @@
 import { CatalogError } from '../../src/base/errors.ts'
 import type { Actor, Machine, Scheduler } from './scheduler.ts'
 
-/** How often something goes wrong with a request or its answer, as shares. */
+/** Probabilities of faults for each request or response. */
 export interface Weather {
-  /** The request never comes, and the one who asks hears that the connection was lost, sooner or later. */
+  /** The request is lost, and the client gets a connection error sooner or later. */
   readonly lost: number
-  /** The request is done, and its answer never comes. */
+  /** The request is executed, but its response is lost. */
   readonly unanswered: number
-  /** Either of them takes up to `lateMillis`. */
+  /** The request or the response is delayed up to `lateMillis`. */
   readonly late: number
   readonly lateMillis: number
-  /** The request comes a second time, at another moment. */
+  /** The request is delivered twice. */
   readonly twice: number
 }
 
@@ -19,13 +19,13 @@ export const foul: Weather = { lost: 0.06, unanswered: 0.06, late: 0.1, lateMill
 export const storm: Weather = { lost: 0.9, unanswered: 0.05, late: 0.2, lateMillis: 100_000, twice: 0.05 }
 export const calm: Weather = { lost: 0, unanswered: 0, late: 0, lateMillis: 0, twice: 0 }
 
-/** A connection that ended before its answer came. Whether the request was done is not known. */
+/** A connection lost before the response. Whether the request was executed is unknown. */
 export class ConnectionLost extends Error {}
 
-/** Carries requests to services and answers back, each on its own: an order is not kept. */
+/** Delivers requests and responses independently, without any order. */
 export class Network {
   weather: Weather = fair
-  /** Machines that stand still with what they have just sent, once they send a commit, and for how long. */
+  /** Machines that pause right after their next commit request, and for how long. */
   readonly stalls = new Map<Machine, number>()
   readonly #scheduler: Scheduler
 
@@ -33,10 +33,10 @@ export class Network {
     this.#scheduler = scheduler
   }
 
-  /** Asks a service, which does `work`. With a request that comes twice, it does so twice. */
+  /** Sends a request to a service, which runs `work`, twice for a duplicated request. */
   ask<T>(from: Actor, to: Actor, label: string, work: () => T | Promise<T>): Promise<T> {
     const { draw } = this.#scheduler
-    // Whoever has ended sends nothing more.
+    // An ended process sends nothing.
     if (!from.isAlive) return new Promise(() => {})
     return new Promise((resolve, reject) => {
       const { lost, unanswered, twice } = this.weather
@@ -63,7 +63,7 @@ export class Network {
     })
   }
 
-  /** Asks until there is an answer, and gives up after so many milliseconds. */
+  /** Retries until there is a response, or the timeout in milliseconds. */
   async persist<T>(
     from: Actor,
     to: Actor,
@@ -83,7 +83,7 @@ export class Network {
     }
   }
 
-  /** How much longer a request takes because its machine stands still. */
+  /** The extra delay of a request while its machine is paused. */
   #stall(from: Actor, label: string): number {
     const millis = label === 'database commit' ? this.stalls.get(from.machine) : undefined
     if (millis === undefined) return 0

@@ -5,14 +5,14 @@ import { ContentInMemory } from '../../src/contents/memory/content.ts'
 import type { Network } from './network.ts'
 import { type Actor, beginning, type Scheduler } from './scheduler.ts'
 
-/** How long an object is asked for, once connections are lost. */
+/** How long requests for an object are retried after lost connections. */
 const patience = { millis: 30_000 }
 
 /** Object storage behind a network. It dates objects by the clock of its machine. */
 export class ObjectStorage {
   readonly actor: Actor
   readonly content: ContentInMemory
-  /** The attempts that put each object: who sends a request again knows its own object. */
+  /** The attempt that put each object, so that a retry recognizes its own object. */
   readonly writers = new Map<string, string>()
 
   constructor(actor: Actor, scheduler: Scheduler) {
@@ -40,7 +40,7 @@ export class ObjectStorage {
   }
 }
 
-/** Object storage as one process uses it. */
+/** The object storage client of one process. */
 export function objectClient(actor: Actor, storage: ObjectStorage, network: Network): Content {
   let attempts = 0
   const ask = <T>(label: string, work: () => T | Promise<T>) =>
@@ -49,7 +49,7 @@ export function objectClient(actor: Actor, storage: ObjectStorage, network: Netw
   const removeOne = (path: string) => ask('object remove', () => storage.content.remove(path))
   return {
     async put(path, bytes) {
-      // They are the caller's again, once this resolves or fails.
+      // Copied: the caller may reuse the bytes once this settles.
       const copy = new Uint8Array(Buffer.concat(bytes instanceof Uint8Array ? [bytes] : [...bytes]))
       const attempt = `${actor.name} ${++attempts}`
       if (await ask('object put', () => storage.put(path, copy, attempt))) return

@@ -10,7 +10,7 @@ function one({ client, draw }: At, state: OwnTable['state']): OwnTable | undefin
   return found.length === 0 ? undefined : draw.oneOf(found)
 }
 
-/** Makes a change of a table whose whereabouts are not known unless it is answered. */
+/** Changes a table whose name is unknown until the change is acknowledged. */
 function changeOf<T>(client: Client, table: OwnTable, call: () => Promise<T>): Promise<T | undefined> {
   const before = table.state
   table.state = 'unknown'
@@ -38,7 +38,7 @@ async function create(at: At): Promise<void> {
     return { location, transaction_id }
   })
   Object.assign(row, { outcome: made ? 'done' : 'unknown', end: client.now })
-  // It may have been declared, and not filled.
+  // It may have been declared without rows.
   if (made === undefined) table.state = 'unknown'
   if (made === undefined) return
   table.state = 'there'
@@ -80,7 +80,7 @@ async function register(at: At): Promise<void> {
   if (table !== undefined) await takeBack(at, table)
 }
 
-/** Gives the content of a deregistered table a name again, and reads it. */
+/** Registers the content of a deregistered table again, and reads it. */
 export async function takeBack({ catalog, client }: Omit<At, 'draw'>, table: OwnTable): Promise<void> {
   const name = client.newName('own')
   const done = await changeOf(client, table, () =>
@@ -91,7 +91,7 @@ export async function takeBack({ catalog, client }: Omit<At, 'draw'>, table: Own
   await client.read(catalog, name, table.label)
 }
 
-/** Claims the place of a table that another client deregistered. Who gets it drops it, with all that is there. */
+/** Claims the location of a table that another client deregistered. The winner drops the table with its content. */
 async function take({ catalog, client, draw }: At): Promise<void> {
   const { waiting } = client.history
   if (waiting.length === 0) return
@@ -103,7 +103,7 @@ async function take({ catalog, client, draw }: At): Promise<void> {
   client.fleet.scheduler.note(client.server.actor, `took the place of ${label}`)
 }
 
-/** Steps with tables that one client alone has to do with. */
+/** Steps with tables that only one client uses. */
 export const ownSteps: Readonly<Record<OwnKind & StepKind, (at: At) => Promise<void>>> = {
   create,
   drop,
@@ -113,7 +113,7 @@ export const ownSteps: Readonly<Record<OwnKind & StepKind, (at: At) => Promise<v
   take,
 }
 
-/** At the end, what was acknowledged of tables is so: those that are there hold their rows, and no others are there. */
+/** Checks at the end that exactly the acknowledged tables exist, with their rows. */
 export async function checkOwn({ catalog, client }: Omit<At, 'draw'>): Promise<void> {
   for (const table of client.tables) {
     if (table.state === 'out') {

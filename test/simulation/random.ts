@@ -1,20 +1,20 @@
 import { Draw } from '../support/draw.ts'
 
 /*
- * What the package is given in the place of `node:crypto`, and of the random numbers that are global, when it is bundled
- * for the simulation. So a seed decides ids and pauses, and nobody else in the process notices.
+ * Replaces `node:crypto` and the global random numbers in the package's bundle for the simulation. So a seed determines
+ * ids and delays, without effect on other code in the process.
  */
 export * from 'node:crypto'
 
 let draw = new Draw(0)
 let fillings = 0
 
-/** All random numbers of the package follow from `seed` from now on. */
+/** Seeds all random numbers of the package. */
 export function seedRandom(seed: number): void {
   draw = new Draw(seed)
 }
 
-/** How often random bytes were asked for. */
+/** How often random bytes were requested. */
 export function countFillings(): number {
   return fillings
 }

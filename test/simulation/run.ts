@@ -11,14 +11,14 @@ import type { Script } from './script.ts'
 import { perform } from './steps.ts'
 import { realTurn, takeOverTime } from './virtual-time.ts'
 
-/** What a run came to. */
+/** The result of a run. */
 export interface Run {
-  /** A number that follows from all that happened, in its order. */
+  /** A hash of all events, in order. */
   readonly hash: number
   readonly events: number
-  /** How long it took there, in milliseconds. */
+  /** The virtual duration, in milliseconds. */
   readonly millis: number
-  /** Why a law is broken, if one is. */
+  /** The violation of an invariant, if any. */
   readonly failure: Error | undefined
   readonly recent: readonly string[]
 }
@@ -26,10 +26,10 @@ export interface Run {
 const minute = 60_000
 const day = 24 * 60 * minute
 
-/** Longer than any wait that the catalog allows itself, after all that the script waits for. */
+/** Longer than any timeout of the catalog, in addition to the waits of the script. */
 const patience = 30 * minute
 
-/** Runs a fleet by a script. Two runs of one script are the same. */
+/** Runs a fleet by a script. Runs of the same script are identical. */
 export async function simulate(
   script: Script,
   mutation: Mutation = {},
@@ -60,7 +60,7 @@ async function runFleet(scheduler: Scheduler, script: Script, mutation: Mutation
     await scheduler.run(() => fleet.failure !== undefined || isOver(), scheduler.now + millis)
     if (fleet.failure !== undefined) throw fleet.failure
   }
-  /** Does something at a server, and waits until it is done. */
+  /** Runs work at a server and waits for its end. */
   const once = async (number: number, work: Parameters<Fleet['inside']>[1]) => {
     let isDone = false
     fleet.inside(fleet.servers[number]!, async (catalog) => {
@@ -91,11 +91,11 @@ async function runFleet(scheduler: Scheduler, script: Script, mutation: Mutation
   const rests = script.clients.map(({ steps }) => steps.reduce((sum, { rest }) => sum + rest, 0))
   await until(() => clients.every(({ isDone }) => isDone), end + Math.max(0, ...rests) + patience)
 
-  // A fault that came after all is well would be taken for a broken law.
+  // A fault after the recovery would look like a violation.
   await pass(fleet, until, Math.max(0, end - scheduler.now))
   fleet.onStart = () => {}
   await heal(fleet, until)
-  // Whoever did the upkeep may have died, or may not have given its lease back. The next change makes it go on.
+  // The process with the upkeep lease may have died or kept it. The next change resumes the upkeep.
   await once(0, async (catalog) => {
     await catalog.createNamespace({ id: ['after the load'] })
   })
@@ -104,14 +104,14 @@ async function runFleet(scheduler: Scheduler, script: Script, mutation: Mutation
   await judge({ fleet, ledger, history, clients, once, feedSince })
   await pass(fleet, until, 8 * day)
   await once(0, async (catalog) => {
-    // As many as make the upkeep begin.
+    // Enough changes to start the upkeep.
     for (let n = 0; n < 12; n++) await catalog.createNamespace({ id: [`later ${n}`] })
   })
   await pass(fleet, until, 2 * minute)
   await once(0, (catalog) => checkLeftovers(fleet, catalog))
 }
 
-/** All is well again: the weather, the clocks and the servers, of which some begin anew. Then leases have time to end. */
+/** Recovers the network, the clocks and the servers, some of which restart. Then lets leases expire. */
 async function heal(fleet: Fleet, until: (isOver: () => boolean, millis: number) => Promise<void>) {
   const { scheduler, network, machines, servers, services } = fleet
   await pass(fleet, until, 4 * minute)

@@ -1,10 +1,10 @@
 import { setTimeout as nodeSetTimeout } from 'node:timers'
 import { Draw } from '../support/draw.ts'
 
-/** A process or a service of a simulated fleet. It stands still while it is paused, and does nothing once it has ended. */
+/** A process or a service of a simulated fleet. It may be paused, and does nothing after its end. */
 export class Actor {
   readonly name: string
-  /** The clock on the wall of its machine. */
+  /** The wall clock of its machine. */
   readonly machine: Machine
   pausedUntil = 0
   isAlive = true
@@ -17,7 +17,7 @@ export class Actor {
 
 /** A machine, whose clock may be wrong and may step. */
 export class Machine {
-  /** How far its clock is from the time that it is, in milliseconds. */
+  /** The error of its clock, in milliseconds. */
   offset = 0
 }
 
@@ -27,36 +27,36 @@ interface Event {
   readonly by: Actor
   readonly label: string
   readonly work: () => unknown
-  /** A turn of the event loop. It comes even if its process has ended: modules that processes share wait for it. */
+  /** A turn of the event loop. It comes even after the end of its process, since processes share modules that wait for it. */
   readonly isTurn: boolean
   isCalledOff: boolean
 }
 
-/** When the simulated world begins, by clocks that are right. */
+/** The initial time of correct clocks. */
 export const beginning = Date.UTC(2026, 0, 1)
 
-/** More events than any run needs: one with more of them does something for ever. */
+/** The most events of a run. One with more of them is an infinite loop. */
 const mostEvents = 400_000
 
-/** A run that waits for something that never comes, or does something for ever. */
+/** A deadlock or an infinite loop in a run. */
 export class Stuck extends Error {}
 
 /**
- * Virtual time, and all that happens in it, one event after the other. Between two events, all that follows from the
- * first one without time or messages is done. So a seed decides the order of everything.
+ * Virtual time with a queue of events. Before the next event, everything that the current one causes without time or
+ * messages has completed. So a seed determines the order of everything.
  */
 export class Scheduler {
   readonly draw: Draw
   /** Milliseconds since the beginning. */
   now = 0
-  /** What nobody does, and nothing stops. */
+  /** The actor of events without a process. It is never paused. */
   readonly nature = new Actor('nature', new Machine())
-  /** Whose event is being done. */
+  /** The actor of the current event. */
   current = this.nature
   events = 0
   /** How many milliseconds modules may take to load, in a run whose order does not matter. */
   loading = 0
-  /** The last events, for people. */
+  /** The last events as text. */
   readonly recent: string[] = []
   readonly #heap: Event[] = []
   readonly #turn: (work: () => void) => unknown
@@ -68,12 +68,12 @@ export class Scheduler {
     this.#turn = turn
   }
 
-  /** What happened so far, as a number. */
+  /** A hash of all events so far. */
   get hash(): number {
     return this.#hash >>> 0
   }
 
-  /** Does something for `by`, so many milliseconds from now. */
+  /** Schedules work for the actor `by`, after some milliseconds. */
   after(by: Actor, millis: number, label: string, work: () => unknown, isTurn = false): Event {
     const event = {
       at: this.now + Math.max(0, millis),
@@ -88,14 +88,14 @@ export class Scheduler {
     return event
   }
 
-  /** Waits. Whoever waits is `by`, and waits for ever when that ends. */
+  /** Waits as the actor `by`. Never resolves if that actor ends. */
   sleep(by: Actor, millis: number, label = 'sleep'): Promise<void> {
     return new Promise((resolve) => {
       this.after(by, millis, label, resolve)
     })
   }
 
-  /** Goes on until `isOver`. Fails when nothing is left to do before, or when that takes longer than `until`. */
+  /** Runs events until `isOver`. Fails if no events are left before, or if it takes longer than `until`. */
   async run(isOver: () => boolean, until: number): Promise<void> {
     await this.#settle()
     while (!isOver()) {
@@ -120,7 +120,7 @@ export class Scheduler {
     }
   }
 
-  /** Notes something for the trace. */
+  /** Adds a line to the trace. */
   note(by: Actor, text: string): void {
     const line = `${this.now.toFixed(3)} ${by.name}: ${text}`
     for (let i = 0; i < line.length; i++) this.#hash = Math.imul(this.#hash ^ line.charCodeAt(i), 0x01000193)
@@ -128,7 +128,7 @@ export class Scheduler {
     if (this.recent.length > 4_000) this.recent.splice(0, 2_000)
   }
 
-  /** Ends the turns of the event loop that are open, so that nothing of this run is left in modules. */
+  /** Completes pending turns of the event loop, so that no state of this run is left in modules. */
   async endTurns(): Promise<void> {
     for (let event = this.#pop(); event !== undefined; event = this.#pop()) {
       if (!event.isTurn || event.isCalledOff) continue
@@ -139,14 +139,14 @@ export class Scheduler {
     }
   }
 
-  /** In a run that loads modules, somebody may wait for a file that is really read. */
+  /** A run that loads modules may wait for a real read of a file. */
   async #waitForReal(): Promise<boolean> {
     if (this.loading-- <= 0) return false
     await new Promise((resolve) => nodeSetTimeout(resolve, 1))
     return true
   }
 
-  /** Whatever was begun and needs neither time nor messages is done when this resolves. */
+  /** Resolves when all work that needs neither time nor messages is done. */
   #settle(): Promise<void> {
     return new Promise((resolve) => {
       this.#turn(resolve)

@@ -1,6 +1,6 @@
 import { Draw } from '../support/draw.ts'
 
-/** What a client does, one step after the other. */
+/** The kinds of steps of a client. */
 export type StepKind =
   | 'insert'
   | 'update'
@@ -25,13 +25,13 @@ export type StepKind =
 
 export interface Step {
   readonly kind: StepKind
-  /** How long the client waits before it. */
+  /** The delay before the step. */
   readonly rest: number
-  /** A number from 0 up to 1 that makes its choices. */
+  /** A random number from 0 to 1 for the choices of the step. */
   readonly pick: number
 }
 
-/** A client at a server, which goes on there after the server has begun anew. */
+/** A client of a server, which continues there after a restart of the server. */
 export interface ClientScript {
   readonly server: number
   readonly steps: readonly Step[]
@@ -52,17 +52,17 @@ export interface Fault {
   readonly kind: FaultKind
   readonly at: number
   readonly millis: number
-  /** Of servers and machines, the one whose number is this, modulo how many there are. */
+  /** The index of the server or machine, modulo their number. */
   readonly whom: number
 }
 
-/** All that is decided of a run before it begins. */
+/** All decisions of a run before it begins. */
 export interface Script {
   readonly seed: number
-  /** Where records and rows lie. */
+  /** The storage of records and rows. */
   readonly place: 'database' | 'directory'
   readonly servers: number
-  /** Records of transactions that are kept. */
+  /** How many records of transactions are kept. */
   readonly transactionCount: number
   readonly clients: readonly ClientScript[]
   readonly faults: readonly Fault[]
@@ -91,10 +91,10 @@ const weights: Readonly<Record<StepKind, number>> = {
   watch: 2,
 }
 
-/** All steps that clients know. */
+/** All kinds of steps. */
 export const stepKinds = Object.keys(weights) as readonly StepKind[]
 
-/** All that may go wrong. */
+/** All kinds of faults. */
 export const faultKinds = [
   'pause',
   'stall',
@@ -108,8 +108,8 @@ export const faultKinds = [
 ] as const satisfies readonly FaultKind[]
 
 /**
- * The steps of a run, as often as they come. A run has some kinds of steps and of faults much more often than others, and
- * some not at all: so those few meet in many ways. Source: Groce et al., Swarm testing, 2012.
+ * Random weights of kinds. A run has some kinds of steps and faults much more often than others, and some not at all,
+ * so that few kinds meet in many combinations. Source: Groce et al., Swarm testing, 2012.
  */
 function kindsOf(draw: Draw): StepKind[] {
   const kinds = Object.entries(weights).flatMap(([kind, weight]) => {
@@ -124,7 +124,7 @@ const hour = 3_600_000
 /** The script of a seed. */
 export function scriptOf(seed: number): Script {
   const draw = new Draw(seed)
-  // Where nobody waits, many things meet. Where clients wait for minutes, leases end.
+  // Short delays cause many conflicts. Delays of minutes let leases expire.
   const longest = draw.oneOf([5, 200, 20_000, 60_000])
   const servers = draw.oneOf([1, 2, 2, 3])
   const kinds = kindsOf(draw)

@@ -2,13 +2,13 @@ import type { Mutation } from './fleet.ts'
 import { type Run, simulate } from './run.ts'
 import { type Script, scriptOf } from './script.ts'
 
-/** A script that breaks a law, and how. */
+/** A script that violates an invariant, and the violation. */
 export interface Found {
   readonly script: Script
   readonly run: Run & { readonly failure: Error }
 }
 
-/** Runs the scripts of seeds, one after the other, and answers with the first that breaks a law, if one does. */
+/** Runs the scripts of seeds in sequence, and returns the first that violates an invariant, if any. */
 export async function firstBroken(
   from: number,
   count: number,
@@ -26,7 +26,7 @@ async function broken(script: Script, mutation: Mutation): Promise<Found | undef
   return run.failure ? { script, run: { ...run, failure: run.failure } } : undefined
 }
 
-/** Leaves out what a script does, as long as a law is broken without it. It tries so many scripts at most. */
+/** Removes parts of a script as long as it still violates an invariant. Tries a limited number of scripts. */
 export async function shrink(found: Found, mutation: Mutation = {}, mostTries = 200): Promise<Found> {
   let smallest = found
   let tries = 0
@@ -43,7 +43,7 @@ export async function shrink(found: Found, mutation: Mutation = {}, mostTries = 
   return smallest
 }
 
-/** How much a script does. */
+/** The size of a script. */
 export function sizeOf({ servers, clients, faults }: Script): number {
   return servers + faults.length + clients.reduce((sum, { steps }) => sum + 1 + steps.length, 0)
 }
@@ -77,7 +77,7 @@ function without<T>(items: readonly T[], index: number): readonly T[] {
   return items.filter((_, i) => i !== index)
 }
 
-/** What broke, by which seed, and the shortest script that shows it. */
+/** The violation, its seed, and the shortest script that reproduces it. */
 export function report({ script, run }: Found, { script: short, run: shortRun }: Found): string {
   return [
     `The simulation breaks a law with the seed ${script.seed}: ${run.failure.message}`,

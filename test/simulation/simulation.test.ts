@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { loadSimulation } from './load.ts'
 
-/** `SIMULATION_SEED` and `SIMULATION_RUNS` try others, and more of them. */
+/** `SIMULATION_SEED` and `SIMULATION_RUNS` set the first seed and the number of runs. */
 const first = Number(process.env.SIMULATION_SEED ?? 1)
 const count = Number(process.env.SIMULATION_RUNS ?? 200)
 

@@ -7,7 +7,7 @@ import type { StepKind } from './script.ts'
 
 type Perform = (at: At) => Promise<unknown>
 
-/** A value that no other change gives. */
+/** A unique value. */
 function newValue({ history }: Client): number {
   return ++history.values
 }
@@ -57,7 +57,7 @@ const remove: Perform = async ({ catalog, client, draw }) => {
   if (done) forget()
 }
 
-/** The same row in both tables, at once. Nothing changes it later. */
+/** Inserts the same row into both tables atomically. Nothing changes it later. */
 const pair: Perform = async ({ catalog, client }) => {
   const key = client.newName('p')
   const changes = ledgerTables.map((table) => insertion(client, table, key))
@@ -71,7 +71,7 @@ const pair: Perform = async ({ catalog, client }) => {
   })
 }
 
-/** A pair by a transaction that is begun, waits, and is ended by its id. */
+/** Inserts a pair by a transaction that is begun, waits, and is ended by its id. */
 const session: Perform = async ({ catalog, client, draw }) => {
   const { history } = client
   const begun = await client.ask(() =>
@@ -103,7 +103,7 @@ const session: Perform = async ({ catalog, client, draw }) => {
   })
 }
 
-/** Who waits for a commit for too long asks another server what became of it. Others vacuum there meanwhile. */
+/** After a timeout of a commit, asks another server for the outcome, while others vacuum there. */
 function askElsewhere({ fleet, server, history }: Client, id: string, draw: Draw): void {
   const others = fleet.servers.filter((other) => other !== server)
   if (others.length === 0) return
@@ -173,7 +173,7 @@ const tag: Perform = async ({ catalog, client, draw }) => {
   if (done) client.history.tags.push({ table, tag, version })
 }
 
-/** Two tables that are declared at once. */
+/** Declares two tables atomically. */
 const batch: Perform = async ({ catalog, client }) => {
   const names = [client.newName('b'), client.newName('b')]
   const change = client.ledger.begin('batches', names[0]!, 1, client.now)
@@ -219,7 +219,7 @@ const steps: Readonly<Record<StepKind, Perform>> = {
   ...ownSteps,
 }
 
-/** Does a step of a client. */
+/** Runs a step of a client. */
 export async function perform(at: At, kind: StepKind): Promise<void> {
   await steps[kind](at)
 }

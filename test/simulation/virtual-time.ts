@@ -4,12 +4,12 @@ import { performance, runtime } from '../../src/base/time.ts'
 import { countFillings, seedRandom } from './random.ts'
 import { beginning, type Scheduler } from './scheduler.ts'
 
-/** A turn of the event loop that is there, and not simulated. */
+/** A turn of the real event loop. */
 export const realTurn = (work: () => void): unknown => nodeSetImmediate(work)
 
 /**
- * Lets all timers, clocks and random numbers of the package come from a scheduler until the answer is called. Whose clock
- * is looked at, and who waits, is told by the event that is being done.
+ * Replaces all timers, clocks and random numbers of the package by those of a scheduler, until the returned function is
+ * called. The actor of the current event determines whose clock is read and who waits.
  */
 export function takeOverTime(scheduler: Scheduler, seed: number): () => void {
   const { timers, dateNow } = runtime
@@ -18,7 +18,7 @@ export function takeOverTime(scheduler: Scheduler, seed: number): () => void {
   runtime.dateNow = () => Math.floor(beginning + scheduler.now + scheduler.current.machine.offset)
   performance.now = () => scheduler.now
   seedRandom(seed ^ 0x5eed)
-  // Random bytes are kept for later. Those of the run before are used up, so that each run begins alike.
+  // Random bytes are buffered. Uses up those of the previous run, so that all runs begin equally.
   const fillings = countFillings()
   const use = secretIdSource(() => 0)
   while (countFillings() === fillings) use()

@@ -10,16 +10,16 @@ import { rowsOf } from '../support/rows.ts'
 import type { Scenario } from './scenario.ts'
 
 const hour = 3_600_000
-/** Where the clock may stand, from the time that it really is. */
+/** The possible errors of the clock, in milliseconds. */
 const steps = [-3 * hour, -2 * hour, 0, 0, 2 * hour, 3 * hour]
-/** So many rounds, then the tables are dropped and the next ones created. */
+/** The rounds before the tables are replaced. */
 const roundsEach = 20
 const writers = 6
 
-/** What writers may meet: the clock ended their lease, or others were first. */
+/** The errors that writers may get: the clock ended their lease, or they had a conflict. */
 const refusals = ['ConcurrentModification', 'TableNotFound', 'TableAlreadyExists', 'ServiceUnavailable']
 
-/** Two handles write, take tables out and back in, and vacuum, while their clock steps by hours. */
+/** Two handles write, deregister and register tables, and vacuum, while their clock steps by hours. */
 class ClockRun {
   readonly counts = { steps: 0, vacuums: 0, acknowledged: 0, refused: 0, moves: 0 }
   readonly #folder: string
@@ -101,7 +101,7 @@ class ClockRun {
     }
   }
 
-  /** Takes a table out, and gives its content the name back. */
+  /** Deregisters a table, and registers its content under the same name. */
   async #move(): Promise<void> {
     const name = `moved${this.#next}`
     const n = this.#next++
@@ -137,7 +137,7 @@ class ClockRun {
   }
 }
 
-/** A content whose objects are dated by a clock. */
+/** A content whose object timestamps come from a given clock. */
 function datedBy(now: () => number, content: Content, written: Map<string, number>): Content {
   return {
     get: (...given) => content.get(...given),

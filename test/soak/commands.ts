@@ -3,7 +3,7 @@ import { runCommands } from '../processes/commands-run.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import type { Scenario } from './scenario.ts'
 
-/** Commands of four shells beside a server that writes. */
+/** Commands of four shells, concurrent with a server that writes. */
 export async function commands(): Promise<Scenario> {
   const counts = { commands: 0, served: 0 }
   return {

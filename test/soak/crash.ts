@@ -1,10 +1,10 @@
 import { CrashRun } from '../processes/crash-run.ts'
 import type { Scenario } from './scenario.ts'
 
-/** Processes on one catalog see so many kills before the next catalog is begun. */
+/** The kills on one catalog before the next one. */
 const killsEach = 60
 
-/** Kills processes at work; `faults` is the share of writes to the content that fail, `only` the task to do alone. */
+/** Kills working processes. `faults` is the share of content writes that fail, `only` the single task to run. */
 export function crashes(faults: number, only = ''): () => Promise<Scenario> {
   return async () => {
     const runs = [await CrashRun.begin(faults, only)]

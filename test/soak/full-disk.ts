@@ -1,10 +1,10 @@
 import { FullDiskRun } from '../processes/full-disk-run.ts'
 import type { Scenario } from './scenario.ts'
 
-/** Most bytes that are free when the writers begin. */
+/** The most free bytes when the writers begin. */
 const mostFree = 200 * 1024
 
-/** Many writers at once, on a disk that runs full again and again. */
+/** Many concurrent writers on a disk that repeatedly runs full. */
 export async function fullDisk(): Promise<Scenario> {
   const run = await FullDiskRun.begin()
   if (run === undefined) throw new Error('A small disk cannot be mounted here: run this as root, on Linux.')

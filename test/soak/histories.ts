@@ -7,7 +7,7 @@ import { tryRandomly } from './try-randomly.ts'
 
 const length = 25
 
-/** Histories of one process, calls one by one and at the same time, against the model, on each store. */
+/** Sequential and concurrent histories of one process, on each store, compared with the model. */
 export async function histories(seed: number): Promise<Scenario> {
   const counts = { histories: 0 }
   const one = command()

@@ -13,9 +13,9 @@ import { hostileJson, jsonRoutes, jsonShapes } from '../support/hostile-json.ts'
 import type { Scenario } from './scenario.ts'
 import { mostHeldMillis, Waits } from './waits.ts'
 
-/** Wide bounds: a server that decodes or answers whatever it is asked for passes them at once. */
+/** Generous limits. A server that decodes or returns everything that is requested exceeds them at once. */
 const mostMebibytes = 3_072
-/** What the main thread may work while one short answer is on its way: 50 ms, and a bit for the answer itself. */
+/** The most work of the main thread during one short response: 50 ms, and a little for the response itself. */
 const mostMainMillis = 70
 
 const mebibyte = 2 ** 20
@@ -34,10 +34,10 @@ const predicates = [
   `coalesce(${Array(4_096).fill("s || 'a'").join()}) > ''`,
   `s IN (${Array.from({ length: 4_000 }, (_, i) => `s || '${i}'`).join()})`,
 ]
-/** Clients give up after so many milliseconds. The server must notice. */
+/** The timeout of clients, in milliseconds. The server must notice their disconnect. */
 const patience = 2_000
 
-/** Bodies, predicates and queries that ask for far more than they send, against the command `serve`. */
+/** Bodies, predicates and queries that need far more resources than their size suggests, to the command `serve`. */
 export async function hostile(seed: number): Promise<Scenario> {
   const draw = fc.sample(
     fc.record({
@@ -121,7 +121,7 @@ export async function hostile(seed: number): Promise<Scenario> {
       await sleep(10)
     }
   })()
-  // A server that is gone is told by the attack, or at the end.
+  // The attack, or the end, reports a crashed server.
   watching.catch(() => {})
 
   await post('/v1/table/wide/create', arrow, plainBody(mebibyte))
@@ -142,7 +142,7 @@ export async function hostile(seed: number): Promise<Scenario> {
     plainBody(8 * mebibyte, 400),
   ]
 
-  /** Sends bodies of JSON one by one, and looks what the main thread works during each short answer meanwhile. */
+  /** Sends JSON bodies in sequence, and measures the work of the main thread during each short response meanwhile. */
   const attackByJson = async () => {
     for (const { shape, route, bytes } of draw.splice(0, 12)) {
       // One transaction makes all changes of a batch in one turn of the event loop, so a batch stays small here.
@@ -207,7 +207,7 @@ export async function hostile(seed: number): Promise<Scenario> {
   }
 }
 
-/** A table of one column `s` with so many short texts. */
+/** A table with a column `s` of short texts. */
 function texts(rows: number): Uint8Array {
   return tableToIPC(tableFromArrays({ s: Array.from({ length: rows }, (_, i) => `text_${i}_of_nineteen`) }), {
     format: 'stream',

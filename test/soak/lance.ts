@@ -2,7 +2,7 @@ import { releases, setUp } from '../catalog/lance/clients/python.ts'
 import { LanceClients } from '../catalog/lance/clients/run.ts'
 import type { Scenario } from './scenario.ts'
 
-/** Writers of several releases of Lance on one table, and in transactions on two, through a server that ends now and then. */
+/** Writers of several Lance releases on one table, and in transactions on two, through a server that restarts. */
 export async function lance(): Promise<Scenario> {
   const pythons: string[] = []
   for (const release of releases) {

@@ -2,7 +2,7 @@ import { BeginningRun, OpeningRun } from '../processes/opening-run.ts'
 import type { Scenario } from './scenario.ts'
 
 const roundMillis = 2000
-/** So many rounds, then the next store is begun, with another crowd. */
+/** The rounds before the next store, with other processes. */
 const roundsEach = 10
 const crowds = [
   { writers: [4], lookers: 1, visitors: 0, kills: false },
@@ -11,7 +11,7 @@ const crowds = [
   { writers: [1], lookers: 0, visitors: 4, kills: false },
 ] as const
 
-/** Processes open, write, close, are killed and leave, all on one store, which is counted at the end. */
+/** Processes open, write, close, are killed and exit, all on one store. The end checks the counter in it. */
 export async function opening(): Promise<Scenario> {
   const counts = {
     stores: 0,
@@ -44,7 +44,7 @@ export async function opening(): Promise<Scenario> {
   }
 }
 
-/** Processes open new stores together, over and over. */
+/** Processes open new stores together, repeatedly. */
 export async function beginning(): Promise<Scenario> {
   const run = new BeginningRun()
   const counts = { stores: 0 }

@@ -22,7 +22,7 @@ export async function postgres(seed: number): Promise<Scenario> {
   const counts = { histories: 0, calls: 0, changes: 0, cuts: 0, kills: 0, resets: 0, silences: 0, apart: 0 }
   let rounds = 0
   let answers = 0
-  // An opening is not tried again.
+  // Opening a catalog is not retried.
   let isOpening = false
   proxy.onAnswered = () => {
     if (!isOpening && ++answers % 60 === 0) {

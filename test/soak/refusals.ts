@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import type { Difference } from '../engine/predicate/reference/difference.ts'
 
-/** Of how many draws one may be refused by one side alone: more are a class, and no rare case. */
+/** One in this many draws may be refused by one side only. More are a systematic difference. */
 const drawsToRefusal = 5_000
 
-/** Fewer refusals than these tell nothing of how many there are. */
+/** The least number of refusals for an estimate of their rate. */
 const fewest = 3
 
-/** Only so many are kept for a person to read. */
+/** The most refusals in the report. */
 const mostKept = 100
 
-/** What one side refused and the other one answered. Such a refusal is no wrong answer, as long as it is rare. */
+/** Values that one side refused and the other one accepted. That is no failure, as long as it is rare. */
 export class Refusals {
-  /** The first of them, with the seeds of their tables. */
+  /** The first refusals, with the seeds of their tables. */
   readonly kept: string[] = []
   #count = 0
 
@@ -20,7 +20,7 @@ export class Refusals {
     return this.#count
   }
 
-  /** Takes in how both sides differed over the table of a seed. Fails when one answer is wrong. */
+  /** Adds the differences for the table of a seed. Fails when one result is wrong. */
   add(seed: number, differences: readonly Difference[]): void {
     const wrong = differences.filter(({ kind }) => kind === 'answer')
     const told = wrong.slice(0, 10).map(({ text }) => text)
@@ -30,7 +30,7 @@ export class Refusals {
     this.kept.push(...kept.map(({ text }) => `refused by one side, seed ${seed}: ${text}`))
   }
 
-  /** Fails when there are too many of them among so many draws. */
+  /** Fails when there are too many refusals for the number of draws. */
   check(draws: number): void {
     const isRare = this.#count < fewest || this.#count * drawsToRefusal <= draws
     assert.ok(isRare, `One side alone refuses ${this.#count} of ${draws} draws.`)

@@ -1,17 +1,17 @@
-/** Something that is tried over and over, and what was counted meanwhile. */
+/** A repeated random test with counters. */
 export interface Scenario {
-  /** What was counted so far, by what it counts. */
+  /** The counters so far, by name. */
   readonly counts: Readonly<Record<string, number>>
-  /** What broke no promise, and a person should read at the end. */
+  /** Remarks for the report at the end. They are no failures. */
   readonly notes?: readonly string[]
   /**
-   * Tries it once. Fails when a promise of the catalog is broken, and tells which. What looks for a smaller case that
-   * breaks it ends at the moment `until`.
+   * Runs it once. Fails with the violated guarantee of the catalog. A search for a smaller failing case ends at the
+   * time `until`.
    */
   round(until: number): Promise<void>
-  /** Checks what can be checked at the end only, and lets go of everything. */
+  /** Runs the final checks, and releases all resources. */
   end(): Promise<void>
 }
 
-/** How to begin each scenario; `seed` makes its choices, as far as it makes any. */
+/** How to start each scenario. `seed` determines its random choices, if any. */
 export type Begin = (seed: number) => Promise<Scenario>

@@ -1,10 +1,10 @@
 import { loadSimulation } from '../simulation/load.ts'
 import type { Scenario } from './scenario.ts'
 
-/** Seeds of one round. */
+/** The number of seeds in one round. */
 const seeds = 25
 
-/** Simulated fleets in virtual time, one seed after the other, judged by what they told. */
+/** Simulated fleets in virtual time, one seed at a time, with checks of their responses. */
 export async function simulation(seed: number): Promise<Scenario> {
   const { simulate, scriptOf, shrink, report } = await loadSimulation()
   const counts = { fleets: 0, events: 0, 'virtual hours': 0 }

@@ -17,7 +17,7 @@ import { tenants } from './tenants.ts'
 import { valid } from './valid.ts'
 
 /*
- * Tries for as long as it is told to what the tests try for a moment: `npm run soak -- --minutes 30`.
+ * Runs the random tests for a given time: `npm run soak -- --minutes 30`.
  */
 
 const scenarios: Readonly<Record<string, { readonly about: string; readonly begin: Begin }>> = {
@@ -142,7 +142,7 @@ async function soak({ minutes, names, seed }: Asked): Promise<boolean> {
       try {
         const scenario = await scenarios[name]!.begin(seed)
         begun.set(name, scenario)
-        // Clients and servers may have to be fetched first, which takes a while.
+        // Clients and servers may have to be installed first, which takes a while.
         const until = Date.now() + minutes * 60_000
         while (!isOver && Date.now() < until) await scenario.round(until)
         await scenario.end()

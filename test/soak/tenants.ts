@@ -5,10 +5,10 @@ import { attackThrough, inProcess, overHttp } from '../server/auth/attack.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import type { Scenario } from './scenario.ts'
 
-/** Each operation comes up several times in so many attacks. */
+/** The attacks of one round: several for each operation. */
 const attacksPerRound = 480
 
-/** One tenant attacks another by every operation, with other requests and on a new catalog in each round. */
+/** One tenant attacks another by every operation. Each round has other requests and a new catalog. */
 export async function tenants(seed: number): Promise<Scenario> {
   const counts = { rounds: 0, attacks: 0, 'operations that were done': 0 }
   const everDone = new Set<string>()

@@ -8,7 +8,7 @@ test('looking for the smallest case ends with the time, and what was found is to
   let runs = 0
   const until = Date.now() + 500
   const broken = async () => {
-    // A smaller case may never end.
+    // A smaller case may hang.
     if (++runs > 1) await new Promise(() => {})
     throw new Error('the promise is broken')
   }
@@ -26,7 +26,7 @@ test('a break that is found when the time is over is told as it is', async () =>
     throw new Error('the promise is broken')
   }
   const error = await tryRandomly(numbers, broken, { seed: 1, numRuns: 5, until }).catch((thrown) => thrown)
-  // A machine that sleeps at that moment lets it fail in time.
+  // A pause of the machine at that moment still lets it fail in time.
   expect(String(error.cause ?? error)).toMatch(/broken/)
 })
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Where random choices begin, how many are tried, and when the time is over. */
+/** The first seed, the number of tries, and the end of the time. */
 export interface Trial {
   readonly seed: number
   readonly numRuns: number
@@ -8,8 +8,8 @@ export interface Trial {
 }
 
 /**
- * Tries random values. When one fails, the smallest that fails is looked for until the time is over: the error has the
- * smallest one that was found. What is under way at that time without a failure before it is waited for.
+ * Tries random values. After a failure, searches for a smaller failing value until the time is over. The error has the
+ * smallest one. Waits for a try that is still running then, unless another one has failed before.
  */
 export async function tryRandomly<T>(
   values: fc.Arbitrary<T>,
@@ -27,7 +27,7 @@ export async function tryRandomly<T>(
     await current
     return
   }
-  // It may hang, or fail because everything ends.
+  // The running try may hang, or fail because of the shutdown.
   current.catch(() => {})
   const message = await fc.asyncDefaultReportMessage(details)
   const isCut = details.interrupted ? 'The time was over before the smallest case was found.\n' : ''

@@ -13,17 +13,17 @@ import { validRequest, type World } from '../support/valid-requests.ts'
 import type { Scenario } from './scenario.ts'
 import { mostHeldMillis, Waits } from './waits.ts'
 
-/** What a server may take, whatever valid requests ask for. */
+/** The resource limits of a server under any valid requests. */
 const bounds = {
-  /** One budget of 1 GiB for all requests, the catalog's cache, scratch memory, and the process. */
+  /** Memory: 1 GiB for all requests, the catalog's cache, scratch memory, and the process. */
   mebibytes: 2_560,
-  /** What one request adds to the disk: 512 MiB beyond what the table has, twice. */
+  /** Disk space of one request: twice 512 MiB in addition to the table. */
   mebibytesOnDisk: 1_536,
   /** Processor time of the main thread while one request for `/healthz` waits. */
   millis: 1_000,
 }
 
-/** Operations whose expressions may stand for any amount of work. */
+/** Operations whose expressions may need any amount of work. */
 const evaluating: readonly OperationName[] = [
   'queryTable',
   'countTableRows',
@@ -35,10 +35,10 @@ const evaluating: readonly OperationName[] = [
 ]
 
 const mebibyte = 2 ** 20
-/** Clients give up after so many milliseconds. The server must notice. */
+/** The timeout of clients, in milliseconds. The server must notice their disconnect. */
 const patience = 8_000
 
-/** Valid requests of every operation, at the bounds of every field, against the command `serve`. */
+/** Valid requests of every operation, at the bounds of every field, to the command `serve`. */
 export async function valid(seed: number): Promise<
   Scenario & {
     readonly counts: { readonly answered: number; readonly requests: number }
@@ -76,12 +76,12 @@ export async function valid(seed: number): Promise<
       counts['ms of the thread at most'] = Math.max(counts['ms of the thread at most'], took)
       counts['ms held at most'] = Math.max(counts['ms held at most'], held)
       counts['MiB at most'] = Math.max(counts['MiB at most'], mebibytesOf(served.pid))
-      // The machine is not to suffer.
+      // Protects the machine.
       if (counts['MiB at most'] > 1.4 * bounds.mebibytes) served[Symbol.dispose]()
       await sleep(5)
     }
   })()
-  // A server that is gone is told by the next request, or at the end.
+  // The next request, or the end, reports a crashed server.
   watching.catch(() => {})
   const world = await makeWorld(client)
 
@@ -99,7 +99,7 @@ export async function valid(seed: number): Promise<
     counts,
     worst: () => worst,
     async round() {
-      // Half of them evaluate something.
+      // Half of the requests evaluate expressions.
       const name = draw.oneOf(draw.chance(0.5) ? names : evaluating)
       const request = validRequest(name, world, draw)
       current = `${name} ${shown(request)}`
@@ -118,7 +118,7 @@ export async function valid(seed: number): Promise<
       counts['MiB on disk at most'] = Math.max(counts['MiB on disk at most'], grown)
       check(current)
       if (grown > bounds.mebibytesOnDisk) throw new Error(`${current} wrote ${grown} MiB.`)
-      // Tables that grew or got many columns begin anew.
+      // Replaces tables that have grown.
       if (counts.requests % 40 === 0 || mebibytesIn(directory) > 2_048) await makeWorld(client)
     },
     async end() {
@@ -172,7 +172,7 @@ function mebibytesIn(folder: string): number {
     try {
       bytes += statSync(join(folder, String(entry))).size
     } catch {
-      // Removed meanwhile.
+      // A concurrent request has removed it.
     }
   }
   return Math.round(bytes / mebibyte)

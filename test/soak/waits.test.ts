@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { scriptPath } from '../support/scripts.ts'
 import { Waits } from './waits.ts'
 
-/** A server that blocks its thread during each answer, and who asks it. */
+/** A server that blocks its thread during each response, and its client. */
 async function stalling(how: 'asleep' | 'working', millis: number): Promise<{ pid: number; waits: Waits }> {
   const args = [scriptPath('test/soak/children/stall.ts'), how, String(millis)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -13,7 +13,7 @@ async function stalling(how: 'asleep' | 'working', millis: number): Promise<{ pi
   const [port] = await once(child.stdout, 'data')
   const waits = new Waits(child.pid!, `http://127.0.0.1:${Number(port)}`)
   onTestFinished(() => waits[Symbol.asyncDispose]())
-  // The first time, the thread loads what it needs.
+  // The first request includes the thread's lazy imports.
   await waits.ask()
   return { pid: child.pid!, waits }
 }
@@ -40,7 +40,7 @@ describe.skipIf(process.platform !== 'linux')('a wait of a request', () => {
     execFileSync('taskset', ['-cp', '0', String(pid)])
     setPriority(pid, 19)
     let wait = await waits.ask()
-    // The other process takes a moment to begin.
+    // The other process needs a moment to start.
     while (wait.tookMillis < 500) wait = await waits.ask()
     expect(wait.heldMillis).toBeLessThan(wait.tookMillis / 2)
     expect(wait.ranMillis).toBeLessThan(wait.tookMillis / 2)

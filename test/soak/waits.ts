@@ -3,40 +3,40 @@ import { Worker } from 'node:worker_threads'
 import { scriptPath } from '../support/scripts.ts'
 
 /*
- * On a busy machine everybody waits for a processor: the server, and who asks it. That time says nothing of the server.
- * Linux counts it for each thread, so it can be left out.
+ * On a busy machine both server and client wait for a processor, which is not the server's fault. Linux measures that
+ * time for each thread, so it can be subtracted.
  */
 
-/** What one request for `/healthz` met. */
+/** The measurements of one request for `/healthz`. */
 export interface Wait {
-  /** How long it took by the clock. */
+  /** The elapsed time. */
   readonly tookMillis: number
   /**
-   * How long the server let it wait, working or not: without the time in which the server's main thread, or the thread
-   * that asked, had to wait for a processor.
+   * The elapsed time without the time in which the server's main thread, or the requesting thread, waited for a
+   * processor.
    */
   readonly heldMillis: number
-  /** How long the server's main thread ran meanwhile. */
+  /** The processor time of the server's main thread meanwhile. */
   readonly ranMillis: number
-  /** The same, without what may have come before the request or after its answer. */
+  /** The same, without the part that may be before the request or after its response. */
   readonly workedMillis: number
 }
 
-/** How long a server may hold a short answer: three times what was seen, with eight busy threads to a processor. */
+/** The limit for a short response: three times the observed maximum with eight busy threads per processor. */
 export const mostHeldMillis = 3_000
 
-/** Asks a server how it is, from a thread of its own: what other threads of this process do makes nothing late. */
+/** Requests `/healthz` from a separate thread, which other threads of this process do not delay. */
 export class Waits implements AsyncDisposable {
   readonly #thread: Worker
   #last: Promise<unknown> = Promise.resolve()
 
-  /** Begins with the server of a process, whose address has no path. */
+  /** Starts for the server of a process. The URL has no path. */
   constructor(pid: number, url: string) {
     this.#thread = new Worker(scriptPath('test/soak/children/ask.ts'), { workerData: { pid, url } })
     this.#thread.unref()
   }
 
-  /** Asks once, after all that asked before, and fails when there was no answer. */
+  /** Sends one request, after all earlier ones. Fails without a response. */
   ask(): Promise<Wait> {
     const asked = this.#last.then(async () => {
       const answered = once(this.#thread, 'message')
@@ -51,7 +51,7 @@ export class Waits implements AsyncDisposable {
 
   /** Resolves when the main thread has nothing left to do of earlier requests. */
   async quiet(): Promise<void> {
-    // A thread with other work does some of it before each answer.
+    // A thread with other work does some of it before each response.
     let inARow = 0
     while (inARow < 10) {
       const { ranMillis } = await this.ask()

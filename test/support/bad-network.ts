@@ -1,18 +1,18 @@
 import type { TcpProxy } from './tcp-proxy.ts'
 
-/** How often something goes wrong with the bytes that pass, as a share of what is sent or answered at once. */
+/** Probabilities of network faults for each chunk of bytes. */
 export interface BadNetwork {
-  /** Each waits up to so many milliseconds. */
+  /** The longest delay of each chunk, in milliseconds. */
   readonly delay: number
-  /** Some wait this much longer. */
+  /** The extra delay of some chunks, in milliseconds. */
   readonly held: { readonly share: number; readonly millis: number }
-  /** The connection is reset, some bytes further on. */
+  /** A reset of the connection, some bytes later. */
   readonly resets: number
-  /** Nothing of the connection passes any more, and nobody is told: its other end has vanished. */
+  /** A silent loss of the connection: no more bytes pass in either direction, without a reset. */
   readonly silences: number
 }
 
-/** Makes the network through a proxy bad, by random numbers that a seed gives. Returns what was done so far. */
+/** Adds seeded random faults to a proxy. Returns the counts of faults so far. */
 export function makeBad(proxy: TcpProxy, seed: number, { delay, held, resets, silences }: BadNetwork) {
   const random = randomFrom(seed)
   const counts = { delayed: 0, held: 0, resets: 0, silences: 0 }
@@ -41,7 +41,7 @@ export function makeBad(proxy: TcpProxy, seed: number, { delay, held, resets, si
   return counts
 }
 
-/** Makes it good again, for connections that are still there and for new ones. */
+/** Removes the faults for existing and new connections. */
 export function makeGood(proxy: TcpProxy): void {
   proxy.beforeSent = undefined
   proxy.beforeAnswer = undefined
@@ -49,7 +49,7 @@ export function makeGood(proxy: TcpProxy): void {
   proxy.onAnswered = undefined
 }
 
-/** Random fractions that a seed gives (mulberry32). */
+/** Seeded random fractions (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

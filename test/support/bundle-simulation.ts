@@ -1,7 +1,7 @@
 import { build, type Plugin } from 'esbuild'
 import { forNode } from './bundle.ts'
 
-/** Random numbers of the package come from a seed. */
+/** Replaces the package's sources of random numbers by seeded ones. */
 const seeded: Plugin = {
   name: 'seeded',
   setup({ onResolve, initialOptions: { absWorkingDir } }) {
@@ -20,9 +20,9 @@ export async function bundleSimulation(root: string, outfile: string): Promise<v
     entryPoints: ['test/simulation/index.ts'],
     outfile,
     ...forNode,
-    // In one module, nothing is loaded later: that would take a time which no seed decides.
+    // In one module, nothing is loaded lazily, which would take a time that no seed decides.
     splitting: false,
-    // The runner of tests leaves what is required alone.
+    // The test runner does not transform CommonJS modules.
     format: 'cjs',
     ignoreAnnotations: true,
     sourcemap: true,

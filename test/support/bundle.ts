@@ -1,6 +1,6 @@
 import type { BuildOptions } from 'esbuild'
 
-/** How sources are bundled for Node: what they share is loaded once, and packages are found where they are. */
+/** The bundler options for Node: shared modules are loaded once, and packages stay external. */
 export const forNode = {
   bundle: true,
   splitting: true,

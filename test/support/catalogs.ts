@@ -8,7 +8,7 @@ import { temporaryDirectory } from './folders.ts'
 /** Opens a fresh, empty catalog that is closed when the test ends. */
 export interface Open {
   (options?: CatalogOptions): Promise<LocalCatalog>
-  /** Where it lies. */
+  /** Its storage. */
   readonly kind: 'memory' | 'lmdb'
   /** Whether it is reached through a client and a server. */
   readonly remote: boolean
@@ -29,8 +29,8 @@ export function eachCatalog(tests: (open: Open) => void): void {
 }
 
 /**
- * As {@link eachCatalog}, for what only a catalog in this process has, such as hooks and progress, and for tests
- * with very many calls. It also does for rules that the exported suite of catalogs judges over HTTP.
+ * Like {@link eachCatalog} without the server: for features of local catalogs, such as hooks and progress, for tests
+ * with very many calls, and for rules that the exported catalog suite already checks over HTTP.
  */
 export function eachLocalCatalog(tests: (open: Open) => void): void {
   for (const { name, kind, remote } of matrix) if (!remote) run(name, kind, remote, tests)
@@ -63,14 +63,14 @@ export function closedAfterwards<T extends LocalCatalog>(catalog: T): T {
 }
 
 /**
- * The catalog makes a thousand changes before it clears old records, for tests that count what it does. Others begin with
- * that anywhere within their first thousand changes.
+ * Makes the catalog clear old records only after a thousand changes, for tests that count its work. By default it
+ * begins at a random point within the first thousand changes.
  */
 export function withoutUpkeep(catalog: LocalCatalog): void {
   coreOf(catalog).upkeep.changes = 0
 }
 
-/** A clock that stands still until it is moved. */
+/** A manual clock. */
 export function stoppedClock(start = Date.UTC(2026, 0, 1)): (() => number) & { move(millis: number): void } {
   let time = start
   return Object.assign(() => time, {

@@ -7,7 +7,7 @@ const candidates = [
   '/usr/bin/google-chrome',
 ]
 
-/** Where Chromium lies: as Debian packages it, or the one that CHROMIUM names. Says which tests are skipped without. */
+/** The path of Chromium: Debian's package, or the one in CHROMIUM. Without one, prints which tests are skipped. */
 export function chromiumPath(tests: string): string | undefined {
   const found = candidates.find((path) => path && existsSync(path))
   if (found === undefined)

@@ -8,13 +8,13 @@ import { memoryStore } from '../../src/stores/memory/index.ts'
 import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from './catalogs.ts'
 
-/** A fresh catalog together with what its own root holds. */
+/** A fresh catalog with the content of its own root. */
 export interface Opened {
   readonly catalog: LocalCatalog
   readonly content: Content
 }
 
-/** As `eachCatalog`, for tests that look at, or meddle with, the content underneath. */
+/** Like `eachCatalog`, for tests that read or modify the content directly. */
 export function eachContent(tests: (open: (options?: CatalogOptions) => Promise<Opened>) => void): void {
   describe('on memory', () =>
     tests(async (options) => {

@@ -7,16 +7,16 @@ import { brokenPlaces, brokenStores } from '../testing/mutants/stores.ts'
 import { brokenTransactions } from '../testing/mutants/transactions.ts'
 import { numbersOfSource, root } from './page-numbers.ts'
 
-/* What pages count or name, and the code decides. */
+/* Counts and names in pages that the code determines. */
 
 const sourceOf = (file: string) => readFileSync(join(root, file), 'utf8')
 
-/** The number that a constant of a file has. */
+/** The value of a constant in a file. */
 export function numberIn(file: string, name: string): number {
   return numbersOfSource(new RegExp(`const ${name} = (.*)`).exec(sourceOf(file))![1]!)[0]!
 }
 
-/** How many members of an interface must be there, and how many may be left out. */
+/** The numbers of required and of optional members of an interface. */
 function membersOf(file: string, name: string): { readonly must: number; readonly may: number } {
   const body = new RegExp(`^export interface ${name} .*?\\{\\n(.*?)^\\}`, 'ms').exec(sourceOf(file))![1]!
   const all = body.match(/^ {2}(?:readonly )?\w+\??[(<:]/gm)!

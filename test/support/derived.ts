@@ -46,7 +46,7 @@ export const derived: readonly Derived[] = [
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Where a page lies. */
+/** The path of a page. */
 export function pathOf({ page }: Derived): string {
   return join(root, page)
 }
@@ -69,7 +69,7 @@ function benchReport() {
   return readReport(join(root, 'bench/report.json'))!
 }
 
-/** What entry points weigh in browsers. test/web/entry-points.test.ts measures what docs/runtimes.md says. */
+/** The sizes of entry points in browsers. test/web/entry-points.test.ts measures the sizes in docs/runtimes.md. */
 function weightsTable(): string {
   const text = readFileSync(join(root, 'docs/runtimes.md'), 'utf8')
   return /^\| Import \|.*(?:\n\|.*)+/m.exec(text)![0]

@@ -1,4 +1,4 @@
-/** Random choices that a seed repeats. */
+/** Seeded random choices. */
 export class Draw {
   #state: number
 
@@ -34,7 +34,7 @@ export class Draw {
   }
 }
 
-/** An item that is there. */
+/** A random item of a list that is not empty. */
 export function at<T>(items: readonly T[], index: number): T {
   const item = items[index]
   if (item === undefined) throw new RangeError(`There is no item ${index} of ${items.length}.`)

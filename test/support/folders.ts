@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * A new folder, in memory where the system offers enough of that. No test can look at what a power cut leaves.
- * Without waiting for a disk, tests that commit much take three quarters of the time. The path holds no symbolic
- * link.
+ * A new folder, in memory if the system offers enough of it, since no test simulates a power failure. Without waits for
+ * a disk, tests with many commits take three quarters of the time. The path has no symbolic link.
  */
 export async function temporaryDirectory(): Promise<string> {
   return realpath(await mkdtemp(join(await roomy, 'tabularium-')))

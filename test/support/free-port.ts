@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * A port nobody listens on. It lies below those that connections are given: while no server listens there, no
- * connection to it may get it as its own.
+ * A port without a listener, below the ephemeral ports: otherwise a connection to it could get it as its own local port
+ * while no server listens.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

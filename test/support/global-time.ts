@@ -1,7 +1,7 @@
 import { onTestFinished, vi } from 'vitest'
 import { performance as ownPerformance, runtime } from '../../src/base/time.ts'
 
-/** Lets the package follow the global timers and clocks until the running test ends, so that fake ones move it, too. */
+/** Makes the package use the global timers and clocks until the running test ends, so that fake ones apply. */
 export function followGlobalTime(): void {
   const { timers, dateNow } = runtime
   const names = Object.keys(timers!) as (keyof NonNullable<typeof timers>)[]

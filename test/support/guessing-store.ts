@@ -2,9 +2,9 @@ import type { Reader, Store, Writer } from '../../src/base/store/store.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 
 /**
- * A store that runs each body first on what it guesses: that there are no records, that those which a walk meets are all
- * there are, and that nothing has changed since. So does a store that learns by runs which records a body needs. Only
- * the last run counts.
+ * A store that runs each body several times, the first times on wrong guesses: no records, only those that a walk
+ * meets, and no changes since. It models a store that learns by runs which records a body needs. Only the last run
+ * counts.
  */
 export function guessingStore(store: Store = memoryStore()): Store {
   const nothing: Reader = { get: () => undefined, range: () => [] }

@@ -10,7 +10,7 @@ export const missingHaproxy =
   spawnSync('haproxy', ['-v']).status === 0 ? undefined : 'there is no program haproxy'
 if (missingHaproxy !== undefined) console.warn(`Tests of HAProxy are skipped: ${missingHaproxy}.`)
 
-/** A load balancer that runs by a configuration file. */
+/** An HAProxy process with a configuration file. */
 export class Haproxy {
   readonly #process: ChildProcess
   readonly #folder: string
@@ -32,7 +32,7 @@ export class Haproxy {
     return new Haproxy(folder)
   }
 
-  /** What it says of a server: `UP`, `DOWN`, or a way from one to the other. Undefined before it has started. */
+  /** The state of a server: `UP`, `DOWN`, or a transition between them. Undefined before the start. */
   async statusOf(server: string): Promise<string | undefined> {
     if (this.#process.exitCode !== null) throw new Error(`HAProxy has ended: ${this.#errors}`)
     const table = await this.#tell('show stat').catch(() => '')

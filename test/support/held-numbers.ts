@@ -175,7 +175,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['7 days by default', core, 'options.transactionAge ?? 7 * day'],
     ['a thousand names', `${page}/views/sidebar.tsx`, 'shownPage = 1_000'],
     ['10,000 in each request', `${page}/views/sidebar.tsx`, 'searchedPage = 10_000'],
-    ['every 3 seconds', `${page}/fresh.ts`, 'restMillis = 3_000'],
+    ['every 3 seconds', `${page}/refresh-counters.ts`, 'restMillis = 3_000'],
     ["server's 32 for a caller", limits, 'given.streamsPerCaller ?? 32'],
   ],
   'docs/postgres.md': [

@@ -1,10 +1,10 @@
 import { float64, int8, type Schema, utf8 } from '@uwdata/flechette'
-// The encoder below the one that is exported: it writes buffers as they are, whatever they claim to hold.
+// The internal encoder: it writes buffers without checks, even when their headers are wrong.
 // @ts-expect-error It has no types.
 import { encodeIPC } from '../../node_modules/@uwdata/flechette/src/encode/encode-ipc.js'
 
 /*
- * Arrow bodies of a few bytes that claim to hold many: columns of zeros, well compressed.
+ * Small Arrow bodies that decompress to huge columns of zeros.
  */
 
 /** How a body is made. */
@@ -13,9 +13,9 @@ export interface HostileBody {
   /** Bytes of each column after decompression. */
   readonly bytes: number
   readonly columns?: number
-  /** Whether the column is one row of text, of which the rows do not tell the size. Default: rows of doubles. */
+  /** Whether the column is one row of text, whose size the row count does not reveal. Default: rows of doubles. */
   readonly text?: boolean
-  /** What the first column's buffer claims, where that is not the truth. */
+  /** A false length for the first column's buffer. */
   readonly claim?: number
 }
 
@@ -61,7 +61,7 @@ function withLength(packed: Uint8Array, length: number): Uint8Array {
   return bytes
 }
 
-/** So many zeros as an LZ4 frame: a 255th of their bytes. */
+/** Zeros as an LZ4 frame, compressed to a 255th. */
 export function lz4Zeros(length: number): Uint8Array {
   const most = 4 << 20
   const parts: number[] = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x70, 0x73]
@@ -86,7 +86,7 @@ function lz4Block(size: number): number[] {
   return block
 }
 
-/** So many zeros as a ZSTD frame: four bytes for each 128 KiB. */
+/** Zeros as a ZSTD frame: four bytes for each 128 KiB. */
 export function zstdZeros(length: number): Uint8Array {
   const most = 131_072
   // The size stands in the frame, and the window is 128 KiB.
@@ -106,7 +106,7 @@ export function zstdZeros(length: number): Uint8Array {
   return Uint8Array.from(parts)
 }
 
-/** Columns of bytes, which are not compressed. All of them lie at the same place. */
+/** Uncompressed columns of bytes, which all share one buffer. */
 export function plainBody(rows: number, columns = 1): Uint8Array {
   const names = Array.from({ length: columns }, (_, i) => (columns === 1 ? 'x' : `c${i}`))
   const schema = {

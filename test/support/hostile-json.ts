@@ -1,9 +1,9 @@
 /*
- * JSON bodies of any size that take long to parse, to check, to copy or to answer, each for its bytes. A shape is made
- * to the size that is asked for, and sent to any route.
+ * JSON bodies that take long to parse, validate, copy or answer for their size. A shape can have any size, for any
+ * route.
  */
 
-/** A kind of body: what repeats in it, and what stands around it. */
+/** A kind of body: the repeated part, and the text around it. */
 interface Shape {
   readonly before: string
   readonly item: (i: number) => string
@@ -21,7 +21,7 @@ const list = (name: string, item: Shape['item']) =>
 const map = (name: string, item: Shape['item']) =>
   field(name, '{', '}', (i) => (i === 0 ? '' : ',') + item(i))
 
-/** Bodies by what is hostile about them. */
+/** Bodies by the kind of attack. */
 const shapes: Readonly<Record<string, Shape>> = {
   'keys of the body': { before: '{"a":1', item: (i) => `,"k${i}":1`, after: '}' },
   'keys of the context': map('context', (i) => `"k${i}":"v"`),

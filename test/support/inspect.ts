@@ -1,6 +1,6 @@
 import type { Catalog } from '../../src/tabularium/index.ts'
 
-/** All that a catalog tells of its namespaces and tables, to be compared before and after. */
+/** Everything that a catalog reports about its namespaces and tables, for comparisons before and after. */
 export async function inspect(catalog: Catalog) {
   const namespaces: Record<string, unknown> = {}
   const open: string[][] = [[]]
@@ -40,7 +40,7 @@ async function inspectTable(catalog: Catalog, id: string[]) {
   }
 }
 
-/** Tags and branches of a table of Lance are its files, which a test may damage. */
+/** Tags and branches of a Lance table are in its files, which a test may have damaged. */
 function unlessDamaged<T>(answer: Promise<T>, none: NoInfer<T>): Promise<T> {
   return answer.catch((error: { code?: string }) => {
     if (error.code !== 'InvalidTableState') throw error

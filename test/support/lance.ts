@@ -5,7 +5,7 @@ import * as apache from 'apache-arrow'
 import { toArrowTable } from '../../src/engine/table/index.ts'
 import { temporaryDirectory } from './folders.ts'
 
-/** A merge as the reference is asked for it. */
+/** The arguments of a merge by the reference. */
 interface Merge {
   readonly on: readonly string[]
   readonly updates: boolean
@@ -15,14 +15,14 @@ interface Merge {
   readonly orphanIf: string | undefined
 }
 
-/** The reference, LanceDB on local files, as tests compare with it: rows go in and come out as Arrow bytes. */
+/** The reference for comparisons: LanceDB on local files. Rows go in and come out as Arrow bytes. */
 export async function openLance() {
   const folder = await temporaryDirectory()
   const db = await connect(folder)
   const rowsOf = async (table: Table): Promise<Record<string, unknown>[]> => {
     // The package's own copy of apache-arrow made this table, and only that copy could write its bytes.
     const answer = await table.query().toArrow()
-    // Without rows it has no columns.
+    // A result without rows has no columns.
     if (answer.numRows === 0) return []
     const found = await toArrowTable(answer)
     return tableFromIPC(tableToIPC(found, { format: 'file' })!).toArray() as Record<string, unknown>[]

@@ -20,7 +20,7 @@ function joined(term: (i: number) => string, separator: string, draw: Draw): str
   return terms.join(separator)
 }
 
-/** A text: of some rows' values, of functions that make long ones, or of many parts. */
+/** A text expression: from values of rows, from functions with long results, or of many parts. */
 function textAt({ texts, numbers }: Columns, draw: Draw): string {
   const s = draw.oneOf(texts)
   const x = draw.oneOf(numbers)
@@ -56,12 +56,12 @@ function numberAt(columns: Columns, draw: Draw): string {
   ])()
 }
 
-/** An expression for values, at the bounds of the language now and then. */
+/** An expression for values, sometimes at the limits of the language. */
 export function expressionAt(columns: Columns, draw: Draw, kind: 'any' | 'text' = 'any'): string {
   return kind === 'text' || draw.chance(0.5) ? textAt(columns, draw) : numberAt(columns, draw)
 }
 
-/** A predicate, likewise. */
+/** A predicate, sometimes at the limits of the language. */
 export function predicateAt(columns: Columns, draw: Draw): string {
   const s = draw.oneOf(columns.texts)
   const x = draw.oneOf(columns.numbers)
@@ -79,7 +79,7 @@ export function predicateAt(columns: Columns, draw: Draw): string {
   ])()
 }
 
-/** Names and expressions of the columns of an answer, up to the most. */
+/** Names and expressions of the columns of a result, up to the maximum. */
 export function aliasesAt(columns: Columns, draw: Draw): Record<string, string> {
   const count = draw.oneOf([1, 10, 1_000, 10_000])
   const one = expressionAt(columns, draw)
@@ -92,7 +92,7 @@ export function aliasesAt(columns: Columns, draw: Draw): Record<string, string> 
   )
 }
 
-/** Keys of an order, up to the most. */
+/** Sort keys, up to the maximum. */
 export function orderAt({ numbers, texts }: Columns, draw: Draw): readonly unknown[] {
   const all = [...numbers, ...texts]
   return Array.from({ length: draw.oneOf([1, 3, 64, 400, 10_000]) }, () => ({

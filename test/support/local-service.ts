@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
 
 /**
- * Starts a program that serves HTTP on a port, and waits until it does. The program ends when its input does, and so with
- * this process, however that ends. A text says why the program ended at once.
+ * Starts a program that serves HTTP on a port, and waits until it responds. The program stops when its input ends, and
+ * so with this process in any case. Resolves to a text with the reason if the program exits at once.
  */
 export async function startService(
   name: string,

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 const cache = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
 
 /**
- * A folder in `node_modules/.cache` that `make` fills once, in whichever process needs it first. Others wait. A folder
- * that was not finished is made anew.
+ * A folder in `node_modules/.cache` that `make` fills once, in the first process that needs it. Others wait. An
+ * incomplete folder is made again.
  */
 export async function madeOnce(name: string, make: (folder: string) => Promise<void>): Promise<string> {
   const folder = `${cache}/${name}`

@@ -7,16 +7,16 @@ import { madeOnce } from './made-once.ts'
 import { pythonClients } from './python-clients.ts'
 
 /*
- * Servers of object storage for tests, each started once in a process that needs it. They are no dependencies of this
- * package, since few need them and they are large. The first test that needs one brings it, or
+ * Object storage servers for tests, each started once per process. They are no dependencies of this package, since they
+ * are large and few need them. The first test that needs one installs it, or
  * `node --import tsx test/support/object-services.ts` does.
  */
 
-/** The URL of a server. A text says why there is none. */
+/** The URL of a server, or the reason why there is none. */
 export type Service = { readonly url: string } | string
 
 const run = promisify(execFile)
-/** Less than what setting up a test may take. */
+/** Below the timeout for setting up a test. */
 const timeout = 230_000
 
 /** moto is a server in Python that speaks the protocol of S3. */

@@ -5,12 +5,12 @@ import { madeOnce } from './made-once.ts'
 
 const run = promisify(execFile)
 
-/* Tools of others that read an OpenAPI document. Other releases of them are another folder. */
+/* Third-party tools that read an OpenAPI document. Each set of releases has its own folder. */
 
 const fuzzer = 'schemathesis==4.32.5'
 const linter = '@stoplight/spectral-cli@6.16.3'
 
-// Less than what setting up a test may take.
+// Below the timeout for setting up a test.
 const timeout = 230_000
 
 async function tried(name: string, make: (folder: string) => Promise<void>, program: string) {
@@ -21,7 +21,7 @@ async function tried(name: string, make: (folder: string) => Promise<void>, prog
   }
 }
 
-/** The program of schemathesis, which asks a server by its OpenAPI document. A text says why there is none. */
+/** The path of schemathesis, which tests a server by its OpenAPI document; or the reason why there is none. */
 export function schemathesis(): Promise<{ readonly program: string } | string> {
   const make = async (folder: string) => {
     await run('python3', ['-m', 'venv', '--clear', folder])
@@ -31,7 +31,7 @@ export function schemathesis(): Promise<{ readonly program: string } | string> {
   return tried(fuzzer.replace('==', '-'), make, 'bin/schemathesis')
 }
 
-/** The program of Spectral, which judges an OpenAPI document. A text says why there is none. */
+/** The path of Spectral, which lints an OpenAPI document; or the reason why there is none. */
 export function spectral(): Promise<{ readonly program: string } | string> {
   const make = async (folder: string) => {
     await run('mkdir', ['-p', folder])

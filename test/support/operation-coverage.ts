@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type OperationName, operations } from '../../src/tabularium/index.ts'
 
 /*
- * Which tests call which operation, found by its name in their sources: no list has to be kept.
+ * Which tests call which operation, found by its name in their sources, so that no list must be maintained.
  */
 
 interface Source {
@@ -15,7 +15,7 @@ interface Source {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Folders whose tests are about operations. Other tests call operations to judge something else. */
+/** Folders whose tests are about operations. Other tests call operations to test something else. */
 const about = /^catalog\/(operations|listing|locations|lookup|rows|transactions)\//
 
 /** The table of `test/README.md`: each operation, with its rules and its tests. */
@@ -57,7 +57,7 @@ function link(path: string): string {
   return `[${path.replace(/^catalog\/|\.test\.ts$/g, '')}](${path})`
 }
 
-/** Sources in a folder; not helpers that all tests share, and nothing that a run leaves behind. */
+/** The sources in a folder, without shared helpers and generated files. */
 function read(folder: string): Source[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((path) => path.replaceAll('\\', '/'))

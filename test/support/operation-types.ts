@@ -14,7 +14,7 @@ import { rowsInput, schemaInput } from '../../src/catalog/rows/input.ts'
  * documentation in editors, and none at all in published declarations.
  */
 
-/** The parts of a valibot schema that its type follows from. */
+/** The parts of a valibot schema that determine its type. */
 interface Schema {
   readonly type: string
   readonly entries?: Readonly<Record<string, Schema>>
@@ -32,7 +32,7 @@ type Side = 'request' | 'response'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const definitions = Object.values(operations).map(({ definition }) => definition as unknown as AnyOperation)
 
-/** The types of schemas that are functions; others are found below the name of their field. */
+/** The types of schemas that are functions. Other types are found by field name below. */
 const known = new Map<unknown, string>([
   [stringMap.pipe[0], 'Readonly<Record<string, string>>'],
   [rowsInput, 'RowsInput'],
@@ -49,7 +49,7 @@ const byField: Readonly<Record<string, string>> = {
   'describeTable.response.schema': 'JsonArrowSchema',
 }
 
-/** The types of fields that queries have, wherever a query stands. */
+/** The types of the fields of queries, in any position. */
 const byName: Readonly<Record<string, string>> = {
   columns: 'readonly string[] | ColumnSelection | null',
   order_by: 'readonly OrderKey[] | null',
@@ -57,7 +57,7 @@ const byName: Readonly<Record<string, string>> = {
 }
 const queries = ['queryTable', 'analyzeTableQueryPlan', 'explainTableQueryPlan']
 
-/** The whole of the derived part of the page. */
+/** The derived part of the page. */
 export function operationTypes(): string {
   const docs = docsOfOperations()
   const any = { name: '' } as AnyOperation
@@ -97,7 +97,7 @@ function interfaceOf(operation: AnyOperation, side: Side): string {
 export interface ${title(operation.name)}${title(side)}${from} ${objectType(own, operation, side)}`
 }
 
-/** A schema without the fields that all requests, or all responses, have, where it has those. */
+/** A schema without the common fields of all requests or all responses. */
 function withoutShared(schema: Schema, side: Side): { own: Schema; inherits: boolean } {
   const shared: object = side === 'request' ? requestFields : responseFields
   const entries = Object.entries(schema.entries ?? {})
@@ -146,8 +146,8 @@ function typeOf(schema: Schema, operation: AnyOperation, side: Side, name: strin
   if (pipe !== undefined) {
     // A pipe may check a list first and its items later.
     const schemas = pipe.filter(({ kind }) => kind === 'schema')
-    const told = schemas.findLast(({ item }) => item !== undefined) ?? schemas[0]!
-    return inside(told === schema ? { ...told, pipe: undefined } : told)
+    const typed = schemas.findLast(({ item }) => item !== undefined) ?? schemas[0]!
+    return inside(typed === schema ? { ...typed, pipe: undefined } : typed)
   }
   if (type === 'string' || type === 'number' || type === 'boolean' || type === 'unknown') return type
   if (type === 'union') return options!.map((option) => inside(option as Schema)).join(' | ')
@@ -168,13 +168,13 @@ function typeOf(schema: Schema, operation: AnyOperation, side: Side, name: strin
   throw new Error(`${at} has a schema of type ${type}. Say its TypeScript type in ${import.meta.url}.`)
 }
 
-/** The interface that another operation has for the same schema, as batches have. */
+/** The interface of another operation with the same schema, as in batches. */
 function nameOf(schema: Schema, { name }: AnyOperation, side: Side): string | undefined {
   const other = definitions.find((other) => other.name !== name && (other[side] as unknown) === schema)
   return other && `${title(other.name)}${title(side)}`
 }
 
-/** What is written above each operation in its file. */
+/** The docstring above each operation in its file. */
 function docsOfOperations(): ReadonlyMap<string, string> {
   const folder = join(root, 'src/catalog/operations')
   const found = readdirSync(folder)

@@ -18,7 +18,7 @@ export const pages = [
   ...folders.flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`)),
 ].filter((name) => name.endsWith('.md') && name !== 'bench/report.md')
 
-/** The text of a page, in which what is not prose is gone. */
+/** The text of a page without everything that is not prose. */
 export function proseOf(page: string): string {
   return readFileSync(join(root, page), 'utf8')
     .replace(/^```.*?^```$/gms, '')
@@ -60,7 +60,7 @@ function bare(text: string): string {
     .replace(/\b(?:\d+(?: and | or |, ))*\d+[- ]bits?\b/g, 'bits')
 }
 
-/** Whether a number says that there is none, or which is the first. */
+/** Whether a number only means "none" or "the first". */
 function isNoCount(text: string): boolean {
   return text === '0' || text === '1'
 }
@@ -88,7 +88,7 @@ const units: Readonly<Record<string, readonly number[]>> = {
   billion: [1_000_000_000],
 }
 
-/** What each number of a phrase may stand for, in the units that code has: `30 s` is 30 or 30,000. */
+/** The values that a number in a phrase may have in the units of code: `30 s` is 30 or 30,000. */
 export function meanings(phrase: string): (number | string)[][] {
   const text = bare(phrase)
   return [...text.matchAll(number)].flatMap((match): (number | string)[][] => {
@@ -111,7 +111,7 @@ function isNumber(text: string): boolean {
 
 const named: Readonly<Record<string, number>> = { day: 86_400_000, mebibyte: 2 ** 20 }
 
-/** The numbers in a piece of source, products and powers worked out. Of a share such as `1 / 64`, it is the 64. */
+/** The numbers in a piece of source, with products and powers evaluated. For a fraction such as `1 / 64`, it is 64. */
 export function numbersOfSource(text: string): number[] {
   const digits = text.replaceAll('_', '').replace(/\b(?:day|mebibyte)\b/g, (name) => String(named[name]))
   const term = /(?<![\w.])\d+(?:\.\d+)?(?:\s*(?:\*\*?|<<|\/)\s*\d+)*/g

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { onTestFinished } from 'vitest'
 
-/** A certificate of the name db.example, which signs itself, and its key. They guard nothing. */
+/** A self-signed certificate for db.example and its key, for tests only. */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBmDCCAT6gAwIBAgIUcEn1vd2TqEWzfM8bjZ5UFjse/NowCgYIKoZIzj0EAwIw
 FTETMBEGA1UEAwwKZGIuZXhhbXBsZTAgFw0yNjExMjMxMzQwMjZaGA8yMTI2MTAz
@@ -23,12 +23,12 @@ in7Zn/5iDtQ3MO04jAHKeuyLJGiy+oTI+zvHS1vW/tO8fF0hmewVwZ8+
 -----END PRIVATE KEY-----
 `
 
-/** What a server does when it is asked for TLS. */
+/** How a server responds to a request for TLS. */
 export type Tls = 'none' | 'its certificate' | 'no common version'
 
 /**
- * The port of what refuses each login with this SQLSTATE, as a server of PostgreSQL does. `logins` counts them: so many
- * connections came through TLS, where there is some.
+ * A server that refuses each login with this SQLSTATE, as PostgreSQL does. `logins` counts them, after the TLS
+ * handshake if there is one.
  */
 export async function refusingServer(
   state: string,

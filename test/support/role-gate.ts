@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 
 /*
- * moto gives out credentials of roles, and then lets everybody do everything. This proxy before it keeps the policies of
- * the sessions that it saw begin: those it did not see may do everything, and wrong or expired credentials nothing.
+ * moto issues credentials of roles, but does not enforce their policies. This proxy enforces the policies of sessions
+ * that began through it. Other sessions may do everything, and invalid or expired credentials nothing.
  */
 
 interface Statement {
@@ -21,7 +21,7 @@ interface Session {
   until: number
 }
 
-/** What a session was refused, or was let do. */
+/** A request of a session, and whether it was allowed. */
 export interface Asked {
   readonly action: string
   readonly resource: string
@@ -31,9 +31,9 @@ export interface Asked {
 export class RoleGate implements AsyncDisposable {
   /** The sessions that began, by the ids of their keys. */
   readonly sessions = new Map<string, Session>()
-  /** What sessions asked for. */
+  /** The requests of sessions. */
   readonly asked: Asked[] = []
-  /** Whether nobody gets a session. */
+  /** Whether all new sessions are refused. */
   refusesSessions = false
   readonly #server
   readonly #behind: URL
@@ -132,7 +132,7 @@ function allows(statement: Statement, action: string, resource: string, prefix: 
   return prefixes === undefined || prefixes.some((pattern) => isLike(pattern, prefix ?? ''))
 }
 
-/** As policies compare: `*` and `?` stand for others, but not as `${*}` and `${?}`, and `${$}` is a dollar. */
+/** Matches like policies: `*` and `?` are wildcards, `${*}` and `${?}` are literal, and `${$}` is a dollar. */
 function isLike(pattern: string, text: string): boolean {
   const source = pattern.replace(/\$\{([*?$])\}|[*?]|[.+^${}()|[\]\\]/g, (found, escaped) => {
     if (escaped !== undefined) return `\\${escaped}`

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request as ask, createServer, type Server } from 'node:http'
 import { pipeline } from 'node:stream'
 
-/** A plain load balancer: each request goes to the next server, whatever it is about. */
+/** A round-robin load balancer: each request goes to the next server. */
 export class RoundRobin implements AsyncDisposable {
   /** The servers, as URLs. */
   targets: readonly string[]

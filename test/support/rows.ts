@@ -20,7 +20,7 @@ export async function countOf(
   return (await catalog.countTableRows({ ...request, id: [...id] })).count
 }
 
-/** So many rows: `n` counts from `start`, `half` is it divided by two, `name` a text, `odd` a flag. */
+/** Test rows: `n` counts from `start`, `half` is `n` divided by two, `name` a text, `odd` a flag. */
 export function numbered(count: number, start = 0): Record<string, unknown>[] {
   return Array.from({ length: count }, (_, i) => {
     const n = start + i

@@ -4,21 +4,21 @@ import { promisify } from 'node:util'
 import { madeOnce } from './made-once.ts'
 
 /*
- * Runtimes besides the one that runs the tests, as the registry has them. They are no dependencies of this package: the
- * first test that needs one brings it.
+ * Other runtimes than the one that runs the tests, from the registry. They are no dependencies of this package: the
+ * first test that needs one installs it.
  */
 
 const run = promisify(execFile)
-/** Less than what setting up a test may take. */
+/** Below the timeout for setting up a test. */
 const timeout = 230_000
 
 export interface Runtime {
-  /** How a person calls it. */
+  /** Its display name. */
   readonly name: string
-  /** The package of the registry that holds it. */
+  /** Its package in the registry. */
   readonly from: string
   readonly program: string
-  /** What stands before the name of a file to run. */
+  /** The arguments before the file to run. */
   readonly args: readonly string[]
 }
 
@@ -35,7 +35,7 @@ export const runtimes: readonly Runtime[] = [
   },
 ]
 
-/** A program of a package of the registry, such as `node`, installed once. A text says why there is none. */
+/** The path of a program from a registry package, such as `node`, installed once; or the reason why there is none. */
 export async function installed(from: string): Promise<{ readonly folder: string } | string> {
   try {
     const folder = await madeOnce(from.replace('/', '+'), async (folder) => {
@@ -49,7 +49,7 @@ export async function installed(from: string): Promise<{ readonly folder: string
   }
 }
 
-/** Runs a file by a runtime, and answers with what it printed. Undefined, and said aloud, where it cannot be had. */
+/** Runs a file by a runtime and returns its output. Undefined, with a warning, if the runtime is not available. */
 export async function runBy(
   runtime: Runtime,
   cwd: string,

@@ -14,7 +14,7 @@ const isThere = (path: string) =>
     () => false,
   )
 
-/** The arguments of a run beside this one, which bundles, tells where a script lies and then does something. */
+/** The arguments of a concurrent run, which bundles, prints the path of a script and then runs some code. */
 const run = (then: string) => [
   ...['--import', 'tsx', '--input-type=module', '--eval'],
   `import bundleScripts, { scriptPath } from './test/support/scripts.ts'

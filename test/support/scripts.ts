@@ -7,8 +7,8 @@ import { forNode } from './bundle.ts'
 import { bundleSimulation } from './bundle-simulation.ts'
 
 /*
- * Scripts that tests start as processes of their own. They are bundled once for a run: hundreds of sources take
- * a process seconds to load, and many processes are started.
+ * Scripts that tests start as separate processes. They are bundled once per run: a process takes seconds to load
+ * hundreds of sources, and tests start many processes.
  */
 
 const scripts = [
@@ -49,43 +49,43 @@ export type Script = (typeof scripts)[number]
 const root = fileURLToPath(new URL('../..', import.meta.url))
 // Within the package, so that its own package.json and the packages it depends on are found.
 const bundles = join(root, 'test/.scripts')
-// Each run has a folder of its own: others of the same clone may bundle other sources meanwhile.
+// Each run has its own folder, since concurrent runs of the same clone may bundle other sources.
 const inherited = process.env.SCRIPTS_OF_RUN
 const folder = inherited ?? join(bundles, String(process.pid))
 process.env.SCRIPTS_OF_RUN = folder
 
-/** Where the simulation lies, with the package in it. */
+/** The path of the simulation's bundle, which includes the package. */
 export const simulationPath = join(folder, 'simulation.cjs')
 
-/** Where a script lies that Node can run, once {@link bundleScripts} has made it in this process or one above. */
+/** The path of a script that Node can run, after {@link bundleScripts} in this process or an ancestor. */
 export function scriptPath(script: Script): string {
   return join(folder, script.replace(/\.ts$/, '.mjs'))
 }
 
-/** Bundles the scripts for this process and those that it starts. They are gone when it ends. */
+/** Bundles the scripts for this process and its children. Removes them when it ends. */
 export default async function bundleScripts(): Promise<void> {
   if (inherited !== undefined) return
   removeLeft()
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  // The page is served as it was built.
+  // Servers need the built page.
   execFileSync(process.execPath, ['build/page.js'], { cwd: root })
   await build({
     absWorkingDir: root,
     entryPoints: [
       ...scripts.map((script) => ({ in: script, out: script.replace(/\.ts$/, '') })),
-      // A thread, which lies where the package looks for it.
+      // A worker thread, at the path where the package looks for it.
       { in: 'src/engine/arrow/ipc/decompress-worker.ts', out: 'engine/arrow/ipc/decompress-worker' },
     ],
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     ...forNode,
-    // The package says that importing it does nothing by itself, which is not true of scripts.
+    // The package declares no side effects of imports, but scripts have some.
     ignoreAnnotations: true,
   })
   await bundleSimulation(root, simulationPath)
 }
 
-/** Removes what runs left that were killed. */
+/** Removes the folders of killed runs. */
 function removeLeft(): void {
   mkdirSync(bundles, { recursive: true })
   for (const name of readdirSync(bundles))

@@ -4,10 +4,10 @@ import { openPostgresStore } from '../../src/stores/postgres/index.ts'
 import { freshFolder } from './catalogs.ts'
 import { missingPostgres, sharedServer } from './postgres.ts'
 
-/** Where several processes share a store. `begin` makes an empty one, and answers with a function that opens it. */
+/** Stores that several processes can share. `begin` creates an empty one and returns a function that opens it. */
 export const sharedStores: readonly {
   readonly place: string
-  /** Why there is none on this machine. */
+  /** Why this store is not available on this machine. */
   readonly missing?: string | undefined
   begin(): Promise<() => Promise<Store>>
 }[] = [

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
-/** Stands between clients and a server as a pooler does in transaction mode: few connections serve many clients. */
+/** A minimal connection pooler in transaction mode: few connections serve many clients. */
 export class SmallPooler {
-  /** Set to end a client that begins a transaction, as a pooler does in statement mode. */
+  /** Whether to disconnect a client that begins a transaction, as in statement mode. */
   refusesTransactions = false
-  /** Loses the server instead of handing on its next answer, and says so as PgBouncer does. */
+  /** Drops the server connection instead of the next response, and reports that like PgBouncer. */
   losesNextAnswer = false
   readonly #server: Server
   readonly #target: number
@@ -40,7 +40,7 @@ export class SmallPooler {
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  /** The pooler itself says hello, and gives a number of a process that is none. */
+  /** The pooler itself completes the login, with a process id that does not exist. */
   #greet(socket: Socket): void {
     let isGreeted = false
     const guest: Guest = { socket, sent: [], link: undefined, asked: 0 }
@@ -51,7 +51,7 @@ export class SmallPooler {
         socket.write(Buffer.concat([...hello, typed('Z', Buffer.from('I'))]))
         return
       }
-      // A query, or the end of a group of messages: an answer that ends in "ready" follows.
+      // A query, or a sync: the response ends with ReadyForQuery.
       if (message[0] === code('Q') || message[0] === code('S')) guest.asked++
       if (guest.link) guest.link.socket.write(message)
       else if (message[0] !== code('X') && guest.sent.push(message) === 1) this.#queue.push(guest)
@@ -108,7 +108,7 @@ export class SmallPooler {
   #answer(link: Link, guest: Guest, message: Buffer): void {
     if (this.losesNextAnswer) {
       this.losesNextAnswer = false
-      // What the client sent at once is done, as the pooler had handed it on.
+      // The pooler has forwarded the pipelined messages, so the server executes them.
       setTimeout(() => refuse(guest.socket, 'server conn crashed?'), 200)
       link.guest = undefined
       guest.link = undefined
@@ -144,14 +144,14 @@ interface Link {
 
 interface Guest {
   readonly socket: Socket
-  /** What waits for a connection. */
+  /** The messages that wait for a connection. */
   readonly sent: Buffer[]
   link: Link | undefined
-  /** How many answers are still to come. */
+  /** The number of pending responses. */
   asked: number
 }
 
-/** Calls for each whole message of PostgreSQL's protocol. The first one of a client has no letter. */
+/** Calls back for each complete message of PostgreSQL's protocol. The first one of a client has no type byte. */
 function messagesOf(socket: Socket, isClient: boolean, call: (message: Buffer) => void): void {
   let rest: Buffer = Buffer.alloc(0)
   let letter = isClient ? 0 : 1
@@ -168,7 +168,7 @@ function messagesOf(socket: Socket, isClient: boolean, call: (message: Buffer) =
   })
 }
 
-/** PgBouncer gives nearly every error the code 08P01, and ends the connection. */
+/** PgBouncer reports nearly every error with the code 08P01, and closes the connection. */
 function refuse(socket: Socket, text: string): void {
   socket.end(typed('E', Buffer.from(`SFATAL\0VFATAL\0C08P01\0M${text}\0\0`)))
 }

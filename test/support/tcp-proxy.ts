@@ -3,25 +3,25 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { turns } from './turns.ts'
 
-/** After this long without a byte of the client, in milliseconds, and some turns, it waits for an answer. */
+/** A client that sends nothing for this many milliseconds, and some turns, waits for a response. */
 const quietMillis = 5
 
-/** Stands between clients and a server, and counts or cuts what passes. */
+/** A TCP proxy that counts round trips, delays data and cuts connections. */
 export class TcpProxy {
-  /** How often clients sent something after they had got an answer: round trips. */
+  /** The number of round trips: how often clients sent something after a response. */
   trips = 0
-  /** Called for what a client sends. A number cuts the connection once so many of these bytes have passed. */
+  /** Called with the bytes of a client. A returned number cuts the connection after that many of them. */
   onSent: ((bytes: Buffer) => number | undefined) | undefined
-  /** Called for what the server answers; likewise. */
+  /** The same for the bytes of the server. */
   onAnswered: ((bytes: Buffer) => number | undefined) | undefined
-  /** Holds back what the server answers until it resolves. Bytes stay in order. */
+  /** Delays the bytes of the server until the promise resolves. Bytes stay in order. */
   beforeAnswer: ((bytes: Buffer) => Promise<void> | undefined) | undefined
-  /** Likewise for what a client sends. */
+  /** The same for the bytes of a client. */
   beforeSent: ((bytes: Buffer) => Promise<void> | undefined) | undefined
-  /** Holds answers back until the client is quiet, so that what is sent at once counts once. */
+  /** Delays responses until the client is idle, so that pipelined messages count as one round trip. */
   readonly #counts: boolean
   readonly #server: Server
-  /** The port to which further connections lead. */
+  /** The target port for new connections. */
   target: number
   readonly #sockets = new Set<Socket>()
 
@@ -67,13 +67,13 @@ export class TcpProxy {
     }
     const isCut = new Set<Socket>()
     const pass = (bytes: Buffer, to: Socket, cutAt: number | undefined) => {
-      // What follows a cut must not pass before the connection has ended: a network leaves nothing out.
+      // Bytes after the cut must not pass while the connection closes: TCP never skips bytes.
       if (isCut.has(to)) return
       if (cutAt === undefined) return void to.write(bytes)
       isCut.add(to)
       to.write(bytes.subarray(0, cutAt), () => end())
     }
-    /** Passes bytes in order, after what each of them waits for. */
+    /** Forwards bytes in order, each after its delay. */
     const inOrder = () => {
       let last: Promise<void> | undefined
       return (wait: Promise<void> | undefined, work: () => void) => {
@@ -94,7 +94,7 @@ export class TcpProxy {
       for (let before: number | undefined; before !== sent; ) {
         before = sent
         await sleep(quietMillis)
-        // A client of this process may have been kept from going on for that time, and for any other.
+        // Turns as well as time: a busy machine may have blocked a client in this process all the while.
         await turns()
       }
       isAnswered = true

@@ -16,7 +16,7 @@ test.each(Object.keys(operations) as OperationName[])('%s has valid requests tha
   const drawn = Array.from({ length: 12 }, () => validRequest(name, world, draw))
   for (const request of drawn)
     expect(v.safeParse(operations[name].definition.request, request).success).toBe(true)
-  // What has no fields of its own has the id alone.
+  // Requests without their own fields have only the id.
   const fields = Object.keys((operations[name].definition.request as { entries?: object }).entries ?? {})
   if (fields.length > 3) expect(new Set(drawn.map((one) => JSON.stringify(one))).size).toBeGreaterThan(1)
 })

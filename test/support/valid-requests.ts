@@ -3,9 +3,9 @@ import { type OperationName, operations } from '../../src/catalog/operations/ind
 import { at, type Draw } from './draw.ts'
 import { aliasesAt, expressionAt, orderAt, predicateAt } from './large-expressions.ts'
 
-/* Requests that every operation accepts by its schema, with each field at its bounds now and then. */
+/* Random requests that are valid by the schema of each operation, with fields sometimes at their bounds. */
 
-/** What requests may name. */
+/** The names that requests may use. */
 export interface World {
   readonly tables: readonly (readonly string[])[]
   readonly namespaces: readonly (readonly string[])[]
@@ -42,7 +42,7 @@ export function validRequest(
   }
 }
 
-/** Fields that mostly lead to what is not there. */
+/** Fields that usually name something that does not exist. */
 const rare = new Set([
   'version',
   'tag',
@@ -59,7 +59,7 @@ const rare = new Set([
   'context',
 ])
 
-/** The members of an object. After some attempts those that need not be there are left out. */
+/** The members of an object. Leaves out optional members after some attempts. */
 function fieldsOf(schema: Schema, name: string, world: World, draw: Draw, attempt: number): unknown {
   const made: Record<string, unknown> = {}
   for (const [field, of] of Object.entries(schema.entries ?? {})) {
@@ -140,13 +140,13 @@ function mapAt(draw: Draw): Record<string, string> {
 
 type Known = (world: World, draw: Draw, name: string) => unknown
 
-/** Fields whose values a schema does not tell, by their names. */
+/** Values of fields whose schema does not determine them, by field name. */
 const knownFields: Readonly<Record<string, Known>> = {
   id: ({ tables, namespaces }, draw, name) => {
     if (/Namespace/.test(name) || /^list(?:Tables|Namespaces)$/.test(name)) return draw.oneOf(namespaces)
     if (/Transaction/.test(name)) return [draw.chance(0.5) ? 'unknown' : '01J00000000000000000000000']
     if (/^(?:create|declare|register|clone)Table$/.test(name)) return freshId(draw)
-    // What takes a table away takes one that nobody else needs.
+    // Operations that remove a table use one that no other request needs.
     return /^(?:drop|deregister|rename)Table$/.test(name) ? ['other', 'gone'] : draw.oneOf(tables)
   },
   source: ({ tables }, draw) => draw.oneOf(tables),

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { type BuildOptions, type BuildResult, build, type Metafile, type Plugin } from 'esbuild'
 
 /*
- * The build for browsers and edge runtimes, made anew from the sources, and bundled as an application bundles it.
+ * The build for browsers and edge runtimes, made from the current sources, and bundled like an application.
  */
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -13,7 +13,7 @@ interface File {
   readonly contents: Uint8Array
 }
 
-/** Where the build would lie, so that packages are found from there. */
+/** The virtual folder of the build, from which packages are resolved. */
 const place = `${root}test/.scripts`
 
 let made: Promise<ReadonlyMap<string, Uint8Array>> | undefined
@@ -29,7 +29,7 @@ export function webFiles(): Promise<ReadonlyMap<string, Uint8Array>> {
   return made
 }
 
-/** Which file of the build an import of the package means. */
+/** The file of the build for an import of the package. */
 export function webFileOf(specifier: string, exports: Exports): string | undefined {
   return exports[specifier.replace(/^tabularium/, '.')]?.browser?.slice('./'.length)
 }
@@ -37,7 +37,7 @@ export function webFileOf(specifier: string, exports: Exports): string | undefin
 /** The `exports` of package.json. */
 export type Exports = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** Finds imports of the package in its build. */
+/** Resolves imports of the package to its build. */
 async function ofTheBuild(exports: Exports): Promise<Plugin> {
   const files = await webFiles()
   return {
@@ -60,7 +60,7 @@ async function ofTheBuild(exports: Exports): Promise<Plugin> {
   }
 }
 
-/** Bundles a module of an application for browsers. Fails for an import that browsers cannot follow. */
+/** Bundles a module of an application for browsers. Fails for an import that browsers cannot resolve. */
 export async function bundledForBrowsers(
   code: string,
   exports: Exports,
@@ -82,7 +82,7 @@ export async function bundledForBrowsers(
   })
 }
 
-/** What an application of such code weighs, minified and compressed: what loads at once, and with all that may follow. */
+/** The size of an application, minified and compressed: of the initial load, and with all lazy modules. */
 export async function weigh(code: string, exports: Exports): Promise<{ atOnce: number; inAll: number }> {
   const { outputFiles, metafile } = await bundledForBrowsers(code, exports, { splitting: true, minify: true })
   const bytes = new Map(

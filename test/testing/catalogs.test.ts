@@ -4,7 +4,7 @@ import { catalogSuite, catalogTopics } from '../../src/testing/suites/catalog-su
 
 const called = new Set<string>()
 
-/** What every case may call, besides what it says it needs. */
+/** The operations that every case may call, in addition to its `needs`. */
 const always = new Set([
   'createNamespace',
   'listNamespaces',
@@ -14,7 +14,7 @@ const always = new Set([
   'listTables',
   'createTableVersion',
   'listTableVersions',
-  // What looks for changes reads these where they are not lacking.
+  // Checks for changes read these if the catalog has them.
   'listTableTags',
   'listTableBranches',
 ])
@@ -30,7 +30,7 @@ async function watched() {
 
 const needs = new Map(catalogTopics.flatMap(({ cases }) => cases.map((one) => [one.id, one.needs] as const)))
 
-/** Runs a case, and sees that it calls only what it says it needs, so that it can be left out without that. */
+/** Runs a case, and checks that it calls only its `needs`, so that it can be left out when one is missing. */
 function watching(title: string, body: () => Promise<void>): void {
   test(title, async () => {
     called.clear()

@@ -5,11 +5,11 @@ export const url = 'http://catalog.test'
 export const token = 'a-token-of-the-suite'
 export const otherToken = 'a-token-of-another-caller'
 
-/** Our own server over a catalog in memory, as a function, so that no socket is needed. */
+/** The package's server with a catalog in memory, as a function without a socket. */
 export async function ownServer(): Promise<FetchHandler> {
   return fetchHandler(await openCatalog('memory:'), {
     auth: { tokens: [token, otherToken] },
-    // Nothing is put off: the machine may be busy with other tests.
+    // No load shedding, since the machine may be busy with other tests.
     limits: { inFlight: 100_000, eventLoopDelay: 0 },
   })
 }

@@ -11,7 +11,7 @@ import { bundledForBrowsers, type Exports, root } from '../support/web-build.ts'
 const found = chromiumPath('The tests of entry points in a browser')
 const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { exports: Exports }
 
-/** An application that offers what tests call, and a small runner for the suites. */
+/** An application with functions for the tests, and a small runner for the suites. */
 const application = `
 import { CatalogError, openCatalog } from 'tabularium'
 import { memoryStore } from 'tabularium/backends/memory'
@@ -53,7 +53,7 @@ const seen = { rows: [{ sku: 'sofa', price: 800 }], code: 'TableNotFound', isOur
 
 let browser: Browser
 
-/** A page with the application, and nothing else. Without a server, it is not even one that browsers call secure. */
+/** A page with only the application. Without a server, it is not a secure context. */
 async function opened(origin = 'http://application.test'): Promise<Page> {
   const { outputFiles } = await bundledForBrowsers(application, exports, { splitting: true })
   const files = new Map(outputFiles.map(({ path, text }) => [path.split('/').at(-1)!, text]))

@@ -5,7 +5,7 @@ import { serve } from '../../src/server/index.ts'
 import { openCatalog } from '../../src/tabularium/index.ts'
 import { bundledForBrowsers, type Exports, root, webFileOf, webFiles, weigh } from '../support/web-build.ts'
 
-/* What browsers and edge runtimes get: that it needs nothing of Node, what it weighs, and that it works. */
+/* The build for browsers and edge runtimes: it needs nothing from Node, has the documented size, and works. */
 
 const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { exports: Exports }
 const page = readFileSync(`${root}docs/runtimes.md`, 'utf8')
@@ -34,7 +34,7 @@ test('nothing of the build imports more than packages that are for browsers, too
   expect([...packages].sort()).toEqual(['@uwdata/flechette', 're2js', 'zstddec'])
 })
 
-/** What the page says that each entry point weighs at most: `| import | at once | in all |`, in kB. */
+/** The documented maximum size of each entry point: `| import | at once | in all |`, in kB. */
 const limits = Array.from(
   page.matchAll(/^\| `(import [^`]+)` \| (\d+) kB \| (\d+) kB \|$/gm),
   ([, code, atOnce, inAll]) => [code!, Number(atOnce), Number(inAll)] as const,
@@ -54,12 +54,12 @@ test.each(limits)('%s weighs what the page says', async (code, atOnce, inAll) =>
     [weight.inAll, inAll],
   ] as const) {
     expect(bytes).toBeLessThanOrEqual(most * 1000)
-    // A page that says much more than is true is wrong, too.
+    // A documented size that is much too high is wrong, too.
     expect(bytes).toBeGreaterThan(most * 800)
   }
 })
 
-/** The globals that all runtimes of the web have: https://min-common-api.proposal.wintertc.org */
+/** The globals of all web runtimes: https://min-common-api.proposal.wintertc.org */
 const globals = [
   ...[
     'AbortController',
@@ -84,7 +84,7 @@ const globals = [
   ],
 ]
 
-/** Runs a bundle where there is nothing else, and answers with what it exports. */
+/** Runs a bundle in an empty context, and returns its exports. */
 async function alone<T>(code: string): Promise<T> {
   const { outputFiles } = await bundledForBrowsers(code, exports, { format: 'iife', globalName: 'bundle' })
   const given = Object.fromEntries(globals.map((name) => [name, Reflect.get(globalThis, name)]))
@@ -93,7 +93,7 @@ async function alone<T>(code: string): Promise<T> {
   return runInContext('bundle', context) as T
 }
 
-/** What an application does. It runs on any catalog, and tells what it saw. */
+/** A test application. It runs on any catalog, and returns what it saw. */
 const application = `
 export async function use(catalog) {
   const id = ['shop', 'orders']

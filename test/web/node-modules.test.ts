@@ -13,7 +13,7 @@ import * as ownUrl from '../../src/web/node/url.ts'
 import * as ownUtil from '../../src/web/node/util.ts'
 import * as ownZlib from '../../src/web/node/zlib.ts'
 
-/* What stands in place of Node's modules in browsers, beside Node's own. */
+/* The replacements of Node's modules for browsers, compared with Node's own. */
 
 const bytes = fc.uint8Array({ maxLength: 300 })
 const text = fc.string({ unit: 'binary', maxLength: 60 })
@@ -109,7 +109,7 @@ test('values are equal where Node says so', () => {
   )
 })
 
-/** Objects as keys or members of sets are compared by what they are here, and by what they hold there. */
+/** Whether no map key or set member is an object: the replacement compares these by identity, and Node deeply. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (value instanceof Set) return [...value].every((member) => typeof member !== 'object' || member === null)

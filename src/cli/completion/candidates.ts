@@ -2,9 +2,9 @@ import type { Argument, Command, Option } from 'commander'
 import type { Io } from '../io.ts'
 import { isLocation } from '../locations/location-argument.ts'
 import { profilePath, readProfiles } from '../profiles/profile-file.ts'
-import { branchNames, namesIn, tagNames, type Where } from './catalog-names.ts'
+import { branchNames, type CompletionTarget, namesIn, tagNames } from './catalog-names.ts'
 
-/** What may stand in place of the word under the cursor. */
+/** A completion for the word under the cursor. */
 export interface Candidate {
   readonly value: string
   readonly about?: string
@@ -12,13 +12,13 @@ export interface Candidate {
 
 export interface Candidates {
   readonly found: readonly Candidate[]
-  /** Whether the name of a file may stand there, too. */
+  /** Whether the shell should also offer file names. */
   readonly files: boolean
 }
 
 const nothing: Candidates = { found: [], files: false }
 
-/** What may stand in place of the last of these words, which follow the name of the program. */
+/** Completions for the last word. `words` follow the name of the program. */
 export async function candidatesFor(
   root: Command,
   words: readonly string[],
@@ -27,35 +27,35 @@ export async function candidatesFor(
 ): Promise<Candidates> {
   const typed = words.slice(0, -1)
   const current = words.at(-1) ?? ''
-  const { command, operands, values, open } = readTyped(root, typed)
-  const found = await candidates({ command, operands, values, open, current }, io, signal)
+  const { command, operands, values, pendingOption } = parseLine(root, typed)
+  const found = await candidates({ command, operands, values, pendingOption, current }, io, signal)
   return { ...found, found: found.found.filter(({ value }) => value.startsWith(current)) }
 }
 
-/** What the words before the cursor say. */
-interface Reading {
+/** The words before the cursor, parsed. */
+interface ParsedLine {
   readonly command: Command
   readonly operands: readonly string[]
-  /** The values of options, by their attributes. */
+  /** The values of options, by attribute. */
   readonly values: ReadonlyMap<string, string>
-  /** The option whose value comes next. */
-  readonly open: Option | undefined
+  /** The option whose value is being typed. */
+  readonly pendingOption: Option | undefined
 }
 
-function readTyped(root: Command, typed: readonly string[]): Reading {
+function parseLine(root: Command, typed: readonly string[]): ParsedLine {
   let command = root
   let operands: string[] = []
-  let open: Option | undefined
+  let pendingOption: Option | undefined
   const values = new Map<string, string>()
   for (const word of typed) {
-    if (open !== undefined) {
-      values.set(open.attributeName(), word)
-      open = undefined
+    if (pendingOption !== undefined) {
+      values.set(pendingOption.attributeName(), word)
+      pendingOption = undefined
     } else if (word.startsWith('-') && word !== '-') {
       const [name, value] = word.split(/=(.*)/s)
       const option = command.options.find(({ short, long }) => short === name || long === name)
       if (option === undefined || !(option.required || option.optional)) continue
-      if (value === undefined) open = option
+      if (value === undefined) pendingOption = option
       else values.set(option.attributeName(), value)
     } else {
       const inner = operands.length === 0 ? subcommand(command, word) : undefined
@@ -63,7 +63,7 @@ function readTyped(root: Command, typed: readonly string[]): Reading {
       else command = inner
     }
   }
-  return { command, operands, values, open }
+  return { command, operands, values, pendingOption }
 }
 
 function subcommand(command: Command, word: string): Command | undefined {
@@ -71,11 +71,11 @@ function subcommand(command: Command, word: string): Command | undefined {
 }
 
 async function candidates(
-  { command, operands, values, open, current }: Reading & { readonly current: string },
+  { command, operands, values, pendingOption, current }: ParsedLine & { readonly current: string },
   io: Io,
   signal: AbortSignal,
 ): Promise<Candidates> {
-  const where = (at: readonly string[]): Where => ({
+  const targetOf = (at: readonly string[]): CompletionTarget => ({
     location: at[0] ?? '',
     names: at[1] ?? '',
     delimiter: values.get('delimiter') ?? '.',
@@ -87,7 +87,7 @@ async function candidates(
     profile !== undefined && isLocation(command.registeredArguments[0])
       ? [`@${profile}`, ...operands]
       : operands
-  if (open !== undefined) return valuesOf(open, where(given), io, signal)
+  if (pendingOption !== undefined) return valuesOf(pendingOption, targetOf(given), io, signal)
   if (current.startsWith('-')) return { found: optionsOf(command), files: false }
   if (command.commands.length > 0 && operands.length === 0)
     return { found: commandsOf(command), files: false }
@@ -97,28 +97,33 @@ async function candidates(
   if (isLocation(argument)) return { found: await profilesOf(io), files: !current.startsWith('@') }
   const kind = argument.name()
   if (kind === 'table' || kind === 'namespace') {
-    return { found: await namesIn({ ...where(given), names: current }, kind, io, signal), files: false }
+    return { found: await namesIn({ ...targetOf(given), names: current }, kind, io, signal), files: false }
   }
   return { found: [], files: /folder|copy|target|file/.test(kind) }
 }
 
-function argumentAt({ registeredArguments }: Command, place: number): Argument | undefined {
+function argumentAt({ registeredArguments }: Command, index: number): Argument | undefined {
   return (
-    registeredArguments[place] ??
+    registeredArguments[index] ??
     (registeredArguments.at(-1)?.variadic ? registeredArguments.at(-1) : undefined)
   )
 }
 
-async function valuesOf(option: Option, where: Where, io: Io, signal: AbortSignal): Promise<Candidates> {
+async function valuesOf(
+  option: Option,
+  target: CompletionTarget,
+  io: Io,
+  signal: AbortSignal,
+): Promise<Candidates> {
   if (option.argChoices) return { found: option.argChoices.map((value) => ({ value })), files: false }
   const name = option.attributeName()
   if (name === 'profile') {
     const found = await profilesOf(io)
     return { found: found.map(({ value, ...about }) => ({ ...about, value: value.slice(1) })), files: false }
   }
-  if (name === 'tag') return { found: await tagNames(where, io, signal), files: false }
+  if (name === 'tag') return { found: await tagNames(target, io, signal), files: false }
   if (name === 'branch' || name === 'fromBranch')
-    return { found: await branchNames(where, io, signal), files: false }
+    return { found: await branchNames(target, io, signal), files: false }
   return { found: [], files: /<(?:file|folder)>/.test(option.flags) }
 }
 

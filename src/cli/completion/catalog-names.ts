@@ -1,41 +1,41 @@
 import type { Catalog } from '../../tabularium/index.ts'
 import type { Io } from '../io.ts'
-import { placeOf } from '../locations/location-argument.ts'
+import { resolveLocation } from '../locations/location-argument.ts'
 import { openLocation } from '../open.ts'
 import type { Candidate } from './candidates.ts'
 
-/** The catalog that a command line names, and the table. */
-export interface Where {
+/** The catalog and the identifier in a command line. */
+export interface CompletionTarget {
   readonly location: string
-  /** Names joined by the delimiter, as far as they are typed. */
+  /** The identifier typed so far. */
   readonly names: string
   readonly delimiter: string
   readonly token: string | undefined
   readonly apiKey: string | undefined
 }
 
-/** The most names that are offered. */
+/** The most completions of one kind. */
 const most = 200
 
-/** The namespaces, and for a table the tables, that begin with what was typed. Namespaces end in the delimiter then. */
+/** Namespaces that begin with the typed text. For a table, also tables, and each namespace ends in the delimiter. */
 export function namesIn(
-  { names, ...where }: Where,
+  { names, ...target }: CompletionTarget,
   kind: 'table' | 'namespace',
   io: Io,
   signal: AbortSignal,
 ): Promise<Candidate[]> {
-  return withCatalog({ names, ...where }, io, async (catalog) => {
-    const { delimiter } = where
+  return withCatalog({ names, ...target }, io, async (catalog) => {
+    const { delimiter } = target
     const parts = names.split(delimiter)
-    const [parent, begun] = [parts.slice(0, -1), parts.at(-1)!]
+    const [parent, prefix] = [parts.slice(0, -1), parts.at(-1)!]
     const listed = await Promise.all([
-      childrenOf(catalog, 'namespace', parent, begun, signal),
-      kind === 'table' ? childrenOf(catalog, 'table', parent, begun, signal) : [],
+      childrenOf(catalog, 'namespace', parent, prefix, signal),
+      kind === 'table' ? childrenOf(catalog, 'table', parent, prefix, signal) : [],
     ])
     const [namespaces, tables] = listed.map((found) =>
       found
-        // What has the delimiter in its name cannot be typed with this one.
-        .filter((name) => name.startsWith(begun) && !name.includes(delimiter))
+        // A name that contains the delimiter cannot be typed with this delimiter.
+        .filter((name) => name.startsWith(prefix) && !name.includes(delimiter))
         .map((name) => [...parent, name].join(delimiter)),
     )
     const end = kind === 'table' ? delimiter : ''
@@ -46,28 +46,28 @@ export function namesIn(
   })
 }
 
-/** Names in a namespace from `begun` on, which may itself be one. */
+/** Names in a namespace from `prefix` on, inclusive: `start_after` alone would skip a complete name. */
 async function childrenOf(
   catalog: Catalog,
   kind: 'table' | 'namespace',
   parent: readonly string[],
-  begun: string,
+  prefix: string,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const request = { id: [...parent], limit: most, ...(begun !== '' && { start_after: begun }) }
+  const request = { id: [...parent], limit: most, ...(prefix !== '' && { start_after: prefix }) }
   if (kind === 'namespace') {
     const [{ namespaces }, isOne] = await Promise.all([
       catalog.listNamespaces(request, { signal }),
-      begun === '' || exists(catalog.namespaceExists({ id: [...parent, begun] }, { signal })),
+      prefix === '' || exists(catalog.namespaceExists({ id: [...parent, prefix] }, { signal })),
     ])
-    return begun !== '' && isOne ? [begun, ...namespaces] : namespaces
+    return prefix !== '' && isOne ? [prefix, ...namespaces] : namespaces
   }
   const [{ tables }, isOne] = await Promise.all([
     catalog.listTables({ ...request, recursive: false }, { signal }),
-    begun === '' || exists(catalog.tableExists({ id: [...parent, begun] }, { signal })),
+    prefix === '' || exists(catalog.tableExists({ id: [...parent, prefix] }, { signal })),
   ])
   const own = tables.map((table) => table.split('$').at(-1)!)
-  return begun !== '' && isOne ? [begun, ...own] : own
+  return prefix !== '' && isOne ? [prefix, ...own] : own
 }
 
 function exists(asked: Promise<unknown>): Promise<boolean> {
@@ -77,32 +77,32 @@ function exists(asked: Promise<unknown>): Promise<boolean> {
   )
 }
 
-export function tagNames(where: Where, io: Io, signal: AbortSignal): Promise<Candidate[]> {
-  return withCatalog(where, io, async (catalog) => {
-    const { tags } = await catalog.listTableTags({ id: idOf(where), limit: most }, { signal })
+export function tagNames(target: CompletionTarget, io: Io, signal: AbortSignal): Promise<Candidate[]> {
+  return withCatalog(target, io, async (catalog) => {
+    const { tags } = await catalog.listTableTags({ id: idOf(target), limit: most }, { signal })
     return Object.entries(tags).map(([value, { version }]) => ({ value, about: `version ${version}` }))
   })
 }
 
-export function branchNames(where: Where, io: Io, signal: AbortSignal): Promise<Candidate[]> {
-  return withCatalog(where, io, async (catalog) => {
-    const { branches } = await catalog.listTableBranches({ id: idOf(where), limit: most }, { signal })
+export function branchNames(target: CompletionTarget, io: Io, signal: AbortSignal): Promise<Candidate[]> {
+  return withCatalog(target, io, async (catalog) => {
+    const { branches } = await catalog.listTableBranches({ id: idOf(target), limit: most }, { signal })
     return Object.keys(branches).map((value) => ({ value }))
   })
 }
 
-function idOf({ names, delimiter }: Where): string[] {
+function idOf({ names, delimiter }: CompletionTarget): string[] {
   return names.split(delimiter)
 }
 
 async function withCatalog<T>(
-  { location, ...given }: Where,
+  { location, ...given }: CompletionTarget,
   io: Io,
   work: (catalog: Catalog) => Promise<T>,
 ): Promise<T> {
-  const place = await placeOf(location, io)
-  const token = given.token ?? place.token ?? io.env.TABULARIUM_TOKEN
-  const apiKey = given.apiKey ?? place.apiKey ?? io.env.TABULARIUM_API_KEY
-  await using catalog = await openLocation(place.location, false, { token, apiKey })
+  const resolved = await resolveLocation(location, io)
+  const token = given.token ?? resolved.token ?? io.env.TABULARIUM_TOKEN
+  const apiKey = given.apiKey ?? resolved.apiKey ?? io.env.TABULARIUM_API_KEY
+  await using catalog = await openLocation(resolved.location, false, { token, apiKey })
   return await work(catalog)
 }

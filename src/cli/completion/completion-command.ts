@@ -13,7 +13,7 @@ Examples:
   $ tabularium completion fish | source                    in ~/.config/fish/config.fish
 `
 
-/** The command that prints what a shell needs to complete command lines. */
+/** The command that prints a completion script for a shell. */
 export function completionCommand(io: Io): Command {
   const summary = 'Print a script by which a shell completes command lines.'
   const shell = new Argument('<shell>', 'the shell').choices(Object.keys(scripts))
@@ -27,15 +27,15 @@ export function completionCommand(io: Io): Command {
       .addArgument(shell)
       .addHelpText('after', examples),
   ).action((name: Shell, { json }: PrintOptions) => {
-    // A script is one text, which a shell reads as it is.
+    // The raw script, which a shell can source, unless JSON is asked for.
     io.stdout.write(json ? `${JSON.stringify({ shell: name, script: scripts[name] })}\n` : scripts[name])
   })
 }
 
-/** Nobody waits longer than this for a list of names, in milliseconds. */
+/** The timeout of a completion, in milliseconds. */
 const longest = 2_000
 
-/** The hidden command that those scripts run. Whatever goes wrong, it says nothing and succeeds. */
+/** The hidden command that the scripts run. Any failure yields an empty list and exit code 0. */
 export function completeCommand(root: Command, io: Io, signal: AbortSignal): Command {
   return new Command('__complete')
     .argument('[words...]')

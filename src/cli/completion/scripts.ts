@@ -1,6 +1,6 @@
 /*
- * What shells run to complete a command line. Each asks the program itself, by the name it was called by. The first
- * line of the answer says whether files may stand there, too; candidates follow, each with a tab and what it is.
+ * Completion scripts. Each runs the program by the name it was called by. The first line of the output is `files` or
+ * `none`: whether to offer file names as well. A line for each candidate follows: value, tab, description.
  */
 
 const bash = `# Completion of tabularium for bash.

@@ -1,4 +1,4 @@
-/** The words of a command line up to the cursor, as a shell reads them. The last one is under the cursor, and may be empty. */
+/** Splits a command line up to the cursor like a shell. The last word is under the cursor and may be empty. */
 export function splitLine(line: string): string[] {
   const words: string[] = []
   let word: string | undefined

@@ -7,7 +7,7 @@ import { isAddress, serverUrlOf } from './server-address.ts'
 
 const locations = new WeakSet<Argument>()
 
-/** An argument that names a catalog. What was typed is understood before the command runs. */
+/** An argument that names a catalog. Its value is resolved before the command runs. */
 export function locationArgument(name: string, description: string, byDefault?: string): Argument {
   const argument = new Argument(name, description)
   if (byDefault !== undefined) argument.default(byDefault)
@@ -19,18 +19,18 @@ export function isLocation(argument: Argument | undefined): boolean {
   return argument !== undefined && locations.has(argument)
 }
 
-/** Where a catalog lies, and how to get in. */
-export interface Place {
+/** The location of a catalog, and the credentials of its profile. */
+export interface ResolvedLocation {
   readonly location: string
   readonly token?: string | undefined
   readonly apiKey?: string | undefined
 }
 
 /**
- * What was typed for a location: `@prod` is the profile of that name, and `127.0.0.1:2333` a server of this machine,
- * unless there is a directory of that name.
+ * Resolves a typed location: `@prod` is the profile of that name, and `127.0.0.1:2333` a server on this machine, unless
+ * a directory has that name.
  */
-export async function placeOf(text: string, io: Io): Promise<Place> {
+export async function resolveLocation(text: string, io: Io): Promise<ResolvedLocation> {
   if (text.startsWith('@')) {
     const profile = await profileNamed(text.slice(1), io)
     return { location: profile.location, ...(await accessOf(profile, io)) }
@@ -41,15 +41,15 @@ export async function placeOf(text: string, io: Io): Promise<Place> {
 }
 
 /**
- * Understands the locations of a command that is about to run, in place. The credentials of a profile count more than
- * those of the environment, which may be for any server, and less than those that were typed.
+ * Resolves the locations of a command that is about to run, in place. A profile's credentials override the environment,
+ * which may be for any server. Typed credentials override both.
  */
-export async function understandLocations(command: Command, io: Io): Promise<void> {
-  for (const [place, argument] of command.registeredArguments.entries()) {
-    const typed: unknown = command.processedArgs[place]
+export async function resolveLocations(command: Command, io: Io): Promise<void> {
+  for (const [index, argument] of command.registeredArguments.entries()) {
+    const typed: unknown = command.processedArgs[index]
     if (!isLocation(argument) || typeof typed !== 'string') continue
-    const { location, ...access } = await placeOf(typed, io)
-    command.processedArgs[place] = location
+    const { location, ...access } = await resolveLocation(typed, io)
+    command.processedArgs[index] = location
     if (!isUrl(location)) continue
     for (const [name, value] of Object.entries(access)) {
       if (value !== undefined && command.getOptionValueSource(name) !== 'cli')

@@ -1,14 +1,14 @@
 import { UsageError } from '../usage.ts'
 
-/** The port of `tabularium serve`. */
+/** The default port of `tabularium serve`. */
 const usualPort = 2333
 
 const loopback = /^(localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::(\d{1,5}))?\/?$/i
 const anyHost = /^([a-z\d-]+(?:\.[a-z\d-]+)*|\[[\d:.a-f]+\]):(\d{1,5})\/?$/i
 
 /**
- * The URL that an address without a scheme means, such as `127.0.0.1:2333`; undefined for what is no address. Only
- * addresses of this machine are understood: to another one, a token would travel in the clear.
+ * The URL of an address without a scheme, such as `127.0.0.1:2333`; undefined for any other text. Throws for an address
+ * of another machine: plain HTTP would send a token unencrypted.
  */
 export function serverUrlOf(text: string): string | undefined {
   const [, host, port] = loopback.exec(text) ?? []

@@ -1,7 +1,7 @@
 import { parse } from 'lossless-json'
 import { UsageError } from '../usage.ts'
 
-/** The value of a JSON file. Fails with the line of the mistake; the text around it is not told, as it may be secret. */
+/** The value of a JSON file. The error names the line, but quotes no text, which may be secret. */
 export function parseJsonFile(path: string, text: string): unknown {
   try {
     return parse(text)
@@ -14,7 +14,7 @@ export function parseJsonFile(path: string, text: string): unknown {
   }
 }
 
-/** The line on which a member of a JSON text stands, by the names that lead to it; the first one where it is missing. */
+/** The line of a member in a JSON text, by its path; 1 where it is missing. */
 export function lineOf(text: string, names: readonly string[]): number {
   let position = 0
   for (const name of names) {

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { isDatabaseUrl, shownLocation } from '../../base/model/location.ts'
 import { addPrintOptions, type PrintOptions } from '../access.ts'
 import { type Io, readAll } from '../io.ts'
-import { placeOf } from '../locations/location-argument.ts'
+import { resolveLocation } from '../locations/location-argument.ts'
 import { isUrl } from '../open.ts'
 import { printerOf } from '../print.ts'
 import { UsageError } from '../usage.ts'
@@ -28,7 +28,7 @@ Examples:
   $ tabularium profile remove prod
 `
 
-/** The commands that keep names for catalogs. None of them prints a token. */
+/** The commands that manage profiles. None of them prints a token. */
 export function profileCommand(io: Io): Command {
   const summary = 'Keep names for catalogs, with what it takes to get in.'
   return new Command('profile')
@@ -73,7 +73,7 @@ function addCommand(io: Io): Command {
 async function profileOf(location: string, typed: Typed, io: Io): Promise<Profile> {
   if (location.startsWith('@'))
     throw new UsageError('a profile stands for a location, and not for another profile')
-  const { location: understood } = await placeOf(location, io)
+  const { location: understood } = await resolveLocation(location, io)
   const { token, tokenFile, tokenEnv, apiKey } = typed
   const tokens = [token, tokenFile, tokenEnv].filter((given) => given !== undefined)
   if (tokens.length > 1) throw new UsageError('give one of --token, --token-file and --token-env')
@@ -122,7 +122,7 @@ function removeCommand(io: Io): Command {
   })
 }
 
-/** What may be seen of a profile: no secret. */
+/** A profile without its secrets. */
 function shown(name: string, { location, token, token_file, token_env, api_key }: Profile) {
   const kept = token === undefined ? undefined : 'kept in the profile'
   const from = token_file === undefined ? undefined : `file ${token_file}`

@@ -14,7 +14,7 @@ export const profileName = v.pipe(
   v.regex(/^[A-Za-z0-9][\w.-]{0,63}$/, 'must be 1 to 64 letters, digits, ".", "-" or "_"'),
 )
 
-/** A catalog by a name: where it lies, and how to get in. At most one of the tokens is set. */
+/** A location with credentials. At most one of the tokens is set. */
 const profile = v.pipe(
   v.strictObject({
     location: filled,
@@ -43,7 +43,7 @@ const content = v.strictObject({
   ),
 })
 
-/** The file of the user's profiles: in the folder for settings that the system has. */
+/** The path of the user's profiles, in the system's folder for settings. */
 export function profilePath({ env }: Pick<Io, 'env'>, platform: NodeJS.Platform = process.platform): string {
   return join(settingsFolder(env, platform), 'tabularium', 'profiles.json')
 }
@@ -56,12 +56,12 @@ function settingsFolder(env: Io['env'], platform: NodeJS.Platform): string {
   return join(home, '.config')
 }
 
-/** The profiles of a file; none where there is no file. Fails with the line and what would be right. */
+/** The profiles of a file; none where there is no file. An error names the line and the correct form. */
 export async function readProfiles(path: string): Promise<Profiles> {
   const text = await readBounded(path)
   if (text === undefined) return {}
   const parsed = v.safeParse(content, parseJsonFile(path, text))
-  if (!parsed.success) throw unfit(path, text, parsed.issues[0])
+  if (!parsed.success) throw invalidProfile(path, text, parsed.issues[0])
   const { profiles } = parsed.output
   if (Object.values(profiles).some(isSecret)) await refuseReadable(path)
   return profiles
@@ -86,8 +86,8 @@ async function readBounded(path: string): Promise<string | undefined> {
 const parts = 'a profile has location, and may have token, token_file, token_env or api_key'
 const form = '{"profiles":{"prod":{"location":"https://…"}}}'
 
-/** What is wrong, and where. No value is told: it may be a secret. */
-function unfit(path: string, text: string, issue: v.BaseIssue<unknown>): UsageError {
+/** The error for an invalid profile. It quotes no value, which may be secret. */
+function invalidProfile(path: string, text: string, issue: v.BaseIssue<unknown>): UsageError {
   const names = issue.path?.map(({ key }) => String(key)) ?? []
   const where = names.length > 0 ? names.join('.') : 'the file'
   return new UsageError(`${path}:${lineOf(text, names)}: ${where} ${problemOf(issue, names.length < 3)}`)
@@ -100,25 +100,25 @@ function problemOf({ type, expected, received, message }: v.BaseIssue<unknown>, 
   return message.startsWith('Invalid') ? `must be an object; ${right}` : message
 }
 
-/** Whether others must not see a profile. */
+/** Whether a profile holds a secret. */
 function isSecret({ location, token, api_key }: Profile): boolean {
   return token !== undefined || api_key !== undefined || /:\/\/[^/]*:[^/]*@/.test(location)
 }
 
 async function refuseReadable(path: string): Promise<void> {
-  // Windows has no such modes: the folder is the user's own.
+  // Windows has no such modes, and its folder is private to the user.
   if (process.platform === 'win32') return
   const { mode } = await stat(path)
   if ((mode & 0o077) === 0) return
   throw new UsageError(`${path} holds secrets, and other users can read it: run chmod 600 ${path}`)
 }
 
-/** Replaces the file as a whole. Only its owner can read it. */
+/** Replaces the file atomically. Only its owner can read it. */
 export async function writeProfiles(path: string, profiles: Profiles): Promise<void> {
   const text = `${JSON.stringify({ profiles }, null, 2)}\n`
   if (Buffer.byteLength(text) > mostBytes || Object.keys(profiles).length > mostProfiles)
     throw new UsageError(`${path} has no room for one more profile: remove others`)
-  // Some users keep their settings elsewhere, behind a link.
+  // Some users link their settings to another folder.
   const real = await realpath(path).catch(() => path)
   const draft = `${real}.${randomBytes(6).toString('hex')}`
   try {

@@ -4,12 +4,12 @@ import type { Io } from '../io.ts'
 import { UsageError } from '../usage.ts'
 import { type Profile, profilePath, readProfiles } from './profile-file.ts'
 
-/** A profile, and its name. */
+/** A profile with its name. */
 export interface NamedProfile extends Profile {
   readonly name: string
 }
 
-/** The profile of a name. Fails with the names that there are. */
+/** The profile of a name. The error suggests a similar name, or how to add one. */
 export async function profileNamed(name: string, io: Io): Promise<NamedProfile> {
   const path = profilePath(io)
   const profiles = await readProfiles(path)
@@ -27,7 +27,7 @@ export async function profileNamed(name: string, io: Io): Promise<NamedProfile> 
 
 const mostTokenBytes = 65_536
 
-/** The credentials of a profile, from where it keeps them. */
+/** The credentials of a profile, read from its file or environment variable if it names one. */
 export async function accessOf(
   { name, token, token_file, token_env, api_key }: NamedProfile,
   { env }: Io,
@@ -43,7 +43,7 @@ export async function accessOf(
   }
 }
 
-/** The token that a file holds, without the space around it. */
+/** The token in a file, without whitespace around it. */
 export async function tokenIn(path: string, whose: string): Promise<string> {
   const fail = (why: string) => new UsageError(`${whose} takes its token from the file ${path}, which ${why}`)
   try {

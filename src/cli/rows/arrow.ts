@@ -2,7 +2,7 @@ import { type Column, type DataType, Type, tableFromIPC } from '@uwdata/flechett
 import { plain } from '../values.ts'
 import { formatDate, formatTimestamp, units } from './time.ts'
 
-/** The rows of an Arrow IPC file, with values for JSON and CSV. No value is rounded. */
+/** The rows of an Arrow IPC file, with exact values for JSON and CSV. */
 export function* arrowRows(bytes: Uint8Array): Generator<Record<string, unknown>> {
   const table = tableFromIPC(bytes, {
     useBigInt: true,
@@ -25,7 +25,7 @@ const magicBytes = 8
 const endBytes = 10
 const endOfStream = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]
 
-/** The messages of an Arrow IPC file as a stream, which is read from the beginning and so fits a pipe. */
+/** Converts an Arrow IPC file to the streaming format, which a reader of a pipe can read. */
 export function arrowStream(file: Uint8Array): Uint8Array {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
   const footer = view.getInt32(file.length - endBytes, true)
@@ -36,7 +36,7 @@ export function arrowStream(file: Uint8Array): Uint8Array {
 
 type Read = (value: unknown) => unknown
 
-/** How to read the values of a type: dates and times as ISO texts, decimals as texts, all others as `plain` does. */
+/** The reader for values of a type: dates and times as ISO text, decimals as text, all others like `plain`. */
 function readerOf(type: DataType): Read {
   const read = presentReader(type)
   return read === plain ? plain : (value) => (value === null || value === undefined ? null : read(value))
@@ -83,7 +83,7 @@ function presentReader(type: DataType): Read {
 const dayMillis = 86_400_000
 const mostMillis = 8_640_000_000_000_000
 
-/** A date as ISO text; outside the years that ISO texts have, its number in the unit of the column. */
+/** A date as ISO text, or as a number in the unit of the column beyond the years of ISO text. */
 function dateText(millis: number, isDay: boolean): unknown {
   if (Math.abs(millis) > mostMillis) return isDay ? millis / dayMillis : millis
   return millis % dayMillis === 0 ? formatDate(millis) : new Date(millis).toISOString()

@@ -2,12 +2,12 @@ import { parseJson } from './json.ts'
 import { parseDate, parseTime, parseTimestamp, unitNanos } from './time.ts'
 import { described, Fraction, type JsonType } from './types.ts'
 
-/** Makes the value that a column takes from a text of CSV or a value of JSON. Throws a `Mismatch`. */
+/** Converts a CSV field or a JSON value to a value of a column. Throws a `Mismatch`. */
 export type Convert = (value: unknown) => unknown
 
-/** A value that a column cannot hold as it is. */
+/** A column cannot hold a value exactly. */
 export class Mismatch extends Error {
-  /** The names of nested fields that lead to the value. */
+  /** The path of nested fields to the value. */
   readonly path: readonly string[]
   readonly what: string
 
@@ -18,7 +18,7 @@ export class Mismatch extends Error {
   }
 }
 
-/** The conversion into a type. An unknown type takes any value; the catalog refuses it with its name. */
+/** The conversion to a type. An unknown type accepts any value, and the catalog refuses the type by name. */
 export function converterOf(type: JsonType): Convert {
   const convert = notNull(type)
   return (value) => (value === null || value === undefined ? null : convert(value))
@@ -94,8 +94,8 @@ type Refuse = (value: unknown, wanted: string) => never
 
 const number = /^([+-]?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/
 
-/** A whole number shifted by so many decimal digits; undefined for what is no number, or has further digits. */
-function unscaled(value: unknown, scale: number): bigint | undefined {
+/** A number times 10^`scale`; undefined for anything but a number, and where the result is not whole. */
+function scaledInteger(value: unknown, scale: number): bigint | undefined {
   if (typeof value === 'bigint' || typeof value === 'number') return shifted(BigInt(value), scale)
   const text = value instanceof Fraction ? value.text : value
   const [, sign, whole, fraction = '', exponent = '0'] =
@@ -116,7 +116,7 @@ function integers(bits: number, signed: boolean, refuse: Refuse): Convert {
   const low = signed ? -(2n ** BigInt(bits - 1)) : 0n
   const high = low + 2n ** BigInt(bits) - 1n
   return (value) => {
-    const whole = unscaled(value, 0)
+    const whole = scaledInteger(value, 0)
     if (whole === undefined || whole < low || whole > high)
       return refuse(value, `whole numbers from ${low} to ${high}`)
     return bits === 64 ? whole : Number(whole)
@@ -128,8 +128,8 @@ const largest = { halffloat: 65_504, float: 2 ** 128 * (1 - 2 ** -24), double: N
 const special: ReadonlySet<unknown> = new Set(['NaN', 'Infinity', '-Infinity'])
 
 /**
- * Fractions become the nearest number that the type has, as everywhere. A whole number must be exact, or be how the
- * nearest double is written: programs write 2^60 as 1152921504606846976 or as 1152921504606847000.
+ * Fractions round to the nearest number of the type. A whole number must be exact, or be the shortest text of its
+ * nearest double: programs write 2^60 as 1152921504606846976 or as 1152921504606847000.
  */
 function floats(type: keyof typeof precisions, refuse: Refuse): Convert {
   return (value) => {
@@ -154,7 +154,7 @@ function floats(type: keyof typeof precisions, refuse: Refuse): Convert {
   }
 }
 
-/** Whether a whole number has no more than so many bits before its zeros at the end. */
+/** Whether the significant bits of a whole number, without trailing zeros, are at most `bits`. */
 function fits(whole: bigint, bits: number): boolean {
   let rest = whole < 0n ? -whole : whole
   const most = 2n ** BigInt(bits)
@@ -165,7 +165,7 @@ function fits(whole: bigint, bits: number): boolean {
 function decimals(precision: number, scale: number, refuse: Refuse): Convert {
   const most = 10n ** BigInt(precision > 0 && precision < 1000 ? precision : 0)
   return (value) => {
-    const digits = unscaled(value, scale)
+    const digits = scaledInteger(value, scale)
     if (digits === undefined || digits >= most || digits <= -most)
       return refuse(
         value,
@@ -220,7 +220,7 @@ function timestamps(unit: string, hasZone: boolean, refuse: Refuse): Convert {
   return inUnit(unit, 64, wanted, parse, refuse)
 }
 
-/** Times as texts whose nanoseconds are whole in the column's unit, or as whole numbers in that unit. */
+/** Times as text, if exact in the column's unit, or as whole numbers in that unit. */
 function inUnit(
   unit: string,
   bits: 32 | 64,
@@ -232,13 +232,14 @@ function inUnit(
   const size = unitNanos[unit as keyof typeof unitNanos]
   return (value) => {
     const nanos = typeof value === 'string' ? parse(value) : undefined
-    const whole = nanos === undefined ? unscaled(value, 0) : nanos % size === 0n ? nanos / size : undefined
+    const whole =
+      nanos === undefined ? scaledInteger(value, 0) : nanos % size === 0n ? nanos / size : undefined
     if (whole === undefined || BigInt.asIntN(bits, whole) !== whole) return refuse(value, wanted)
     return bits === 32 ? Number(whole) : whole
   }
 }
 
-/** The JSON in a field of CSV, and any other value as it is. */
+/** Parses JSON in a CSV field. Returns any other value unchanged. */
 function nested(value: unknown): unknown {
   if (typeof value !== 'string') return value
   try {

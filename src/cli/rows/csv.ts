@@ -103,6 +103,6 @@ export function formatCsv(rows: readonly Readonly<Record<string, unknown>>[]): s
 function formatField(value: unknown): string {
   if (value === null || value === undefined) return ''
   const text = typeof value === 'object' ? toJson(value) : String(value)
-  // Quotes tell an empty text from null.
+  // Quotes distinguish an empty text from null.
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

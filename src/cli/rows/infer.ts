@@ -3,23 +3,23 @@ import { isObject } from './convert.ts'
 import { parseDate, parseTimestamp } from './time.ts'
 import { Fraction, type JsonField, type JsonType } from './types.ts'
 
-/** Values of one column or nested field, and the row of each. */
+/** The values of one column or nested field, each with its row number. */
 interface Cells {
   readonly values: readonly unknown[]
   readonly rows: readonly number[]
 }
 
-/** Hears what a user should know of the types that were found. */
+/** Reports a remark about inferred types to the user. */
 export type Note = (text: string) => void
 
 interface Source {
   readonly isCsv: boolean
-  readonly place: Place
+  readonly rowLabel: RowLabel
   readonly note: Note
 }
 
-/** Names the place of a row, such as `line 3 of flights.csv`. */
-export type Place = (row: number) => string
+/** Describes where a row is in its source, such as `line 3 of flights.csv`. */
+export type RowLabel = (row: number) => string
 
 type Kind =
   | 'a whole number'
@@ -34,7 +34,7 @@ type Kind =
   | 'a list'
   | 'an object'
 
-/** The types of kinds that a column may have together. */
+/** The type of a column that has values of these kinds only. */
 const types: readonly (readonly [kinds: readonly Kind[], type: string])[] = [
   [['a whole number'], 'int64'],
   [['a whole number', 'a number'], 'double'],
@@ -46,8 +46,8 @@ const types: readonly (readonly [kinds: readonly Kind[], type: string])[] = [
   [['a time with a zone', 'a time with a zone in nanoseconds'], 'timestamp:ns:UTC'],
 ]
 
-/** Kinds that are texts in JSON. */
-const written: ReadonlySet<Kind> = new Set<Kind>([
+/** Kinds that JSON writes as strings. */
+const stringKinds: ReadonlySet<Kind> = new Set<Kind>([
   'a date',
   'a time',
   'a time in nanoseconds',
@@ -56,15 +56,15 @@ const written: ReadonlySet<Kind> = new Set<Kind>([
   'text',
 ])
 
-/** The columns of rows, each with the type that all its values have. */
+/** Infers the columns of rows, each with the common type of its values. */
 export function inferFields(
   rows: readonly Readonly<Record<string, unknown>>[],
   isCsv: boolean,
-  place: Place,
+  rowLabel: RowLabel,
   note: Note,
 ): JsonField[] {
   const numbers = rows.map((_, row) => row)
-  return fieldsOf({ values: rows, rows: numbers }, { isCsv, place, note }, '')
+  return fieldsOf({ values: rows, rows: numbers }, { isCsv, rowLabel, note }, '')
 }
 
 function fieldsOf({ values, rows }: Cells, source: Source, path: string): JsonField[] {
@@ -81,20 +81,20 @@ function fieldsOf({ values, rows }: Cells, source: Source, path: string): JsonFi
 }
 
 function inferType(cells: Cells, source: Source, path: string): JsonType {
-  const { isCsv, place } = source
+  const { isCsv, rowLabel } = source
   const kinds = kindsOf(cells, isCsv)
   const [[first, row] = [undefined, 0], ...others] = kinds
   if (first === undefined) return { type: 'null' }
   const found = types.find(([together]) => [...kinds.keys()].every((kind) => together.includes(kind)))
   if (found) return { type: found[1] }
-  if (isCsv || [...kinds.keys()].every((kind) => written.has(kind))) {
-    tellOfText(kinds, source, path)
+  if (isCsv || [...kinds.keys()].every((kind) => stringKinds.has(kind))) {
+    noteTextColumn(kinds, source, path)
     return { type: 'string' }
   }
   if (others.length > 0) {
-    const [other, at] = others.find(([kind]) => !(written.has(kind) && written.has(first)))!
+    const [other, at] = others.find(([kind]) => !(stringKinds.has(kind) && stringKinds.has(first)))!
     throw new UsageError(
-      `${place(at)}: column ${JSON.stringify(path)} holds ${shown(other)}, and ${place(row).replace(/ of .*/, '')} ${shown(first)}. Make them the same, or choose the column's type with --schema`,
+      `${rowLabel(at)}: column ${JSON.stringify(path)} holds ${shown(other)}, and ${rowLabel(row).replace(/ of .*/, '')} ${shown(first)}. Make them the same, or choose the column's type with --schema`,
     )
   }
   const present = withoutNulls(cells)
@@ -104,22 +104,22 @@ function inferType(cells: Cells, source: Source, path: string): JsonType {
   return { type: 'list', fields: [{ name: 'item', nullable: true, type }] }
 }
 
-/** Kinds that are seldom meant as text, where other texts stand beside them. */
-const seldomText: ReadonlySet<Kind> = new Set<Kind>([...written, 'a boolean'])
+/** Kinds that a user seldom means as text. */
+const seldomText: ReadonlySet<Kind> = new Set<Kind>([...stringKinds, 'a boolean'])
 
-/** Says why a column is one of text, where its values look like something else. */
-function tellOfText(kinds: ReadonlyMap<Kind, number>, { place, note }: Source, path: string): void {
+/** Reports why a column became text although its values look like other types. */
+function noteTextColumn(kinds: ReadonlyMap<Kind, number>, { rowLabel, note }: Source, path: string): void {
   const [one, other] = [...kinds]
   if (one === undefined || other === undefined) return
   const looksAlike = [...kinds.keys()].every((kind) => kind === 'text' || !seldomText.has(kind))
   if (kinds.has('text') && looksAlike) return
   note(
-    `column ${JSON.stringify(path)} is text: it holds ${one[0]} (${place(one[1])}) and ${other[0]} (${place(other[1])}). Make them the same, or choose the column's type with --schema`,
+    `column ${JSON.stringify(path)} is text: it holds ${one[0]} (${rowLabel(one[1])}) and ${other[0]} (${rowLabel(other[1])}). Make them the same, or choose the column's type with --schema`,
   )
 }
 
 function shown(kind: Kind): Kind {
-  return written.has(kind) ? 'text' : kind
+  return stringKinds.has(kind) ? 'text' : kind
 }
 
 /** The kinds of values, each with the first row that has it. */
@@ -129,7 +129,7 @@ function kindsOf({ values, rows }: Cells, isCsv: boolean): Map<Kind, number> {
     if (value === null || value === undefined) continue
     const kind = isCsv ? kindOfField(value as string) : kindOfJson(value)
     if (!kinds.has(kind)) kinds.set(kind, rows[i]!)
-    // Whatever else a column of CSV holds, it is one of texts now.
+    // One text makes the whole CSV column text.
     if (isCsv && kind === 'text') break
   }
   return kinds
@@ -138,7 +138,7 @@ function kindsOf({ values, rows }: Cells, isCsv: boolean): Map<Kind, number> {
 const whole = /^(?:0|-?[1-9]\d*)$/
 const number = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,4})?|NaN|-?Infinity)$/
 
-/** Spreadsheets and other languages write these in other cases. */
+/** Case-insensitive: spreadsheets write TRUE, and Python writes True. */
 const boolean = /^(?:true|false)$/i
 
 function kindOfField(field: string): Kind {
@@ -148,7 +148,7 @@ function kindOfField(field: string): Kind {
 }
 
 function kindOfText(text: string): Kind {
-  // Most texts are told apart from dates by their first characters.
+  // A quick check of the first characters excludes most texts.
   if (!/^[+-]?\d{4}/.test(text)) return 'text'
   if (parseDate(text) !== undefined) return 'a date'
   const instant = parseTimestamp(text)

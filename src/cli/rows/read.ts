@@ -9,8 +9,8 @@ import { TextRows } from './text-rows.ts'
 export type Rows = Uint8Array | TextRows
 
 /**
- * Reads rows from a file, from standard input (`-`), or from a JSON array on the command line. The first bytes of a
- * file tell its format: Arrow IPC, a JSON array, one JSON object or one on each line; otherwise CSV.
+ * Reads rows from a file, from standard input (`-`), or from a JSON array on the command line. Detects the format by
+ * the first bytes: Arrow IPC, a JSON array, one JSON object or one on each line; otherwise CSV.
  */
 export async function readRows(source: string, io: Io): Promise<Rows> {
   if (/^\s*\[/.test(source)) return jsonArray(source, '--data')
@@ -32,7 +32,7 @@ async function readFile(source: string): Promise<Uint8Array> {
   }
 }
 
-/** Whether bytes begin like an Arrow IPC file, or like a stream of format 0.15 or an older one. */
+/** Whether bytes begin like an Arrow IPC file or stream. Streams before format 0.15 lack the continuation marker. */
 function isArrow(bytes: Uint8Array): boolean {
   if (Buffer.from(bytes.subarray(0, 6)).toString('latin1') === 'ARROW1') return true
   if (bytes.length < 8) return false

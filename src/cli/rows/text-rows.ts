@@ -1,41 +1,41 @@
 import { UsageError } from '../usage.ts'
 import { type Convert, converterOf, isObject, Mismatch } from './convert.ts'
-import { inferFields, type Note, type Place } from './infer.ts'
+import { inferFields, type Note, type RowLabel } from './infer.ts'
 import { described, type JsonField, type JsonSchema } from './types.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Rows with the values that their columns take, and the columns. */
+/** Rows converted to the types of their columns, and the schema. */
 export interface TypedRows {
   readonly data: readonly Row[]
   readonly schema: unknown
 }
 
-/** Rows of CSV or JSON as they were written, before their types are known. */
+/** Rows of CSV or JSON before type conversion. */
 export class TextRows {
   readonly #rows: readonly Row[]
   readonly #isCsv: boolean
-  readonly #place: Place
+  readonly #rowLabel: RowLabel
 
-  /** The values of CSV are texts or null, and those of JSON are as `parseJson` gives them. */
-  constructor(rows: readonly unknown[], isCsv: boolean, place: Place) {
+  /** CSV values are texts or null; JSON values come from `parseJson`. */
+  constructor(rows: readonly unknown[], isCsv: boolean, rowLabel: RowLabel) {
     for (const [row, value] of rows.entries()) {
       if (!isObject(value))
-        throw new UsageError(`${place(row)} is ${kindOf(value)}, and each row must be an object`)
+        throw new UsageError(`${rowLabel(row)} is ${kindOf(value)}, and each row must be an object`)
     }
     this.#rows = rows as readonly Row[]
     this.#isCsv = isCsv
-    this.#place = place
+    this.#rowLabel = rowLabel
   }
 
   /**
-   * The rows with the types of a schema, or with those that all their values have. A value that its column cannot hold
-   * exactly is refused by line and column.
+   * Converts the rows to the types of a schema, or to inferred types. The error for a value that its column cannot hold
+   * exactly names line and column.
    */
   typed(schema: unknown, note: Note): TypedRows {
-    // The catalog says best what is wrong with a schema.
+    // The catalog reports what is wrong with the schema.
     if (schema !== undefined && !isSchema(schema)) return { data: this.#rows, schema }
-    const fields = schema?.fields ?? inferFields(this.#rows, this.#isCsv, this.#place, note)
+    const fields = schema?.fields ?? inferFields(this.#rows, this.#isCsv, this.#rowLabel, note)
     const converters = new Map(fields.map(({ name, type }) => [name, converterOf(type)]))
     const data = this.#rows.map((values, row) =>
       Object.fromEntries(
@@ -58,7 +58,7 @@ export class TextRows {
     if (convert === undefined) {
       const known = fields.map((field) => field.name).join(', ')
       throw new UsageError(
-        `${this.#place(row)} has column ${JSON.stringify(name)}, which is not among the table's columns: ${known}`,
+        `${this.#rowLabel(row)} has column ${JSON.stringify(name)}, which is not among the table's columns: ${known}`,
       )
     }
     try {
@@ -67,7 +67,7 @@ export class TextRows {
       if (!(error instanceof Mismatch)) throw error
       const column = [name, ...error.path].join('.')
       throw new UsageError(
-        `${this.#place(row)}: column ${JSON.stringify(column)} ${error.what}. Correct the value, or choose another type with --schema`,
+        `${this.#rowLabel(row)}: column ${JSON.stringify(column)} ${error.what}. Correct the value, or choose another type with --schema`,
       )
     }
   }

@@ -4,12 +4,12 @@ const dayNanos = 86_400_000_000_000n
 /** Nanoseconds in each unit of Arrow's times. */
 export const unitNanos = { s: 1_000_000_000n, ms: 1_000_000n, us: 1_000n, ns: 1n } as const
 
-/** The units by their number in Arrow. */
+/** The units by their enum value in Arrow. */
 export const units = ['s', 'ms', 'us', 'ns'] as const
 
 const date = /^(?:[+-]\d{6}|\d{4})-\d\d-\d\d$/
 
-/** The days since 1970 of an ISO date; undefined for a text that is none, or names a day that does not exist. */
+/** Days since 1970 of an ISO date; undefined for any other text and for days that do not exist. */
 export function parseDate(text: string): number | undefined {
   if (!date.test(text)) return undefined
   // JavaScript reads 30 February as 1 March, so the day is compared with the text.
@@ -19,7 +19,7 @@ export function parseDate(text: string): number | undefined {
 
 const time = /^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?$/
 
-/** The nanoseconds since midnight of a time of day; undefined for a text that is none. */
+/** Nanoseconds since midnight of a time of day; undefined for any other text. */
 export function parseTime(text: string): bigint | undefined {
   const [, hours, minutes, seconds = '0', fraction = ''] = time.exec(text) ?? []
   if (hours === undefined || Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59)
@@ -29,7 +29,7 @@ export function parseTime(text: string): bigint | undefined {
 }
 
 export interface Instant {
-  /** Nanoseconds since 1970: in UTC where the text has a zone, else in the time that the text has. */
+  /** Nanoseconds since 1970: in UTC if the text has a zone, else in local time. */
   readonly nanos: bigint
   readonly hasZone: boolean
 }
@@ -59,8 +59,8 @@ export function formatDate(millis: number): string {
 const mostMillis = 8_640_000_000_000_000n
 
 /**
- * The ISO text of a timestamp, with as many digits of a second as it needs, and `Z` where its column has a zone. A time
- * outside the years that ISO texts have is its number.
+ * The ISO text of a timestamp: fractional digits in groups of three as needed, and `Z` if its column has a zone. A time
+ * beyond the years of ISO text is printed as its number.
  */
 export function formatTimestamp(value: bigint, unit: keyof typeof unitNanos, hasZone: boolean): string {
   const nanos = value * unitNanos[unit]

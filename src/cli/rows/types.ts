@@ -24,7 +24,7 @@ export class Fraction {
   }
 }
 
-/** What a value is, for errors. */
+/** A value as text for error messages, at most 60 characters. */
 export function described(value: unknown): string {
   if (value instanceof Fraction) return value.text
   if (Array.isArray(value)) return 'a list'

@@ -2,22 +2,22 @@ import type { Command } from 'commander'
 import { type Catalog, CatalogError } from '../../tabularium/index.ts'
 import type { Io } from '../io.ts'
 import {
-  addWantedOptions,
+  addVersionOptions,
   type TableWork,
   tableCommand,
-  type WantedOptions,
-  wantedOf,
+  type VersionOptions,
+  versionFields,
 } from './table-command.ts'
 
-/** Tags and branches that are shown at most. */
+/** The most tags, and the most branches, that are shown. */
 const mostNames = 1_000
 
-/** Versions that are counted at most. */
+/** The most versions that are counted. */
 const mostVersions = 100_000
 
-/** The command that tells all that the catalog knows of a table. */
+/** The command that prints everything the catalog knows about a table. */
 export function describeCommand(io: Io, signal: AbortSignal): Command {
-  const command = tableCommand<WantedOptions>(
+  const command = tableCommand<VersionOptions>(
     {
       name: 'describe',
       group: 'Tables',
@@ -30,18 +30,18 @@ export function describeCommand(io: Io, signal: AbortSignal): Command {
     signal,
     async (work) => work.printer.one(await describe(work)),
   )
-  return addWantedOptions(command)
+  return addVersionOptions(command)
 }
 
-type Work = TableWork<WantedOptions>
+type Work = TableWork<VersionOptions>
 
 async function describe({ catalog, id, typed, options }: Work): Promise<Readonly<Record<string, unknown>>> {
-  const asked = wantedOf(typed)
+  const asked = versionFields(typed)
   const found = await catalog.describeTable({ id, ...asked, load_detailed_metadata: true }, options)
   const { location, properties, version, schema, metadata, stats, managed_versioning, is_only_declared } =
     found
   const branch = typed.tag === undefined ? typed.branch : await branchOf(catalog, id, typed.tag, options)
-  // What is asked from here on is about the version that was found, whatever others change meanwhile.
+  // Later requests name this version, so concurrent commits do not mix versions.
   const size = schema === undefined ? undefined : await sizeOf(catalog, { id, branch, version }, options)
   const [versions, tags, branches] = await Promise.all([
     versionsOf(catalog, { id, branch }, options),
@@ -76,7 +76,7 @@ async function describe({ catalog, id, typed, options }: Work): Promise<Readonly
 }
 
 type Options = Work['options']
-interface Place {
+interface BranchRef {
   readonly id: readonly string[]
   readonly branch: string | undefined
 }
@@ -87,20 +87,20 @@ async function branchOf(catalog: Catalog, id: readonly string[], tag: string, op
 
 async function sizeOf(
   catalog: Catalog,
-  { id, branch, version }: Place & { readonly version: number | undefined },
+  { id, branch, version }: BranchRef & { readonly version: number | undefined },
   options: Options,
 ) {
   try {
     return await catalog.getTableStats({ id, branch, version }, options)
   } catch (error) {
-    // A server of another make may not have it.
+    // Other implementations of the protocol may not support it.
     if (error instanceof CatalogError && error.code === 'Unsupported') return undefined
     throw error
   }
 }
 
-/** How many versions a branch has, and from which to which. Not all are counted where there are very many. */
-async function versionsOf(catalog: Catalog, { id, branch }: Place, options: Options) {
+/** The number of versions of a branch, its first and its latest. Stops counting at {@link mostVersions}. */
+async function versionsOf(catalog: Catalog, { id, branch }: BranchRef, options: Options) {
   let [count, first, latest] = [0, null as number | null, null as number | null]
   for await (const { version } of catalog.versions(
     { id, branch, limit: mostVersions + 1, descending: true },
@@ -114,7 +114,7 @@ async function versionsOf(catalog: Catalog, { id, branch }: Place, options: Opti
   return { count, first, latest }
 }
 
-/** Tags or branches by their names. The first ones only, where there are very many. */
+/** Tags or branches by name, at most {@link mostNames}. */
 async function named<T extends { readonly name: string }>(
   items: AsyncIterable<T>,
   about: (item: T) => Readonly<Record<string, unknown>>,

@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import type { Io } from '../io.ts'
 import { toNumber } from '../options.ts'
 import { arrowRows } from '../rows/arrow.ts'
-import { addWantedOptions, tableCommand, type WantedOptions, wantedOf } from './table-command.ts'
+import { addVersionOptions, tableCommand, type VersionOptions, versionFields } from './table-command.ts'
 
 /** The command that shows the first rows of a table. */
 export function headCommand(io: Io, signal: AbortSignal): Command {
-  const command = tableCommand<WantedOptions & { readonly rows: number }>(
+  const command = tableCommand<VersionOptions & { readonly rows: number }>(
     {
       name: 'head',
       group: 'Rows',
@@ -17,9 +17,9 @@ export function headCommand(io: Io, signal: AbortSignal): Command {
     io,
     signal,
     async ({ catalog, id, typed, printer, options }) => {
-      const { data } = await catalog.queryTable({ id, limit: typed.rows, ...wantedOf(typed) }, options)
+      const { data } = await catalog.queryTable({ id, limit: typed.rows, ...versionFields(typed) }, options)
       printer.rows(arrowRows(data))
     },
   )
-  return addWantedOptions(command.option('-n, --rows <number>', 'how many rows', toNumber, 10))
+  return addVersionOptions(command.option('-n, --rows <number>', 'how many rows', toNumber, 10))
 }

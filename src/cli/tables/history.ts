@@ -8,10 +8,10 @@ interface Typed {
   readonly limit?: number
 }
 
-/** Tags that are read to show them beside versions. */
+/** The most tags that are read to show them beside versions. */
 const mostTags = 10_000
 
-/** The command that lists the versions of a table with what made them. */
+/** The command that lists the versions of a table with the operations that made them. */
 export function historyCommand(io: Io, signal: AbortSignal): Command {
   return tableCommand<Typed>(
     {
@@ -50,7 +50,7 @@ async function listHistory({ catalog, id, typed, printer, options }: TableWork<T
   printer.rows([])
 }
 
-/** The tags of a branch, by their versions. */
+/** The tags of a branch, by version. */
 async function tagsOf({ catalog, id, typed, options }: Omit<TableWork<Typed>, 'printer'>) {
   const wanted = typed.branch === 'main' ? '' : (typed.branch ?? '')
   const tags = new Map<number, string[]>()

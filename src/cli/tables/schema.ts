@@ -3,11 +3,11 @@ import { CatalogError } from '../../tabularium/index.ts'
 import type { Io } from '../io.ts'
 import { typeText } from '../print.ts'
 import type { JsonField } from '../rows/types.ts'
-import { addWantedOptions, tableCommand, type WantedOptions, wantedOf } from './table-command.ts'
+import { addVersionOptions, tableCommand, type VersionOptions, versionFields } from './table-command.ts'
 
 /** The command that lists the columns of a table. */
 export function schemaCommand(io: Io, signal: AbortSignal): Command {
-  const command = tableCommand<WantedOptions>(
+  const command = tableCommand<VersionOptions>(
     {
       name: 'schema',
       group: 'Tables',
@@ -19,7 +19,7 @@ export function schemaCommand(io: Io, signal: AbortSignal): Command {
     signal,
     async ({ catalog, id, typed, printer, options }) => {
       const described = await catalog.describeTable(
-        { id, ...wantedOf(typed), load_detailed_metadata: true },
+        { id, ...versionFields(typed), load_detailed_metadata: true },
         options,
       )
       if (described.schema === undefined) throw withoutColumns(described.version)
@@ -34,7 +34,7 @@ export function schemaCommand(io: Io, signal: AbortSignal): Command {
       )
     },
   )
-  return addWantedOptions(command)
+  return addVersionOptions(command)
 }
 
 function withoutColumns(version: number | undefined): CatalogError {

@@ -8,14 +8,14 @@ import { toNumber } from '../options.ts'
 import { type Printer, printerOf } from '../print.ts'
 import { readIdentifier } from '../request.ts'
 
-/** The version that a command is about: at most one of `tag`, and of `version` with `branch`. */
-export interface WantedOptions {
+/** The version that a command reads: either `tag`, or `version` and `branch`. */
+export interface VersionOptions {
   readonly version?: number
   readonly tag?: string
   readonly branch?: string
 }
 
-/** What a command about a table works with. */
+/** The context of a command about a table. */
 export interface TableWork<Typed> {
   readonly catalog: Catalog
   readonly id: readonly string[]
@@ -32,7 +32,7 @@ export interface TableCommand {
   readonly examples: readonly string[]
 }
 
-/** A command about one table, which asks operations and says what they tell in a form for people. */
+/** A command about one table that combines operations and prints their results for people. */
 export function tableCommand<Typed>(
   { name, group, summary, description, examples }: TableCommand,
   io: Io,
@@ -61,16 +61,16 @@ export function tableCommand<Typed>(
   })
 }
 
-/** The options that say which version. */
-export function addWantedOptions(command: Command): Command {
+/** Adds the options that select a version. */
+export function addVersionOptions(command: Command): Command {
   return command
     .option('--version <number>', 'the version (default: the latest)', toNumber)
     .addOption(new Option('--tag <text>', 'the tag of the version').conflicts(['version', 'branch']))
     .option('--branch <text>', 'the branch (default: the main branch)')
 }
 
-/** The version that was asked for, as requests have it. */
-export function wantedOf({ version, tag, branch }: WantedOptions): WantedOptions {
+/** The selected version as fields of a request. */
+export function versionFields({ version, tag, branch }: VersionOptions): VersionOptions {
   return {
     ...(version !== undefined && { version }),
     ...(tag !== undefined && { tag }),

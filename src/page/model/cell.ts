@@ -1,11 +1,11 @@
 import { shownBytes } from './text.ts'
 
-/** Most characters of a value that a cell shows. The row alone shows more. */
+/** The most characters of a value in a cell. The dialog of a row shows more. */
 const cellCharacters = 200
-/** Most characters of a value that the page shows at all. */
+/** The most characters of a value that the page shows at all. */
 export const mostCharacters = 20_000
 
-/** The text of a value of a row; undefined for null. */
+/** The text of a value; undefined for null. */
 export function cellText(value: unknown, type: string, most = cellCharacters): string | undefined {
   if (value === null || value === undefined) return undefined
   const text = textOf(value, type, most)
@@ -33,7 +33,7 @@ function bytesText(value: unknown): string {
   return value.length > 16 ? `${hex} … (${shownBytes(value.length)})` : hex
 }
 
-/** A nested value, written only as far as it will be shown. */
+/** Serializes a nested value, and stops after `most` characters. */
 function json(value: unknown, most: number): string {
   let text = ''
   const write = (part: unknown, depth: number): void => {

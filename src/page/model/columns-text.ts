@@ -28,8 +28,8 @@ const types: Readonly<Record<string, () => DataType>> = {
 export const typeNames = Object.keys(types)
 
 /**
- * The bytes of an empty table with the columns of a text: a name and a type on each line. Fails with a sentence that
- * names the line.
+ * An Arrow stream of an empty table. `text` has the name and the type of one column on each line. An error names the
+ * line.
  */
 export function emptyTable(text: string): Uint8Array {
   const columns: Record<string, ReturnType<typeof columnFromValues>> = Object.create(null)

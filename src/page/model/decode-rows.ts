@@ -1,12 +1,12 @@
 import { tableFromIPC } from '@uwdata/flechette'
 
-/** Rows of an answer. Columns are told apart by their place, since two may have one name. */
+/** The rows of a response. Columns are identified by index, since two may have the same name. */
 export interface Rows {
   readonly columns: readonly string[]
   readonly rows: readonly (readonly unknown[])[]
 }
 
-/** The rows in the bytes of an Arrow file. */
+/** Decodes the rows of an Arrow file. */
 export function decodeRows(bytes: Uint8Array): Rows {
   const table = tableFromIPC(bytes, { useBigInt: true })
   const columns = table.schema.fields.map(({ name }) => name)

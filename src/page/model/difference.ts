@@ -1,7 +1,7 @@
 import { type SchemaField, typeText } from './schema.ts'
 import { signed } from './text.ts'
 
-/** What operations tell of one version of a table. What they do not tell of tables of other engines is absent. */
+/** The properties of one version of a table. Those that the catalog does not know of other engines' tables are absent. */
 export interface VersionFacts {
   readonly version: number
   readonly rows?: number | undefined
@@ -11,9 +11,9 @@ export interface VersionFacts {
 }
 
 export interface Difference {
-  /** Rows more, or fewer. Nobody records which rows: as many may have been added and deleted besides. */
+  /** The change of the row count. The same number of further rows may have been both added and deleted. */
   readonly rows?: number | undefined
-  /** Deleted rows that are still stored, more or fewer. */
+  /** The change of the number of deleted rows that are still stored. */
   readonly deletedRows?: number | undefined
   readonly columnsAdded: readonly string[]
   readonly columnsRemoved: readonly string[]
@@ -58,7 +58,7 @@ function changedKeys(
   return [...keys].filter((key) => before[key] !== after[key]).sort()
 }
 
-/** What a version changed, in a few words. */
+/** A short text about what a version changed. */
 export function changeText(difference: Difference): string {
   const { rows, columnsAdded, columnsRemoved, columnsChanged, metadataChanged } = difference
   const words: string[] = []

@@ -1,8 +1,8 @@
 import type { Identifier } from '../../base/model/identifier.ts'
-import { type CommittedChange, shownChange } from './concerns.ts'
-import type { Place } from './place.ts'
+import { type CommittedChange, shownChange } from './affected-parts.ts'
+import type { Route } from './route.ts'
 
-/** A transaction as `listTransactions` tells it. */
+/** A transaction in the response of `listTransactions`. */
 export interface ListedTransaction {
   readonly transaction_id: string
   readonly operation: string
@@ -11,45 +11,45 @@ export interface ListedTransaction {
   readonly finished_at?: string
 }
 
-/** A change as the list of the latest changes shows it. */
-export interface Concluded {
+/** An entry in the list of the latest changes. */
+export interface LatestChange {
   readonly key: string
   readonly millis: number
   readonly transaction: string
   readonly operation: string
   readonly id: Identifier
-  /** Where the subject is now; its transaction where it is gone, and undefined where nobody told. */
-  readonly place?: Place | undefined
+  /** The view of the subject, or of its transaction if the subject is gone; undefined if not known. */
+  readonly route?: Route | undefined
   readonly version?: number | undefined
   /** How many further subjects of the same commit are not shown. */
   readonly further: number
 }
 
-/** Subjects of one commit that are shown. */
+/** The most subjects of one commit that are shown. */
 const mostSubjects = 5
 const mostShown = 100
 
 /**
- * The latest changes, latest first. Those that were `heard` of are told with their versions; the transactions were
- * listed before, and tell what they were asked for.
+ * The latest changes, latest first. Those from the stream (`fromStream`) come with their versions. Older ones come from
+ * transactions (`listed`), which have only the requested operation and subject.
  */
 export function latestChanges(
-  heard: readonly CommittedChange[],
+  fromStream: readonly CommittedChange[],
   listed: readonly ListedTransaction[],
-): readonly Concluded[] {
-  const known = new Set(heard.map(({ transaction_id }) => transaction_id))
-  const parts = new Set(heard.flatMap(({ changes }) => changes.map((change) => change.transaction_id)))
+): readonly LatestChange[] {
+  const known = new Set(fromStream.map(({ transaction_id }) => transaction_id))
+  const parts = new Set(fromStream.flatMap(({ changes }) => changes.map((change) => change.transaction_id)))
   const before = listed
     .filter(({ transaction_id: id }) => !known.has(id) && !parts.has(id))
-    .map((transaction): Concluded => {
+    .map((transaction): LatestChange => {
       const { transaction_id, operation, subject, created_at, finished_at } = transaction
       const millis = Date.parse(finished_at ?? created_at)
       return { key: transaction_id, millis, transaction: transaction_id, operation, id: subject, further: 0 }
     })
-  return [...heard.flatMap(shownOf), ...before].slice(0, mostShown)
+  return [...fromStream.flatMap(shownOf), ...before].slice(0, mostShown)
 }
 
-function shownOf({ timestamp_millis: millis, transaction_id, changes }: CommittedChange): Concluded[] {
+function shownOf({ timestamp_millis: millis, transaction_id, changes }: CommittedChange): LatestChange[] {
   const shown = changes.slice(0, mostSubjects)
   return shown.map((change, index) => ({
     ...shownChange(change, transaction_id),

@@ -1,4 +1,4 @@
-/** A field of a schema, as `describeTable` tells it. */
+/** A field of a schema in the response of `describeTable`. */
 export interface SchemaField {
   readonly name: string
   readonly nullable: boolean
@@ -12,7 +12,7 @@ interface FieldType {
   readonly fields?: readonly SchemaField[]
 }
 
-/** A type as one reads it: `list<item: int64>`. */
+/** A type as text: `list<item: int64>`. */
 export function typeText({ type, length, fields }: FieldType, depth = 0): string {
   if (depth > 8) return '…'
   const size = length === undefined ? '' : `[${length}]`
@@ -21,7 +21,7 @@ export function typeText({ type, length, fields }: FieldType, depth = 0): string
   return `${type}${size}<${inner.join(', ')}>`
 }
 
-/** The path of a column as predicates write it. */
+/** A column name as a predicate writes it, quoted if necessary. */
 export function columnPath(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) && !words.has(name.toLowerCase())
     ? name

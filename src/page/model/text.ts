@@ -1,14 +1,14 @@
-/** A part of a text. What would not be seen, or would change how the text around it is seen, is `hidden`. */
+/** A part of a text. Characters that are invisible or affect the display of other text are `hidden`. */
 export interface Piece {
   readonly text: string
   readonly hidden: boolean
 }
 
-/** Control characters, and those that turn the direction of text or take no room. */
+/** Control characters, and those that change the direction of text or have no width. */
 const unseen =
   /[\p{Cc}\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\p{Cs}/u
 
-/** A text in pieces, its hidden characters written as `\u{202e}`. */
+/** Splits a text at its hidden characters, which are escaped as `\u{202e}`. */
 export function piecesOf(text: string): readonly Piece[] {
   if (!unseen.test(text)) return [{ text, hidden: false }]
   const pieces: Piece[] = []
@@ -20,7 +20,7 @@ export function piecesOf(text: string): readonly Piece[] {
   return pieces
 }
 
-/** The text as a title or an announcement tells it. */
+/** A text with escaped hidden characters, for titles and announcements. */
 export function plainText(text: string): string {
   return piecesOf(text)
     .map((piece) => piece.text)

@@ -1,7 +1,7 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { Pages } from '../listing.ts'
 
-/** What is known of the namespaces in a namespace. */
+/** The fetched namespaces in a namespace. */
 export type Children = Pages<string>
 
 export interface TreeRow {
@@ -9,11 +9,11 @@ export interface TreeRow {
   readonly key: string
   readonly depth: number
   readonly expanded: boolean
-  /** Whether it is known that there is nothing in it. */
+  /** Whether it is known to be empty. */
   readonly isLeaf: boolean
-  /** Stands for the further namespaces of `id`, which are not fetched yet. */
+  /** A placeholder for the namespaces in `id` that are not fetched yet. */
   readonly isRest: boolean
-  readonly place: number
+  readonly position: number
   readonly siblings: number
 }
 
@@ -27,12 +27,12 @@ export function treeRows(
   expanded: ReadonlySet<string>,
 ): readonly TreeRow[] {
   const rows: TreeRow[] = []
-  const add = (id: Identifier, place: number, siblings: number) => {
+  const add = (id: Identifier, position: number, siblings: number) => {
     const key = keyOf(id)
     const children = known.get(key)
     const isLeaf = children?.ended === true && children.items.length === 0
     const isOpen = expanded.has(key)
-    rows.push({ id, key, depth: id.length, expanded: isOpen, isLeaf, isRest: false, place, siblings })
+    rows.push({ id, key, depth: id.length, expanded: isOpen, isLeaf, isRest: false, position, siblings })
     if (!isOpen || children === undefined) return
     const { items, token } = children
     for (const [index, name] of items.entries()) add([...id, name], index + 1, token ? -1 : items.length)
@@ -44,7 +44,7 @@ export function treeRows(
       isLeaf: true,
       isRest: true,
     }
-    rows.push({ id, ...rest, place: items.length + 1, siblings: -1 })
+    rows.push({ id, ...rest, position: items.length + 1, siblings: -1 })
   }
   add([], 1, 1)
   return rows

@@ -9,27 +9,27 @@ interface Props {
   readonly isDangerous?: boolean
   readonly isReady?: boolean
   readonly run: () => Promise<unknown>
-  /** Called when it is done, even where this dialog is gone by then. */
+  /** Called after success, even if this dialog is gone by then. */
   readonly changed: () => void
-  /** Called after that, unless somebody went elsewhere meanwhile. */
+  /** Called after `changed`, unless the user has navigated away. */
   readonly onDone?: () => void
   readonly onClose: () => void
   readonly done: string
   readonly children?: ComponentChildren
 }
 
-/** Asks before something is changed. It stays open until that is done, and tells why when it fails. */
+/** Confirms a change. It stays open until the change is done, and shows the error of a failure. */
 export function Dialog(props: Props) {
   const { title, act, isDangerous, isReady = true, run, changed, onDone, onClose, done, children } = props
   const dialog = useRef<HTMLDialogElement>(null)
   const [error, setError] = useState<unknown>()
   const [running, setRunning] = useState(false)
-  const isHere = useRef(true)
+  const isMounted = useRef(true)
   useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null
     dialog.current?.showModal()
     return () => {
-      isHere.current = false
+      isMounted.current = false
       before?.focus()
     }
   }, [])
@@ -41,19 +41,19 @@ export function Dialog(props: Props) {
     try {
       await run()
     } catch (failure) {
-      if (!isHere.current) announce(failure instanceof Error ? failure.message : String(failure))
+      if (!isMounted.current) announce(failure instanceof Error ? failure.message : String(failure))
       setError(failure)
       setRunning(false)
       return
     }
     announce(done)
     changed()
-    if (!isHere.current) return
+    if (!isMounted.current) return
     onClose()
     onDone?.()
   }
   return (
-    // A browser closes it by a key. What is under way cannot be left: whether it is done must be told.
+    // Escape closes a dialog. While a change runs, it reopens, since it must show the outcome.
     <dialog
       ref={dialog}
       aria-labelledby="dialog-title"

@@ -1,7 +1,7 @@
 import { ServerError, settings } from '../server.ts'
 import { Text } from './text.tsx'
 
-/** What to do about a status. */
+/** The advice for a status. */
 function remedyOf(status: number): string {
   switch (status) {
     case 0:
@@ -27,7 +27,7 @@ const titles: Readonly<Record<number, string>> = {
   503: 'Busy',
 }
 
-/** What went wrong, and what to do. */
+/** An error with advice. */
 export function Failure({
   error,
   again,

@@ -4,14 +4,14 @@ import { cellText, mostCharacters } from '../model/cell.ts'
 import { decodeRows } from '../model/decode-rows.ts'
 import { shownCount } from '../model/text.ts'
 import { visibleRows } from '../model/visible-rows.ts'
-import { askBytes } from '../server.ts'
+import { postForBytes } from '../server.ts'
 import { Failure } from './failure.tsx'
 import { Text } from './text.tsx'
 import { useHeight } from './virtual-list.tsx'
 
 export interface GridColumn {
   readonly name: string
-  /** The type without its parts. */
+  /** The type without its nested types. */
   readonly type: string
   readonly shownType: string
 }
@@ -20,37 +20,37 @@ interface Props {
   readonly id: Identifier
   readonly count: number
   readonly columns: readonly GridColumn[]
-  /** What to ask for, but for the place of the rows. */
+  /** The query without offset and limit. */
   readonly query: Readonly<Record<string, unknown>>
 }
 
 type Row = readonly unknown[]
 
-/** How wide a column is, in the height of letters. */
+/** The width of a column, in rem. */
 function widthOf(type: string): number {
   if (/^(u?int|float|double|halffloat|bool|date)/.test(type)) return 9
   return /^(string|large_string|timestamp|time|dict|decimal)/.test(type) ? 13 : 18
 }
 
-/** Rows fetched at once, and how many such blocks are kept. */
+/** The rows of a block, which is one request, and how many blocks are kept. */
 const blockRows = 100
 const mostBlocks = 30
 const rowHeight = 28
 
-/** Rows, fetched as they come in sight. */
+/** A grid of rows, which are fetched when they become visible. */
 export function RowGrid({ id, count, columns, query }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const [scrollTop, setScrollTop] = useState(0)
-  const [looked, setLooked] = useState<number>()
+  const [openedRow, setOpenedRow] = useState<number>()
   const height = useHeight(box)
-  const { first, end, whole, shift } = visibleRows({
+  const { first, end, totalHeight, shift } = visibleRows({
     count,
     rowHeight,
     height: Math.max(0, height - rowHeight),
     scrollTop,
   })
   const { rowAt, error, again } = useBlocks(id, query, first, end)
-  // No width depends on the rows, so that every row, and the head, has the same.
+  // Widths do not depend on values, so all rows and the header have the same.
   const widths = columns.map(({ type }) => widthOf(type))
   const layout = {
     gridTemplateColumns: `4.5rem ${widths.map((width) => `minmax(${width}rem, ${width}fr)`).join(' ')}`,
@@ -80,7 +80,7 @@ export function RowGrid({ id, count, columns, query }: Props) {
           ))}
         </div>
         {count === 0 && <p class="faint empty">No rows.</p>}
-        <div role="rowgroup" class="grid-whole" style={{ height: `${whole}px` }}>
+        <div role="rowgroup" class="grid-whole" style={{ height: `${totalHeight}px` }}>
           {drawn.map((row) => (
             <div
               key={row}
@@ -93,7 +93,7 @@ export function RowGrid({ id, count, columns, query }: Props) {
                 <button
                   type="button"
                   class="plain"
-                  onClick={() => setLooked(row)}
+                  onClick={() => setOpenedRow(row)}
                   aria-label={`Row ${row + 1}, show whole`}
                 >
                   {shownCount(row + 1)}
@@ -106,12 +106,12 @@ export function RowGrid({ id, count, columns, query }: Props) {
           ))}
         </div>
       </div>
-      {looked !== undefined && (
-        <WholeRow
-          row={looked}
-          values={rowAt(looked)}
+      {openedRow !== undefined && (
+        <RowDialog
+          row={openedRow}
+          values={rowAt(openedRow)}
           columns={columns}
-          onClose={() => setLooked(undefined)}
+          onClose={() => setOpenedRow(undefined)}
         />
       )}
     </>
@@ -148,7 +148,7 @@ function Cell({
   )
 }
 
-function WholeRow({
+function RowDialog({
   row,
   values,
   columns,
@@ -160,7 +160,7 @@ function WholeRow({
   readonly onClose: () => void
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
-  /** The row that was asked for, though another one may have its number by now. */
+  /** The row when the dialog opened. Another one may have its number by now. */
   const kept = useRef(values)
   kept.current ??= values
   useLayoutEffect(() => {
@@ -201,21 +201,21 @@ function WholeRow({
   )
 }
 
-interface Known {
-  /** The query, of which `blocks` are. */
+interface BlockCache {
+  /** The query of `blocks`. */
   readonly what: string
   readonly blocks: Map<number, readonly Row[]>
   readonly older: Map<number, readonly Row[]>
 }
 
-/** The blocks of rows that are in sight, and some that were. */
+/** The visible blocks of rows, and some recent ones. */
 function useBlocks(id: Identifier, query: Readonly<Record<string, unknown>>, first: number, end: number) {
   const what = JSON.stringify(query)
-  const known = useRef<Known>({ what, blocks: new Map(), older: new Map() })
-  // Of another version, the rows of before stay in sight until those of now are there.
-  if (known.current.what !== what) {
-    const { blocks, older } = known.current
-    known.current = { what, blocks: new Map(), older: blocks.size > 0 ? blocks : older }
+  const cache = useRef<BlockCache>({ what, blocks: new Map(), older: new Map() })
+  // After a change of the query, the old rows stay visible until the new ones are there.
+  if (cache.current.what !== what) {
+    const { blocks, older } = cache.current
+    cache.current = { what, blocks: new Map(), older: blocks.size > 0 ? blocks : older }
   }
   const [error, setError] = useState<unknown>()
   const [round, draw] = useState(0)
@@ -225,14 +225,14 @@ function useBlocks(id: Identifier, query: Readonly<Record<string, unknown>>, fir
     if (end === first) return undefined
     const controller = new AbortController()
     const { signal } = controller
-    const { blocks, older } = known.current
-    // Who scrolls on does not wait for what is passed by.
+    const { blocks, older } = cache.current
+    // Debounced: rows that are only scrolled past are not fetched.
     const timer = setTimeout(async () => {
       try {
         for (let block = from; block <= to; block++) {
           if (blocks.has(block)) continue
           const body = { ...query, offset: block * blockRows, limit: blockRows }
-          const { rows } = decodeRows(await askBytes(id, 'query', { body, signal }))
+          const { rows } = decodeRows(await postForBytes(id, 'query', { body, signal }))
           blocks.set(block, rows)
           older.delete(block)
           const [oldest] = blocks.keys()
@@ -251,7 +251,7 @@ function useBlocks(id: Identifier, query: Readonly<Record<string, unknown>>, fir
   }, [what, from, to, end === first, error === undefined ? 0 : round])
   return {
     rowAt: (row: number): Row | undefined => {
-      const { blocks, older } = known.current
+      const { blocks, older } = cache.current
       const block = Math.floor(row / blockRows)
       return (blocks.get(block) ?? older.get(block))?.[row % blockRows]
     },

@@ -1,7 +1,7 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import { piecesOf, plainText } from '../model/text.ts'
 
-/** A text of the catalog. Its direction does not reach beyond it, and characters that one would not see are shown. */
+/** A text from the catalog. Isolates its text direction, and shows hidden characters escaped. */
 export function Text({ text }: { readonly text: string }) {
   return (
     <bdi dir="auto">
@@ -12,7 +12,7 @@ export function Text({ text }: { readonly text: string }) {
   )
 }
 
-/** An identifier, its names apart. */
+/** An identifier with separated names. */
 export function Path({ id, root = 'All namespaces' }: { readonly id: Identifier; readonly root?: string }) {
   if (id.length === 0) return <span>{root}</span>
   return (

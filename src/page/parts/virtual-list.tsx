@@ -8,21 +8,21 @@ interface Props {
   readonly role: 'listbox' | 'tree'
   readonly count: number
   readonly rowHeight: number
-  /** What tells a row from all others, wherever it stands: what is known of it moves with it. */
+  /** A key that is unique and stays with its item when the item moves. */
   readonly keyOf: (row: number) => string
-  /** The row that the keyboard is at. */
+  /** The row with the keyboard focus. */
   readonly active: number
   readonly onActive: (row: number) => void
   readonly onChoose: (row: number) => void
-  /** Handles further keys; true when it did. */
+  /** Handles other keys. Returns whether it did. */
   readonly onKey?: (key: string, row: number) => boolean
-  /** Called whenever the list is drawn with its last rows in sight. */
+  /** Called on each render with the last rows visible. */
   readonly onEnd?: () => void
   readonly attributes: (row: number) => Readonly<Record<string, string | number | boolean | undefined>>
   readonly children: (row: number) => ComponentChildren
 }
 
-/** A list of any length, of which only the rows in sight are in the document. The keyboard moves one active row. */
+/** A list of any length. Only visible rows are in the document. The keyboard moves one active row. */
 export function VirtualList(props: Props) {
   const {
     id,
@@ -43,7 +43,7 @@ export function VirtualList(props: Props) {
   const [scrollTop, setScrollTop] = useState(0)
   const height = useHeight(box)
   const scrolled = { count, rowHeight, height, scrollTop }
-  const { first, end, whole, shift } = visibleRows(scrolled)
+  const { first, end, totalHeight, shift } = visibleRows(scrolled)
 
   useEffect(() => {
     if (end >= count) onEnd?.()
@@ -81,7 +81,7 @@ export function VirtualList(props: Props) {
         if (count > 0 && (active < first || active >= end)) show(Math.min(active, count - 1))
       }}
     >
-      <div class="virtual-whole" role="presentation" style={{ height: `${whole}px` }}>
+      <div class="virtual-whole" role="presentation" style={{ height: `${totalHeight}px` }}>
         {rows.map((row) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes the keys of all its rows
           <div

@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useLoaded } from '../hooks.ts'
-import { type Concluded, type ListedTransaction, latestChanges } from '../model/latest.ts'
-import { writePlace } from '../model/place.ts'
+import { type LatestChange, type ListedTransaction, latestChanges } from '../model/latest.ts'
+import { formatRoute } from '../model/route.ts'
 import { plainText, shownTime } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Path, Properties, Text } from '../parts/text.tsx'
-import { ask, askTransactions, settings, transactionsHeardOf } from '../server.ts'
-import { go, type ViewProps } from './app.tsx'
+import { listTransactions, post, seenTransactions, settings } from '../server.ts'
+import { navigate, type ViewProps } from './app.tsx'
 import { CancelTransaction } from './changes.tsx'
 
 interface Transaction {
@@ -14,17 +14,17 @@ interface Transaction {
   readonly properties: Readonly<Record<string, string>>
 }
 
-/** A transaction by its id, those under way, and those that this page heard of. */
+/** One transaction by id, the running ones, the latest changes, and those of this page. */
 export function Activity({
   transaction,
   revision,
-  fresh,
+  counters,
   changed,
 }: ViewProps & { readonly transaction: string | undefined }) {
   const [typed, setTyped] = useState(transaction ?? '')
   useEffect(() => setTyped(transaction ?? ''), [transaction])
-  const heard = transactionsHeardOf()
-  const failed = heard.filter(({ failure }) => failure !== undefined)
+  const seen = seenTransactions()
+  const failed = seen.filter(({ failure }) => failure !== undefined)
   return (
     <article>
       <p class="eyebrow">Catalog</p>
@@ -33,7 +33,7 @@ export function Activity({
         class="filter"
         onSubmit={(event) => {
           event.preventDefault()
-          go({ view: 'activity', transaction: typed.trim() || undefined })
+          navigate({ view: 'activity', transaction: typed.trim() || undefined })
         }}
       >
         <label class="field">
@@ -51,31 +51,31 @@ export function Activity({
         </button>
       </form>
       {transaction && (
-        <Shown
+        <TransactionView
           key={transaction}
           transaction={transaction}
           revision={revision}
-          fresh={fresh}
+          counters={counters}
           changed={changed}
         />
       )}
-      <UnderWay revision={revision} fresh={fresh} />
-      <Latest revision={revision} fresh={fresh} />
+      <RunningTransactions revision={revision} counters={counters} />
+      <Latest revision={revision} counters={counters} />
       {failed.length > 0 && (
         <section>
           <h2>What went wrong here</h2>
-          <Heard entries={failed} />
+          <TransactionList entries={failed} />
         </section>
       )}
       <section>
         <h2>Transactions of this page</h2>
-        {heard.length === 0 ? (
+        {seen.length === 0 ? (
           <p class="faint">
             None since it was opened. Every change answers with the id of its transaction, and so does every
             failed one; enter an id above to follow it.
           </p>
         ) : (
-          <Heard entries={heard.filter(({ failure }) => failure === undefined)} />
+          <TransactionList entries={seen.filter(({ failure }) => failure === undefined)} />
         )}
       </section>
     </article>
@@ -87,15 +87,15 @@ interface Listed {
   readonly page_token?: string
 }
 
-/** A page looks at some thousand records, and those under way are among the newest as a rule. */
+/** The most pages to read. A page scans some thousand records, and running transactions are usually among the newest. */
 const mostPages = 20
 
-async function underWay(signal: AbortSignal): Promise<Listed['transactions']> {
+async function runningTransactions(signal: AbortSignal): Promise<Listed['transactions']> {
   const found: Listed['transactions'][number][] = []
   let page_token: string | undefined
   for (let pages = 0; pages < mostPages; pages++) {
     const body = { status: ['Queued', 'Running'], limit: 100, page_token }
-    const page = await askTransactions<Listed>(body, signal)
+    const page = await listTransactions<Listed>(body, signal)
     found.push(...page.transactions)
     page_token = page.page_token
     if (!page_token || found.length >= 100) break
@@ -103,9 +103,9 @@ async function underWay(signal: AbortSignal): Promise<Listed['transactions']> {
   return found
 }
 
-/** The transactions that anybody has under way. One can be looked at, and canceled there. */
-function UnderWay({ revision, fresh }: Pick<ViewProps, 'revision' | 'fresh'>) {
-  const { value, error, again } = useLoaded(underWay, [], [revision, fresh.open])
+/** The running transactions of all callers, with links to view or cancel them. */
+function RunningTransactions({ revision, counters }: Pick<ViewProps, 'revision' | 'counters'>) {
+  const { value, error, again } = useLoaded(runningTransactions, [], [revision, counters.open])
   return (
     <section>
       <div class="title">
@@ -134,17 +134,17 @@ function UnderWay({ revision, fresh }: Pick<ViewProps, 'revision' | 'fresh'>) {
   )
 }
 
-/** How many transactions that ended are asked for. */
+/** How many succeeded transactions are requested. */
 const mostEnded = 50
 
-/** What was changed last, by whomever: what this page was told of, and before that what transactions tell. */
-function Latest({ revision, fresh }: Pick<ViewProps, 'revision' | 'fresh'>) {
+/** The latest changes of all callers: from the stream, and older ones from the list of transactions. */
+function Latest({ revision, counters }: Pick<ViewProps, 'revision' | 'counters'>) {
   const { value, error, again } = useLoaded(
-    (signal) => askTransactions<Listed>({ status: ['Succeeded'], limit: mostEnded }, signal),
+    (signal) => listTransactions<Listed>({ status: ['Succeeded'], limit: mostEnded }, signal),
     [],
-    [revision, fresh.open],
+    [revision, counters.open],
   )
-  const changes = latestChanges(fresh.latest, value?.transactions ?? [])
+  const changes = latestChanges(counters.latest, value?.transactions ?? [])
   return (
     <section>
       <h2 id="latest">Latest changes</h2>
@@ -173,17 +173,17 @@ function Latest({ revision, fresh }: Pick<ViewProps, 'revision' | 'fresh'>) {
   )
 }
 
-function LatestRow({ change }: { readonly change: Concluded }) {
-  const { millis, transaction, operation, id, place, version, further } = change
+function LatestRow({ change }: { readonly change: LatestChange }) {
+  const { millis, transaction, operation, id, route, version, further } = change
   return (
     <tr>
       <td>{shownTime(millis)}</td>
       <td>
-        <a href={writePlace({ view: 'activity', transaction })}>{plainText(operation)}</a>
+        <a href={formatRoute({ view: 'activity', transaction })}>{plainText(operation)}</a>
       </td>
       <td>
-        {place ? (
-          <a href={writePlace(place)}>
+        {route ? (
+          <a href={formatRoute(route)}>
             <Path id={id} root="Catalog" />
           </a>
         ) : (
@@ -196,7 +196,7 @@ function LatestRow({ change }: { readonly change: Concluded }) {
   )
 }
 
-function Heard({ entries }: { readonly entries: ReturnType<typeof transactionsHeardOf> }) {
+function TransactionList({ entries }: { readonly entries: ReturnType<typeof seenTransactions> }) {
   return (
     <ul>
       {entries.map(({ id, what, at, failure }) => (
@@ -216,15 +216,20 @@ function Heard({ entries }: { readonly entries: ReturnType<typeof transactionsHe
   )
 }
 
-/** Milliseconds between two looks at a transaction at work. */
+/** The interval for polling a running transaction, in milliseconds. */
 const pollMillis = 2_000
 
-function Shown({ transaction, revision, fresh, changed }: ViewProps & { readonly transaction: string }) {
+function TransactionView({
+  transaction,
+  revision,
+  counters,
+  changed,
+}: ViewProps & { readonly transaction: string }) {
   const [canceling, setCanceling] = useState(false)
   const { value, error, again } = useLoaded(
-    (signal) => ask<Transaction>('transaction', [transaction], 'describe', { body: {}, signal }),
+    (signal) => post<Transaction>('transaction', [transaction], 'describe', { body: {}, signal }),
     [transaction],
-    [revision, fresh.open],
+    [revision, counters.open],
   )
   const isAtWork = value?.status === 'Running' || value?.status === 'Queued'
   useEffect(() => {

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
-import { type Fresh, useFresh } from '../fresh.ts'
 import { announce } from '../hooks.ts'
-import { type Place, readPlace, start, tokenIn, writePlace } from '../model/place.ts'
+import { formatRoute, parseRoute, type Route, startRoute, tokenIn } from '../model/route.ts'
+import { type RefreshCounters, useRefreshCounters } from '../refresh-counters.ts'
 import { onUnauthenticated, settings, token } from '../server.ts'
 import { Activity } from './activity.tsx'
 import { NamespaceView } from './namespace.tsx'
@@ -10,36 +10,36 @@ import { Sidebar } from './sidebar.tsx'
 import { TableView } from './table.tsx'
 import { TokenForm } from './token.tsx'
 
-/** Goes to a place at once. A browser tells of it later, and a key pressed before would act on the place that was left. */
-export function go(place: Place): void {
-  location.hash = writePlace(place)
+/** Navigates at once. The browser fires `hashchange` later, and a key press before it would act on the old view. */
+export function navigate(route: Route): void {
+  location.hash = formatRoute(route)
   window.dispatchEvent(new Event('hashchange'))
 }
 
 /** The whole page. */
 export function App() {
-  const [place, setPlace] = useState(() => readPlace(location.hash))
+  const [route, setRoute] = useState(() => parseRoute(location.hash))
   const [missing, setMissing] = useState(
     settings.token && token.get() === undefined ? 'This server asks for a token.' : undefined,
   )
-  /** Counts changes made here, and tokens given: what was fetched before is fetched again. */
+  /** Counts changes by this page, and new tokens. A higher count triggers a reload. */
   const [revision, setRevision] = useState(0)
   const changed = () => setRevision((before) => before + 1)
-  /** The namespace whose tables are listed. A table that was chosen in a list of tables stays in that list. */
-  const [listed, setListed] = useState<Identifier>(() => namespaceOf(place) ?? [])
+  /** The namespace whose tables are listed. It stays when a table in a nested namespace is opened. */
+  const [listedNamespace, setListedNamespace] = useState<Identifier>(() => namespaceOf(route) ?? [])
 
   useEffect(() => {
     const move = () => {
       const given = tokenIn(location.hash)
       if (given !== undefined) {
         token.set(given)
-        history.replaceState(null, '', writePlace(start))
+        history.replaceState(null, '', formatRoute(startRoute))
         setMissing(undefined)
         changed()
       }
-      const next = readPlace(location.hash)
-      setPlace(next)
-      if (next.view === 'namespace') setListed(next.id)
+      const next = parseRoute(location.hash)
+      setRoute(next)
+      if (next.view === 'namespace') setListedNamespace(next.id)
     }
     window.addEventListener('hashchange', move)
     const stop = onUnauthenticated(() => {
@@ -51,9 +51,13 @@ export function App() {
     }
   }, [])
 
-  const fresh = useFresh(place, listed, missing === undefined ? (token.get() ?? '') : undefined)
+  const counters = useRefreshCounters(
+    route,
+    listedNamespace,
+    missing === undefined ? (token.get() ?? '') : undefined,
+  )
 
-  const name = place.view === 'activity' ? 'Activity' : (place.id.at(-1) ?? 'Catalog')
+  const name = route.view === 'activity' ? 'Activity' : (route.id.at(-1) ?? 'Catalog')
   useEffect(() => {
     document.title = `${name} · Tabularium`
   }, [name])
@@ -72,10 +76,10 @@ export function App() {
         <span class="faint host">{location.host}</span>
         {!settings.editable && <span class="badge">read-only</span>}
         <nav aria-label="Pages">
-          <a href="#/namespace" aria-current={place.view === 'activity' ? undefined : 'page'}>
+          <a href="#/namespace" aria-current={route.view === 'activity' ? undefined : 'page'}>
             Catalog
           </a>
-          <a href="#/activity" aria-current={place.view === 'activity' ? 'page' : undefined}>
+          <a href="#/activity" aria-current={route.view === 'activity' ? 'page' : undefined}>
             Activity
           </a>
           <a href="docs">API</a>
@@ -107,9 +111,9 @@ export function App() {
         </main>
       ) : (
         <div class="columns">
-          <Sidebar place={place} namespace={listed} revision={revision} fresh={fresh} />
+          <Sidebar route={route} namespace={listedNamespace} revision={revision} counters={counters} />
           <main id="main" tabIndex={-1}>
-            <View place={place} revision={revision} fresh={fresh} changed={changed} />
+            <View route={route} revision={revision} counters={counters} changed={changed} />
           </main>
         </div>
       )}
@@ -118,26 +122,26 @@ export function App() {
   )
 }
 
-function namespaceOf(place: Place): Identifier | undefined {
-  if (place.view === 'table') return place.id.slice(0, -1)
-  return place.view === 'namespace' ? place.id : undefined
+function namespaceOf(route: Route): Identifier | undefined {
+  if (route.view === 'table') return route.id.slice(0, -1)
+  return route.view === 'namespace' ? route.id : undefined
 }
 
 export interface ViewProps {
-  /** Counts changes made here: what was fetched before is fetched again. */
+  /** Counts changes by this page. A higher count triggers a reload. */
   readonly revision: number
-  /** Counts changes that this page was told of. */
-  readonly fresh: Fresh
+  /** Counts changes from the stream. */
+  readonly counters: RefreshCounters
   readonly changed: () => void
 }
 
-function View({ place, ...props }: ViewProps & { readonly place: Place }) {
-  if (place.view === 'activity') return <Activity transaction={place.transaction} {...props} />
-  if (place.view === 'table') return <TableView key={JSON.stringify(place.id)} place={place} {...props} />
-  return <NamespaceView key={JSON.stringify(place.id)} id={place.id} {...props} />
+function View({ route, ...props }: ViewProps & { readonly route: Route }) {
+  if (route.view === 'activity') return <Activity transaction={route.transaction} {...props} />
+  if (route.view === 'table') return <TableView key={JSON.stringify(route.id)} route={route} {...props} />
+  return <NamespaceView key={JSON.stringify(route.id)} id={route.id} {...props} />
 }
 
-/** The link's target is no place of the catalog, so the fragment stays as it is. */
+/** Moves the focus without changing the fragment, which names the view. */
 function skip(event: Event): void {
   event.preventDefault()
   document.getElementById('main')?.focus()

@@ -1,12 +1,18 @@
 import { useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
-import { changeTable, dropEmptyNamespace, type NamedTable, type NamedTag, requireTag } from '../at-once.ts'
+import {
+  changeTable,
+  dropEmptyNamespace,
+  type NamedTable,
+  type NamedTag,
+  requireTag,
+} from '../checked-changes.ts'
 import { emptyTable, typeNames } from '../model/columns-text.ts'
 import { plainText } from '../model/text.ts'
 import { Dialog, Field } from '../parts/dialog.tsx'
 import { Path, Text } from '../parts/text.tsx'
-import { ask } from '../server.ts'
-import { go } from './app.tsx'
+import { post } from '../server.ts'
+import { navigate } from './app.tsx'
 
 interface Props {
   readonly changed: () => void
@@ -16,7 +22,7 @@ interface Props {
 export function CreateNamespace({ parent, changed, onClose }: Props & { readonly parent: Identifier }) {
   const [name, setName] = useState('')
   const id = [...parent, name]
-  const run = () => ask('namespace', id, 'create', { body: { mode: 'Create' } })
+  const run = () => post('namespace', id, 'create', { body: { mode: 'Create' } })
   return (
     <Dialog
       title="New namespace"
@@ -26,7 +32,7 @@ export function CreateNamespace({ parent, changed, onClose }: Props & { readonly
       changed={changed}
       onClose={onClose}
       done="The namespace is created."
-      onDone={() => go({ view: 'namespace', id })}
+      onDone={() => navigate({ view: 'namespace', id })}
     >
       <p>
         In <Path id={parent} />
@@ -40,7 +46,8 @@ export function CreateTable({ namespace, changed, onClose }: Props & { readonly 
   const [name, setName] = useState('')
   const [columns, setColumns] = useState('')
   const id = [...namespace, name]
-  const run = async () => ask('table', id, 'create', { query: { mode: 'Create' }, body: emptyTable(columns) })
+  const run = async () =>
+    post('table', id, 'create', { query: { mode: 'Create' }, body: emptyTable(columns) })
   return (
     <Dialog
       title="New table"
@@ -50,7 +57,7 @@ export function CreateTable({ namespace, changed, onClose }: Props & { readonly 
       changed={changed}
       onClose={onClose}
       done="The table is created."
-      onDone={() => go({ view: 'table', id, tab: 'columns' })}
+      onDone={() => navigate({ view: 'table', id, tab: 'columns' })}
     >
       <p>
         In <Path id={namespace} />. It has no rows; insert them from a program or the command line.
@@ -71,7 +78,7 @@ export function RenameTable({ table, changed, onClose }: Props & { readonly tabl
   const { id } = table
   const [name, setName] = useState(id.at(-1)!)
   const run = () =>
-    changeTable(table, (within) => ask('table', id, 'rename', { body: { new_table_name: name }, ...within }))
+    changeTable(table, (within) => post('table', id, 'rename', { body: { new_table_name: name }, ...within }))
   return (
     <Dialog
       title="Rename table"
@@ -81,7 +88,7 @@ export function RenameTable({ table, changed, onClose }: Props & { readonly tabl
       changed={changed}
       onClose={onClose}
       done="The table is renamed."
-      onDone={() => go({ view: 'table', id: [...id.slice(0, -1), name], tab: 'columns' })}
+      onDone={() => navigate({ view: 'table', id: [...id.slice(0, -1), name], tab: 'columns' })}
     >
       <p>
         Programs that ask for <Path id={id} /> will not find it any more.
@@ -93,7 +100,7 @@ export function RenameTable({ table, changed, onClose }: Props & { readonly tabl
 
 export function DropTable({ table, changed, onClose }: Props & { readonly table: NamedTable }) {
   const { id } = table
-  const run = () => changeTable(table, (within) => ask('table', id, 'drop', within))
+  const run = () => changeTable(table, (within) => post('table', id, 'drop', within))
   return (
     <Confirmed
       title="Drop table"
@@ -102,7 +109,7 @@ export function DropTable({ table, changed, onClose }: Props & { readonly table:
       changed={changed}
       onClose={onClose}
       done="The table is dropped."
-      onDone={() => go({ view: 'namespace', id: id.slice(0, -1) })}
+      onDone={() => navigate({ view: 'namespace', id: id.slice(0, -1) })}
     >
       <p>
         This removes <Path id={id} />, all of its versions, and its rows. It cannot be undone.
@@ -126,7 +133,7 @@ export function DropNamespace({
       changed={changed}
       onClose={onClose}
       done="The namespace is dropped."
-      onDone={() => go({ view: 'namespace', id: id.slice(0, -1) })}
+      onDone={() => navigate({ view: 'namespace', id: id.slice(0, -1) })}
     >
       <p>
         This removes <Path id={id} />. A namespace that holds something is refused.
@@ -135,7 +142,7 @@ export function DropNamespace({
   )
 }
 
-/** Asks for the name of what is to go. A name that nobody can type is asked for as it is shown. */
+/** Confirms a removal by its name. A name with hidden characters may be typed in its escaped form. */
 function Confirmed({
   title,
   name,
@@ -197,7 +204,7 @@ export function PutTag({
     changeTable(table, async (within) => {
       if (moved) await requireTag(table.id, moved, within)
       const body = { tag, version: Number(version), ...(branch ? { branch } : {}) }
-      return ask('table', table.id, moved ? 'tags/update' : 'tags/create', { body, ...within })
+      return post('table', table.id, moved ? 'tags/update' : 'tags/create', { body, ...within })
     })
   return (
     <Dialog
@@ -229,7 +236,7 @@ export function DeleteTag({ table, tag, changed, onClose }: TagProps & { readonl
   const run = () =>
     changeTable(table, async (within) => {
       await requireTag(table.id, tag, within)
-      return ask('table', table.id, 'tags/delete', { body: { tag: tag.name }, ...within })
+      return post('table', table.id, 'tags/delete', { body: { tag: tag.name }, ...within })
     })
   return (
     <Dialog
@@ -259,7 +266,7 @@ export function CancelTransaction({
 }: Props & { readonly transaction: string }) {
   const run = () => {
     const actions = [{ setStatusAction: { status: 'Canceled' } }]
-    return ask('transaction', [transaction], 'alter', { body: { actions } })
+    return post('transaction', [transaction], 'alter', { body: { actions } })
   }
   return (
     <Dialog

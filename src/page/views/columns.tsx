@@ -5,12 +5,12 @@ import { columnPath, typeText } from '../model/schema.ts'
 import { shownCount } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Text } from '../parts/text.tsx'
-import { ask } from '../server.ts'
+import { post } from '../server.ts'
 import type { Description } from './table.tsx'
 
 const mostColumns = 500
 
-/** The columns of one version with their types. Rows without a value are counted on demand, since that reads the column. */
+/** The columns of one version with their types. Nulls are counted on demand, since that reads the column. */
 export function Columns({ id, description }: { readonly id: Identifier; readonly description: Description }) {
   const { version, branch } = description
   const fields = description.schema?.fields ?? []
@@ -31,7 +31,7 @@ export function Columns({ id, description }: { readonly id: Identifier; readonly
     try {
       for (const { name } of shown) {
         const body = { predicate: `${columnPath(name)} IS NULL`, version, branch }
-        found.set(name, await ask<number>('table', id, 'count_rows', { body, signal }))
+        found.set(name, await post<number>('table', id, 'count_rows', { body, signal }))
         setNulls(new Map(found))
       }
       announce('Rows without a value are counted.')

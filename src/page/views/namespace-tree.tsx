@@ -7,12 +7,12 @@ import { keyOf, type TreeRow, treeRows } from '../model/tree.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Text } from '../parts/text.tsx'
 import { VirtualList } from '../parts/virtual-list.tsx'
-import { read, ServerError } from '../server.ts'
+import { get, ServerError } from '../server.ts'
 
 interface Props {
   readonly chosen: Identifier
   readonly revision: number
-  readonly fresh: number
+  readonly reloadKey: number
   readonly onChoose: (id: Identifier) => void
 }
 
@@ -21,14 +21,14 @@ function readNamespaces(
   query: { readonly limit: number; readonly page_token: string | undefined },
   signal: AbortSignal,
 ) {
-  return read<{ namespaces: string[]; page_token?: string }>('namespace', id, 'list', { query, signal })
+  return get<{ namespaces: string[]; page_token?: string }>('namespace', id, 'list', { query, signal })
 }
 
-/** Of a namespace that is gone, the one above it tells. */
+/** A removed namespace is no error: the listing of its parent shows that it is gone. */
 const isGone = (error: unknown) => error instanceof ServerError && error.status === 404
 
-/** The tree of namespaces. What is in a namespace is fetched when it is opened. */
-export function NamespaceTree({ chosen, revision, fresh, onChoose }: Props) {
+/** The tree of namespaces. The children of a namespace are fetched when it is expanded. */
+export function NamespaceTree({ chosen, revision, reloadKey, onChoose }: Props) {
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(() => new Set([keyOf([])]))
   const [, draw] = useState(0)
   const listings = useRef(new Map<string, Listing<string>>()).current
@@ -75,11 +75,11 @@ export function NamespaceTree({ chosen, revision, fresh, onChoose }: Props) {
   useEffect(() => {
     for (const key of expanded) if (!listings.has(key)) fetchAll(key)
   }, [expanded, revision])
-  useChanged(fresh, () => {
+  useChanged(reloadKey, () => {
     for (const listing of listings.values()) void listing.refresh()
   })
 
-  // The way to the chosen namespace is open.
+  // Expands the ancestors of the chosen namespace.
   const wanted = keyOf(chosen)
   useEffect(() => {
     const ways = chosen.map((_, depth) => keyOf(chosen.slice(0, depth)))
@@ -152,14 +152,14 @@ export function NamespaceTree({ chosen, revision, fresh, onChoose }: Props) {
 }
 
 function attributesOf(
-  { id, key, depth, expanded, isLeaf, isRest, place, siblings }: TreeRow,
+  { id, key, depth, expanded, isLeaf, isRest, position, siblings }: TreeRow,
   chosen: string,
 ) {
   return {
     'aria-level': depth + 1,
     'aria-selected': key === chosen,
     'aria-expanded': isLeaf ? undefined : expanded,
-    'aria-posinset': place,
+    'aria-posinset': position,
     'aria-setsize': siblings,
     title: isRest ? undefined : id.map(plainText).join(' › '),
   }

@@ -3,7 +3,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { useLoaded } from '../hooks.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Path, Properties } from '../parts/text.tsx'
-import { ask, read, settings } from '../server.ts'
+import { get, post, settings } from '../server.ts'
 import type { ViewProps } from './app.tsx'
 import { CreateNamespace, CreateTable, DropNamespace } from './changes.tsx'
 
@@ -12,12 +12,12 @@ interface Found {
   readonly isEmpty: boolean
 }
 
-/** What there is to know of a namespace. */
-export function NamespaceView({ id, revision, fresh, changed }: ViewProps & { readonly id: Identifier }) {
+/** The view of a namespace. */
+export function NamespaceView({ id, revision, counters, changed }: ViewProps & { readonly id: Identifier }) {
   const [open, setOpen] = useState<'namespace' | 'table'>()
-  /** What the dialog that drops it named. */
+  /** The namespace as it was when the drop dialog opened. */
   const [dropped, setDropped] = useState<Found>()
-  const { value, error, again } = useLoaded((signal) => describe(id, signal), [id], [revision, fresh.open])
+  const { value, error, again } = useLoaded((signal) => describe(id, signal), [id], [revision, counters.open])
   const close = () => setOpen(undefined)
   return (
     <article>
@@ -69,9 +69,9 @@ export function NamespaceView({ id, revision, fresh, changed }: ViewProps & { re
 
 async function describe(id: Identifier, signal: AbortSignal): Promise<Found> {
   const [{ properties = {} }, { tables }, { namespaces }] = await Promise.all([
-    ask<{ properties?: Record<string, string> }>('namespace', id, 'describe', { body: {}, signal }),
-    read<{ tables: string[] }>('namespace', id, 'table/list', { query: { limit: 1 }, signal }),
-    read<{ namespaces: string[] }>('namespace', id, 'list', { query: { limit: 1 }, signal }),
+    post<{ properties?: Record<string, string> }>('namespace', id, 'describe', { body: {}, signal }),
+    get<{ tables: string[] }>('namespace', id, 'table/list', { query: { limit: 1 }, signal }),
+    get<{ namespaces: string[] }>('namespace', id, 'list', { query: { limit: 1 }, signal }),
   ])
   return { properties, isEmpty: tables.length === 0 && namespaces.length === 0 }
 }

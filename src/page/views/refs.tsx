@@ -1,10 +1,10 @@
-import type { NamedTable } from '../at-once.ts'
+import type { NamedTable } from '../checked-changes.ts'
 import { usePaged } from '../hooks.ts'
-import { type TablePlace, writePlace } from '../model/place.ts'
+import { formatRoute, type TableRoute } from '../model/route.ts'
 import { shownTime } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Text } from '../parts/text.tsx'
-import { read, settings } from '../server.ts'
+import { get, settings } from '../server.ts'
 import type { ViewProps } from './app.tsx'
 import type { Opened } from './table.tsx'
 
@@ -23,22 +23,22 @@ interface Branch {
 
 /** The tags and branches of a table. */
 export function Refs({
-  place,
+  route,
   table,
   revision,
-  fresh,
+  counters,
   open,
-}: Pick<ViewProps, 'revision' | 'fresh'> & {
-  readonly place: TablePlace
+}: Pick<ViewProps, 'revision' | 'counters'> & {
+  readonly route: TableRoute
   readonly table: NamedTable
   readonly open: (dialog: Opened) => void
 }) {
-  const { id } = place
+  const { id } = route
   const what = [id, revision]
   const listed =
     <T,>(kind: 'tags' | 'branches') =>
     async (token: string | undefined, signal: AbortSignal) => {
-      const answer = await read<Record<string, unknown>>('table', id, `${kind}/list`, {
+      const answer = await get<Record<string, unknown>>('table', id, `${kind}/list`, {
         query: { limit: 100, page_token: token },
         signal,
       })
@@ -47,10 +47,10 @@ export function Refs({
       )
       return { items, token: (answer.page_token as string | undefined) || undefined }
     }
-  const tags = usePaged<Tag>(listed<Tag>('tags'), what, fresh.open)
-  const branches = usePaged<Branch>(listed<Branch>('branches'), what, fresh.open)
-  const at = (wanted: { version?: number; tag?: string; branch?: string | undefined }) =>
-    writePlace({ view: 'table', id, tab: 'rows', ...wanted })
+  const tags = usePaged<Tag>(listed<Tag>('tags'), what, counters.open)
+  const branches = usePaged<Branch>(listed<Branch>('branches'), what, counters.open)
+  const at = (selection: { version?: number; tag?: string; branch?: string | undefined }) =>
+    formatRoute({ view: 'table', id, tab: 'rows', ...selection })
   return (
     <>
       <section>

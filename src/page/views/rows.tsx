@@ -1,42 +1,42 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { announce, useLoaded } from '../hooks.ts'
-import type { TablePlace, Wanted } from '../model/place.ts'
 import { errorOffset, splitAt } from '../model/predicate-error.ts'
+import type { TableRoute, VersionSelection } from '../model/route.ts'
 import { columnPath, typeText } from '../model/schema.ts'
 import { rowsText, shownCount } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { RowGrid } from '../parts/row-grid.tsx'
-import { ask, ServerError } from '../server.ts'
-import { go } from './app.tsx'
-import { type Description, wantedOf } from './table.tsx'
+import { post, ServerError } from '../server.ts'
+import { navigate } from './app.tsx'
+import { type Description, selectionOf } from './table.tsx'
 
-/** Columns that are shown, and fetched, at once. */
+/** The most columns that are fetched and shown at once. */
 const columnsAtOnce = 40
 
-/** The rows of a table, all or those that a predicate holds for. */
+/** The rows of a table, all or those that match a predicate. */
 export function RowsView({
-  place,
+  route,
   description,
   revision,
 }: {
-  readonly place: TablePlace
+  readonly route: TableRoute
   readonly description: Description
   readonly revision: number
 }) {
-  const { id, filter } = place
+  const { id, filter } = route
   const fields = description.schema?.fields
   const [firstColumn, setFirstColumn] = useState(0)
-  // Rows of one version do not change while they are looked at.
-  const wanted: Wanted =
+  // Pins the version, so that rows do not change while the user reads them.
+  const selection: VersionSelection =
     description.version === undefined
-      ? wantedOf(place)
+      ? selectionOf(route)
       : { version: description.version, branch: description.branch }
-  const what = [id, wantedOf(place), filter, description.location]
+  const what = [id, selectionOf(route), filter, description.location]
   const count = useLoaded(
     async (signal) => {
       if (!fields) return undefined
-      const rows = await ask<number>('table', id, 'count_rows', {
-        body: { ...wanted, predicate: filter },
+      const rows = await post<number>('table', id, 'count_rows', {
+        body: { ...selection, predicate: filter },
         signal,
       })
       if (filter) announce(`${rowsText(rows)} match.`)
@@ -53,7 +53,7 @@ export function RowsView({
       <Filter
         filter={filter ?? ''}
         error={isRefused ? (count.error as ServerError).message : undefined}
-        onFilter={(text) => go({ ...place, filter: text === '' ? undefined : text })}
+        onFilter={(text) => navigate({ ...route, filter: text === '' ? undefined : text })}
       />
       {count.error !== undefined && !isRefused && <Failure error={count.error} again={count.again} />}
       {count.value !== undefined && count.error === undefined && (
@@ -89,7 +89,7 @@ export function RowsView({
             id={id}
             count={count.value}
             columns={columns.map(({ name, type }) => ({ name, type: type.type, shownType: typeText(type) }))}
-            query={{ ...wanted, filter, columns: columns.map(({ name }) => columnPath(name)) }}
+            query={{ ...selection, filter, columns: columns.map(({ name }) => columnPath(name)) }}
           />
         </>
       )}
@@ -98,7 +98,7 @@ export function RowsView({
   )
 }
 
-/** The predicate, and where it is wrong. */
+/** The input for the predicate, with its error marked. */
 function Filter({
   filter,
   error,
@@ -115,7 +115,7 @@ function Filter({
   useLayoutEffect(() => {
     const { current } = field
     if (error === undefined || !current) return
-    // Who typed on, or went elsewhere, while it was checked must not type over what would be selected.
+    // Skipped if the user typed on or moved the focus: further typing would overwrite the selection.
     const { activeElement } = document
     const isElsewhere = activeElement !== document.body && !current.form?.contains(activeElement)
     if (isElsewhere || current.value !== filter) return

@@ -1,53 +1,53 @@
 import { useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
-import type { Fresh } from '../fresh.ts'
 import { useActiveRow, usePaged } from '../hooks.ts'
 import type { Page } from '../listing.ts'
-import type { Place } from '../model/place.ts'
+import type { Route } from '../model/route.ts'
 import { plainText, shownCount } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Path, Text } from '../parts/text.tsx'
 import { VirtualList } from '../parts/virtual-list.tsx'
-import { read, settings } from '../server.ts'
-import { go } from './app.tsx'
+import type { RefreshCounters } from '../refresh-counters.ts'
+import { get, settings } from '../server.ts'
+import { navigate } from './app.tsx'
 import { NamespaceTree } from './namespace-tree.tsx'
 
 interface Props {
-  readonly place: Place
+  readonly route: Route
   /** The namespace whose tables are listed. */
   readonly namespace: Identifier
   readonly revision: number
-  readonly fresh: Fresh
+  readonly counters: RefreshCounters
 }
 
-/** The way to every table: the tree of namespaces, and the tables of the one that is chosen. */
+/** The navigation: the tree of namespaces, and the tables in the chosen one. */
 export function Sidebar(props: Props) {
-  const { namespace, revision, fresh } = props
+  const { namespace, revision, counters } = props
   return (
     <aside aria-label="Tables">
       <NamespaceTree
         chosen={namespace}
         revision={revision}
-        fresh={fresh.namespaces}
-        onChoose={(id) => go({ view: 'namespace', id })}
+        reloadKey={counters.namespaces}
+        onChoose={(id) => navigate({ view: 'namespace', id })}
       />
       <Tables {...props} />
     </aside>
   )
 }
 
-function Tables({ namespace, place, revision, fresh }: Props) {
+function Tables({ namespace, route, revision, counters }: Props) {
   const [typed, setTyped] = useState('')
   const search = typed.trim().toLowerCase()
   const scope = JSON.stringify(namespace)
   const tables = usePaged(
     (token, signal) => readTables(namespace, search, token, signal),
     [scope, search, revision],
-    fresh.tables,
+    counters.tables,
   )
   const [active, setActive] = useActiveRow(tables.items, JSON.stringify, JSON.stringify([scope, search]))
   const { items, hasMore, loading, error } = tables
-  const chosen = place.view === 'table' ? JSON.stringify(place.id) : undefined
+  const chosen = route.view === 'table' ? JSON.stringify(route.id) : undefined
   const found = `${shownCount(items.length)}${hasMore ? '+' : ''} ${search ? 'found' : items.length === 1 && !hasMore ? 'table' : 'tables'}`
   return (
     <section class="tables">
@@ -82,7 +82,7 @@ function Tables({ namespace, place, revision, fresh }: Props) {
         keyOf={(row) => JSON.stringify(items[row])}
         active={active}
         onActive={setActive}
-        onChoose={(row) => items[row] && go({ view: 'table', id: items[row], tab: 'columns' })}
+        onChoose={(row) => items[row] && navigate({ view: 'table', id: items[row], tab: 'columns' })}
         onEnd={tables.more}
         attributes={(row) => ({
           'aria-selected': JSON.stringify(items[row]) === chosen,
@@ -117,13 +117,13 @@ interface Listed {
   readonly page_token?: string
 }
 
-/** How many tables are fetched at once, to show them, and to search them. */
+/** The page sizes for showing and for searching tables. */
 const shownPage = 1_000
 const searchedPage = 10_000
-/** Who types on searches for more than that, in milliseconds. */
+/** The debounce of the search, in milliseconds. */
 const typingMillis = 200
 
-/** A page of tables. A search goes on until something is found, or nothing is left. */
+/** A page of tables. A search continues over pages until it finds a table or reaches the end. */
 async function readTables(
   namespace: Identifier,
   search: string,
@@ -138,7 +138,7 @@ async function readTables(
   for (;;) {
     const limit = search ? searchedPage : shownPage
     const query = { limit, page_token: token }
-    const answer = await read<Listed>('namespace', namespace, 'table/list', { query, signal })
+    const answer = await get<Listed>('namespace', namespace, 'table/list', { query, signal })
     const ids = answer.tables.map((table) =>
       settings.listing === 'children' ? [...namespace, table] : table.split('$'),
     )

@@ -1,21 +1,21 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
-import { latestOf, type NamedTable } from '../at-once.ts'
+import { latestOf, type NamedTable } from '../checked-changes.ts'
 import { useLoaded } from '../hooks.ts'
-import { type Tab, type TablePlace, tabs, type Wanted, writePlace } from '../model/place.ts'
+import { formatRoute, type Tab, type TableRoute, tabs, type VersionSelection } from '../model/route.ts'
 import type { SchemaField } from '../model/schema.ts'
 import { rowsText, shownCount } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Path, Properties, Text } from '../parts/text.tsx'
-import { ask, settings } from '../server.ts'
-import { go, type ViewProps } from './app.tsx'
+import { post, settings } from '../server.ts'
+import { navigate, type ViewProps } from './app.tsx'
 import { DeleteTag, DropTable, PutTag, RenameTable } from './changes.tsx'
 import { Columns } from './columns.tsx'
 import { Refs, type Tag } from './refs.tsx'
 import { RowsView } from './rows.tsx'
 import { Versions } from './versions.tsx'
 
-/** What `describeTable` tells, and the branch that this is of. */
+/** The response of `describeTable`, and its branch. */
 export interface Description {
   readonly branch?: string | undefined
   readonly version?: number
@@ -27,12 +27,12 @@ export interface Description {
   readonly is_only_declared?: boolean
 }
 
-/** The same, and what tells this table from another one of its name. */
+/** A description with the identity of the table. */
 interface Found extends Description {
   readonly named: NamedTable
 }
 
-/** A dialog, with what it names as that was when it opened. */
+/** An open dialog, with the table and the tag as they were when it opened. */
 export interface Opened {
   readonly act: 'rename' | 'drop' | 'create tag' | 'move tag' | 'delete tag'
   readonly table: NamedTable
@@ -46,7 +46,7 @@ const titles: Readonly<Record<Tab, string>> = {
   refs: 'Tags and branches',
 }
 
-export function wantedOf({ version, tag, branch }: Wanted): Wanted {
+export function selectionOf({ version, tag, branch }: VersionSelection): VersionSelection {
   return {
     ...(version === undefined ? {} : { version }),
     ...(tag ? { tag } : {}),
@@ -54,13 +54,15 @@ export function wantedOf({ version, tag, branch }: Wanted): Wanted {
   }
 }
 
-/** Describes what is wanted. The branch of a tag is asked for: without it, its version would be one of the main branch. */
-async function describe(id: Identifier, wanted: Wanted, signal: AbortSignal): Promise<Found> {
-  const { tag } = wanted
-  const body = tag ? await ask<Wanted>('table', id, 'tags/version', { body: { tag }, signal }) : wanted
+/** Describes the selected version. Resolves a tag first: its version number alone would refer to the main branch. */
+async function describe(id: Identifier, selection: VersionSelection, signal: AbortSignal): Promise<Found> {
+  const { tag } = selection
+  const body = tag
+    ? await post<VersionSelection>('table', id, 'tags/version', { body: { tag }, signal })
+    : selection
   const query = { load_detailed_metadata: true }
   const [description, latest] = await Promise.all([
-    ask<Description>('table', id, 'describe', { query, body, signal }),
+    post<Description>('table', id, 'describe', { query, body, signal }),
     settings.editable ? latestOf(id, signal) : undefined,
   ])
   const named = { id, location: description.location, latest }
@@ -68,17 +70,22 @@ async function describe(id: Identifier, wanted: Wanted, signal: AbortSignal): Pr
 }
 
 /** A table, at a version or at its latest. */
-export function TableView({ place, revision, fresh, changed }: ViewProps & { readonly place: TablePlace }) {
-  const { id, tab } = place
+export function TableView({
+  route,
+  revision,
+  counters,
+  changed,
+}: ViewProps & { readonly route: TableRoute }) {
+  const { id, tab } = route
   const [open, setOpen] = useState<Opened>()
-  const wanted = wantedOf(place)
+  const selection = selectionOf(route)
   const description = useLoaded(
-    (signal) => describe(id, wanted, signal),
-    [id, wanted],
-    [revision, fresh.open],
+    (signal) => describe(id, selection, signal),
+    [id, selection],
+    [revision, counters.open],
   )
   const { value, error } = description
-  /** Versions are told apart by this: a table that took the place of another one has a location of its own. */
+  /** Identifies the version numbers: a table that replaces another one has another location. */
   const history = JSON.stringify([value?.location, value?.branch])
   const list = useRef<HTMLDivElement>(null)
   const onKey = (event: KeyboardEvent) => {
@@ -86,13 +93,13 @@ export function TableView({ place, revision, fresh, changed }: ViewProps & { rea
     if (step === 0) return
     event.preventDefault()
     const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length]!
-    go({ ...place, tab: next })
+    navigate({ ...route, tab: next })
     list.current?.querySelector<HTMLElement>(`#tab-${next}`)?.focus()
   }
   return (
     <article class={tab === 'rows' || tab === 'versions' ? 'fills' : undefined}>
       <p class="eyebrow">
-        <a href={writePlace({ view: 'namespace', id: id.slice(0, -1) })}>
+        <a href={formatRoute({ view: 'namespace', id: id.slice(0, -1) })}>
           <Path id={id.slice(0, -1)} root="Catalog" />
         </a>
       </p>
@@ -120,7 +127,7 @@ export function TableView({ place, revision, fresh, changed }: ViewProps & { rea
           </div>
         )}
       </div>
-      <At place={place} version={value?.version} />
+      <ShownVersion route={route} version={value?.version} />
       {error !== undefined && <Failure error={error} again={description.again} />}
       {error === undefined && (
         <>
@@ -134,7 +141,7 @@ export function TableView({ place, revision, fresh, changed }: ViewProps & { rea
                 aria-selected={name === tab}
                 aria-controls="panel"
                 tabIndex={name === tab ? 0 : -1}
-                onClick={() => go({ ...place, tab: name })}
+                onClick={() => navigate({ ...route, tab: name })}
               >
                 {titles[name]}
               </button>
@@ -145,60 +152,69 @@ export function TableView({ place, revision, fresh, changed }: ViewProps & { rea
               <p class="faint">Loading…</p>
             ) : tab === 'columns' ? (
               <>
-                <Facts id={id} description={value} revision={revision} fresh={fresh.open} />
+                <Facts id={id} description={value} revision={revision} reloadKey={counters.open} />
                 <Columns key={`${history} ${value.version}`} id={id} description={value} />
               </>
             ) : tab === 'rows' ? (
-              <RowsView place={place} description={value} revision={revision} />
+              <RowsView route={route} description={value} revision={revision} />
             ) : tab === 'versions' ? (
               <Versions
                 key={history}
-                place={place}
+                route={route}
                 description={value}
                 revision={revision}
-                fresh={fresh.open}
+                reloadKey={counters.open}
               />
             ) : (
-              <Refs place={place} table={value.named} revision={revision} fresh={fresh} open={setOpen} />
+              <Refs
+                route={route}
+                table={value.named}
+                revision={revision}
+                counters={counters}
+                open={setOpen}
+              />
             )}
           </div>
         </>
       )}
       {open && (
-        <TableDialog opened={open} place={place} changed={changed} onClose={() => setOpen(undefined)} />
+        <TableDialog opened={open} route={route} changed={changed} onClose={() => setOpen(undefined)} />
       )}
     </article>
   )
 }
 
-/**
- * Lies outside of what the page loads again and again: a table that cannot be read for a moment closes no dialog, and what
- * was typed there stays.
- */
+/** Lies outside of what is reloaded: a table that cannot be read for a moment closes no dialog and loses no input. */
 function TableDialog({
   opened: { act, table, tag },
-  place,
+  route,
   ...rest
 }: {
   readonly opened: Opened
-  readonly place: TablePlace
+  readonly route: TableRoute
   readonly changed: () => void
   readonly onClose: () => void
 }) {
   if (act === 'rename') return <RenameTable table={table} {...rest} />
   if (act === 'drop') return <DropTable table={table} {...rest} />
   if (act === 'delete tag' && tag) return <DeleteTag table={table} tag={tag} {...rest} />
-  const { version, branch } = tag ?? place
+  const { version, branch } = tag ?? route
   return <PutTag table={table} tag={tag} version={version} branch={branch} {...rest} />
 }
 
-/** Which state is shown, if it is not the latest, and the way back. */
-function At({ place, version }: { readonly place: TablePlace; readonly version: number | undefined }) {
-  const { tag, branch } = place
-  const isLatest = place.version === undefined && tag === undefined && branch === undefined
+/** The version that is shown, and a link to the latest one. */
+function ShownVersion({
+  route,
+  version,
+}: {
+  readonly route: TableRoute
+  readonly version: number | undefined
+}) {
+  const { tag, branch } = route
+  const isLatest = route.version === undefined && tag === undefined && branch === undefined
   if (isLatest)
     return <p class="faint">{version === undefined ? '\u00a0' : `Version ${version}, the latest`}</p>
-  const latest = writePlace({ ...place, version: undefined, tag: undefined, branch: undefined })
+  const latest = formatRoute({ ...route, version: undefined, tag: undefined, branch: undefined })
   return (
     <p class="at">
       {version !== undefined && <strong>Version {version}</strong>}
@@ -223,20 +239,20 @@ function Facts({
   id,
   description,
   revision,
-  fresh,
+  reloadKey,
 }: {
   readonly id: Identifier
   readonly description: Description
   readonly revision: number
-  readonly fresh: number
+  readonly reloadKey: number
 }) {
   const { location, properties = {}, metadata = {}, stats, schema, is_only_declared } = description
   const { version, branch } = description
   const rows = useLoaded(
     async (signal) =>
-      schema && (await ask<number>('table', id, 'count_rows', { body: { version, branch }, signal })),
+      schema && (await post<number>('table', id, 'count_rows', { body: { version, branch }, signal })),
     [id, location, branch],
-    [version, revision, fresh],
+    [version, revision, reloadKey],
   )
   return (
     <>

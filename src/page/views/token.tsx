@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 
-/** Asks for a token. It goes no further than this tab. */
+/** A form for a token, which is kept in this tab only. */
 export function TokenForm({
   message,
   onGiven,

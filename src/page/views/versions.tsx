@@ -2,41 +2,41 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
 import { useActiveRow, useLoaded, usePaged } from '../hooks.ts'
 import { changeText, type Difference, differenceOf, type VersionFacts } from '../model/difference.ts'
-import { type TablePlace, writePlace } from '../model/place.ts'
+import { formatRoute, type TableRoute } from '../model/route.ts'
 import { plainText, rowsText, shownBytes, shownCount, shownTime, signed } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Text } from '../parts/text.tsx'
 import { VirtualList } from '../parts/virtual-list.tsx'
-import { ask, read } from '../server.ts'
+import { get, post } from '../server.ts'
 import type { Description } from './table.tsx'
 
 interface Version {
   readonly version: number
   readonly timestamp_millis?: number
   readonly manifest_size?: number
-  /** What made it, as far as that is recorded. */
+  /** The transaction that made it, if it is still recorded. */
   readonly transaction_id?: string
   readonly operation?: string
 }
 
 /** The versions of a table, latest first, and the difference between two of them. */
 export function Versions({
-  place,
+  route,
   description: { location, branch },
   revision,
-  fresh,
+  reloadKey,
 }: {
-  readonly place: TablePlace
+  readonly route: TableRoute
   readonly description: Description
   readonly revision: number
-  readonly fresh: number
+  readonly reloadKey: number
 }) {
-  const { id } = place
+  const { id } = route
   const [pair, setPair] = useState<{ readonly from: number | undefined; readonly to: Version }>()
   const listed = usePaged<Version>(
     async (token, signal) => {
       const query = { branch, descending: true, limit: 100, page_token: token, with_transactions: true }
-      const { versions, page_token } = await read<{ versions: Version[]; page_token?: string }>(
+      const { versions, page_token } = await get<{ versions: Version[]; page_token?: string }>(
         'table',
         id,
         'version/list',
@@ -45,7 +45,7 @@ export function Versions({
       return { items: versions, token: page_token || undefined }
     },
     [id, branch, revision],
-    fresh,
+    reloadKey,
   )
   const { items } = listed
   const [active, setActive] = useActiveRow(items, ({ version }) => String(version))
@@ -88,7 +88,7 @@ export function Versions({
         <p class="faint">No versions.</p>
       )}
       {pair ? (
-        <Compared key={`${pair.to.version}`} history={history} place={place} given={pair} />
+        <VersionComparison key={`${pair.to.version}`} history={history} route={route} given={pair} />
       ) : (
         items.length > 0 && <p class="faint">Choose a version to see what it changed.</p>
       )}
@@ -96,7 +96,7 @@ export function Versions({
   )
 }
 
-/** What has versions: a branch of a table. A table that took the place of another one lies elsewhere. */
+/** A branch of a table, which has versions. The location identifies the table among those of the same name. */
 interface History {
   readonly id: Identifier
   readonly location: string
@@ -115,7 +115,7 @@ function VersionRow({
   const [state, setState] = useState<{ facts: VersionFacts; difference: Difference | undefined }>()
   useEffect(() => {
     const controller = new AbortController()
-    // Rows that are only passed by are not asked for.
+    // Debounced: rows that are only scrolled past are not fetched.
     const timer = setTimeout(() => {
       Promise.all([
         factsOf(history, version.version),
@@ -157,10 +157,10 @@ function VersionRow({
   )
 }
 
-/** What is known of versions, which never change. The latest asked for are kept. */
+/** A cache of versions, which are immutable. Drops the oldest entries. */
 const known = new Map<string, Promise<VersionFacts>>()
 const mostKnown = 1_000
-let underWay = 0
+let activeFetches = 0
 const waiting: (() => void)[] = []
 
 function factsOf(history: History, version: number): Promise<VersionFacts> {
@@ -177,30 +177,30 @@ function factsOf(history: History, version: number): Promise<VersionFacts> {
 }
 
 async function fetchFacts({ id, branch }: History, version: number): Promise<VersionFacts> {
-  if (underWay >= 4) await new Promise<void>((resolve) => waiting.push(resolve))
-  underWay++
+  if (activeFetches >= 4) await new Promise<void>((resolve) => waiting.push(resolve))
+  activeFetches++
   try {
     const body = { version, branch }
-    const { schema, stats, metadata } = await ask<Description>('table', id, 'describe', {
+    const { schema, stats, metadata } = await post<Description>('table', id, 'describe', {
       query: { load_detailed_metadata: true },
       body,
     })
-    const rows = schema && (await ask<number>('table', id, 'count_rows', { body }))
+    const rows = schema && (await post<number>('table', id, 'count_rows', { body }))
     return { version, rows, deletedRows: stats?.num_deleted_rows, fields: schema?.fields, metadata }
   } finally {
-    underWay--
+    activeFetches--
     waiting.shift()?.()
   }
 }
 
-/** Two versions side by side. */
-function Compared({
+/** A comparison of two versions. */
+function VersionComparison({
   history,
-  place,
+  route,
   given,
 }: {
   readonly history: History
-  readonly place: TablePlace
+  readonly route: TableRoute
   readonly given: { readonly from: number | undefined; readonly to: Version }
 }) {
   const [from, setFrom] = useState(String(given.from ?? ''))
@@ -214,7 +214,7 @@ function Compared({
     return { earlier, later, difference: earlier && differenceOf(earlier, later) }
   }, [history, before, to])
   const rowsOf = (version: number) =>
-    writePlace({ ...place, tab: 'rows', version, tag: undefined, branch: history.branch })
+    formatRoute({ ...route, tab: 'rows', version, tag: undefined, branch: history.branch })
   return (
     <section class="compared" aria-label={`What changed up to version ${to}`}>
       <h2>
@@ -232,7 +232,7 @@ function Compared({
       {transaction !== undefined && (
         <p>
           Made by{' '}
-          <a href={writePlace({ view: 'activity', transaction })}>
+          <a href={formatRoute({ view: 'activity', transaction })}>
             {operation === undefined ? 'a transaction that is not recorded any more' : plainText(operation)}
           </a>
         </p>

@@ -4,39 +4,39 @@ import type { OperationName, operations } from '../../catalog/operations/index.t
 /** What may be called: an operation, or `transaction`, which runs a function of operations. */
 export type CallName = OperationName | 'transaction'
 
-/** One call of an operation, or of `transaction`, as it was made. */
+/** One recorded call of an operation, or of `transaction`. */
 export interface Call<Name extends CallName = CallName> {
-  /** Which one it was, counted from 1 since the fake was opened or reset. */
+  /** The number of the call, counted from 1 since the fake was opened or reset. */
   readonly n: number
   readonly operation: Name
-  /** The request as it was given: not a copy. For a transaction, its options. */
+  /** The caller's request object, not a copy. For a transaction, its options. */
   readonly request: Name extends OperationName
     ? Parameters<(typeof operations)[Name]>[1]
     : TransactionOptions | undefined
   readonly outcome: 'pending' | 'succeeded' | 'failed'
-  /** The answer. For a transaction, what its function answered. */
+  /** The response. For a transaction, the result of its function. */
   readonly response: Name extends OperationName
     ? Awaited<ReturnType<(typeof operations)[Name]>> | undefined
     : unknown
-  /** The `n` of the transaction, or of the `beginTransaction`, that the call was made in; undefined when in none. */
+  /** The `n` of the `transaction` or `beginTransaction` call that this call is inside of; undefined outside of any. */
   readonly transaction: number | undefined
-  /** What the caller was told, whether it came of the catalog or of a fault. */
+  /** The error that the caller got, from the catalog or from a fault. */
   readonly error: unknown
-  /** When it came, by the fake's clock. */
+  /** When the call began, by the fake's clock. */
   readonly startedAt: number
-  /** When it was answered, by the fake's clock. */
+  /** When the call settled, by the fake's clock. */
   readonly endedAt: number | undefined
-  /** The ids of the faults that touched it. */
+  /** The ids of the faults that affected the call. */
   readonly faults: readonly string[]
 }
 
-/** The calls that a fake got, oldest first. */
+/** The recorded calls of a fake, oldest first. */
 export interface Calls extends Iterable<Call> {
-  /** How many are kept. */
+  /** How many calls are kept. */
   readonly length: number
-  /** How many of the oldest were let go, to keep memory bounded. */
+  /** How many of the oldest calls were dropped to bound memory. */
   readonly dropped: number
-  /** The latest one. */
+  /** The latest call. */
   readonly last: Call | undefined
   /** The calls of these operations; all of them when none is named. */
   of<Name extends CallName = CallName>(...names: readonly Name[]): Call<Name>[]
@@ -48,16 +48,16 @@ type Kept = { -readonly [Member in keyof Call]: Call[Member] }
 
 const none: readonly string[] = []
 
-/** Bytes of rows that the calls may hold on to. */
+/** The most bytes of row data that the recorded requests may retain. */
 const mostBytes = 64 * 1024 * 1024
 
-/** What a row object takes, about. */
+/** The approximate size of a row object, in bytes. */
 const rowBytes = 100
 
 export class CallLog implements Calls {
   readonly #most: number
   #kept: Kept[] = []
-  /** Where the oldest call is that is still kept: those before it are cut off now and then. */
+  /** The index of the oldest kept call. Entries before it are removed in batches. */
   #first = 0
   #bytes = 0
   #count = 0
@@ -95,7 +95,7 @@ export class CallLog implements Calls {
     this.#cleared = this.#count
   }
 
-  /** Forgets all calls, and counts anew. */
+  /** Forgets all calls and restarts the count. */
   reset(): void {
     this.clear()
     this.#count = this.#cleared = 0
@@ -143,7 +143,7 @@ export class CallLog implements Calls {
   }
 }
 
-/** The bytes of rows that a request holds, about. */
+/** The approximate size of the rows in a request, in bytes. */
 function bytesOf(request: unknown): number {
   const data = (request as { data?: unknown } | null | undefined)?.data
   if (data === undefined) return 0

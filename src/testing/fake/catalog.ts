@@ -13,30 +13,30 @@ import type { Fault, Matched } from './fault.ts'
 import { FaultSet, type Faults } from './faults.ts'
 import { CountedIds } from './ids.ts'
 import { emptyInternals, forkInternals, type InternalOptions, type Internals } from './internals.ts'
-import { type DeclaredPlace, LanceFolder } from './lance-folder.ts'
+import { type DeclaredFolder, LanceFolder } from './lance-folder.ts'
 import { OpenCalls } from './open-calls.ts'
-import { Acknowledged, amid, runWithFaults } from './run.ts'
-import { plantSeed, type Seed } from './seed.ts'
+import { Acknowledged, runWithFaults, withEffects } from './run.ts'
+import { applySeed, type Seed } from './seed.ts'
 import { inOrder } from './turns.ts'
 
-/** How a fake catalog is set up; everything has a default. */
+/** The options of a fake catalog. All are optional. */
 export interface FakeOptions extends Omit<CatalogOptions, 'now' | 'newId' | 'locationRoots'> {
-  /** What the catalog holds at first: a tree of namespaces and tables, or a function that fills it. */
+  /** The initial content: a tree of namespaces and tables, or a function that fills the catalog. */
   readonly seed?: Seed | ((catalog: Catalog) => unknown) | undefined
-  /** What its clock shows at first. Default: 2026-01-01T00:00:00Z. */
+  /** The initial time of its clock. Default: 2026-01-01T00:00:00Z. */
   readonly now?: number | Date | string | undefined
-  /** The catalog's id, which its tables' locations begin with (`memory://fake/`). Default: `fake`. */
+  /** The catalog's id, the host of its tables' locations (`memory://fake/`). Default: `fake`. */
   readonly id?: string | undefined
   /** Faults in force from the start. */
   readonly faults?: readonly Fault[] | undefined
-  /** What the draws of faults with a `probability` follow from. Default: 1. */
+  /** The seed of the random numbers for faults with a `probability`. Default: 1. */
   readonly randomSeed?: number | undefined
-  /** How many calls are kept in the record. Default: 1,000. */
+  /** How many calls the record keeps. Default: 1,000. */
   readonly keepCalls?: number | undefined
   /**
-   * An empty folder on disk. Tables that are declared without a location lie there, so that Lance's own clients can
-   * write and read them. Their versions are managed by the fake, so faults and the record of calls see each commit.
-   * The fake never removes the folder. Tables with rows of the catalog stay in memory. Default: none.
+   * An empty folder on disk for tables that are declared without a location, so that Lance's own clients can write and
+   * read them. The fake manages their versions, so faults and the record of calls see each commit. It never removes the
+   * folder. Tables with rows of the catalog stay in memory. Default: none.
    */
   readonly lanceFolder?: string | undefined
 }
@@ -55,46 +55,46 @@ const names: OptionNames<FakeOptions> = {
 }
 
 /**
- * A catalog in memory for tests. Its answers are the same in every run: ids are counted, the clock stands still
- * until it is moved, and nothing is left to chance.
+ * A deterministic catalog in memory for tests: ids are counted, the clock moves only on request, and random numbers are
+ * seeded.
  */
 export interface FakeCatalog extends MemoryCatalog {
   readonly clock: FakeClock
-  /** The calls it got. */
+  /** The record of its calls. */
   readonly calls: Calls
-  /** What goes wrong in it. */
+  /** The faults in force. */
   readonly faults: Faults
-  /** Adds to what it holds. Neither recorded nor touched by faults. */
+  /** Adds content. The calls are not recorded, and faults do not affect them. */
   seed(seed: Seed): Promise<void>
-  /** As it was when it was opened or forked: content, clock, ids and faults; no calls. */
+  /** Restores content, clock, ids and faults as of the opening or the fork, and forgets all calls. */
   reset(): void
   /**
-   * A fake of its own that begins with what this one holds now, with its clock and its ids where they are here.
-   * It has the faults of this one, as if they had just been added, and no calls.
+   * An independent copy with the current content, clock and ids. It has the same faults, as if they had just been
+   * added, and no calls.
    */
   fork(): FakeCatalog
-  /** What the catalog holds now, with the clock and the ids. */
+  /** The current content, clock and ids. */
   snapshot(): FakeSnapshot
-  /** Puts back a snapshot of this fake, or of one that it was forked from. Calls and faults stay. */
+  /** Restores a snapshot of this fake, or of one that it was forked from. Calls and faults stay. */
   restore(snapshot: FakeSnapshot): void
 }
 
-/** What a fake held at one moment. */
+/** The state of a fake at one moment. */
 export interface FakeSnapshot extends MemorySnapshot {
   readonly time: number
   readonly ids: number
 }
 
 /**
- * Opens a fake catalog: in memory, exact in its semantics, the same in every run, with a record of the calls
- * it gets and faults on demand. Open and seed one, and `fork()` it for each test.
+ * Opens a fake catalog: in memory, with exact semantics, deterministic, with a record of calls and fault injection.
+ * Open and seed one, and `fork()` it for each test.
  *
  * ```ts
  * const fake = await fakeCatalog({ seed: { prod: { flights: [{ origin: 'SFO', delay: 75 }] } } })
  * fake.faults.add({ operation: 'countTableRows', fail: 'ServiceUnavailable', times: 1 })
  * ```
  *
- * Fails with the error of the first thing in the seed that cannot be, saying where it is.
+ * Rejects with the error of the first invalid part of the seed, and its path.
  */
 export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalog> {
   requireKnown('fakeCatalog', options, names)
@@ -112,22 +112,22 @@ export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalo
   if (!(Number.isSafeInteger(keepCalls) && keepCalls >= 1))
     throw invalid('keepCalls must be a whole number from 1.')
   if (!Number.isSafeInteger(randomSeed)) throw invalid('randomSeed must be a whole number.')
-  // Loaded now, since work that waits for it would be done in another order than where it is there.
+  // Preloaded: waiting for the lazy import would change the order of operations in the first call.
   await import('../../engine/table/index.ts')
   const clock = new ManualClock(now)
   const ids = new CountedIds()
   const lance = lanceFolder === undefined ? undefined : await LanceFolder.open(lanceFolder)
   const rest = lance ? { managedVersioning: true, ...given } : given
   const common: Common = { rest, randomSeed, keepCalls, lance }
-  const declared = lance?.place()
+  const declared = lance?.newSubfolder()
   const inside = { ...rest, now: clock.now, newId: ids.next, declared }
   const internals = emptyInternals(id, inside)
   if (typeof seed === 'function') await seed(localHandle(internals.core))
-  else if (seed !== undefined) await plantSeed(localHandle(internals.core), seed)
+  else if (seed !== undefined) await applySeed(localHandle(internals.core), seed)
   return new Fake(common, internals, clock, ids, faults, declared).handle
 }
 
-/** What all forks have in common. */
+/** The settings that all forks share. */
 interface Common {
   readonly rest: CatalogOptions
   readonly randomSeed: number
@@ -144,7 +144,7 @@ class Fake {
   readonly #ids: CountedIds
   readonly #calls: CallLog
   readonly #faults: FaultSet
-  readonly #declared: DeclaredPlace | undefined
+  readonly #declared: DeclaredFolder | undefined
   readonly #acknowledged = new Acknowledged()
   readonly #runInOrder = inOrder()
   readonly #open = new OpenCalls()
@@ -157,7 +157,7 @@ class Fake {
     clock: ManualClock,
     ids: CountedIds,
     faults: readonly Fault[],
-    declared: DeclaredPlace | undefined,
+    declared: DeclaredFolder | undefined,
   ) {
     this.#common = common
     this.#declared = declared
@@ -173,7 +173,7 @@ class Fake {
       clock,
       calls: this.#calls,
       faults: this.#faults,
-      seed: (seed: Seed) => plantSeed(localHandle(internals.core), seed),
+      seed: (seed: Seed) => applySeed(localHandle(internals.core), seed),
       reset: () => this.#reset(first, faults),
       fork: () => this.#fork(),
       snapshot: () => this.#snapshot(),
@@ -186,9 +186,9 @@ class Fake {
       callsDone: true,
     })
     const close = this.handle.close
-    // What a fault holds would be waited for.
+    // Releases the faults first: `close` would wait for the calls that they hold.
     this.handle.close = () => {
-      // A function may wait for what never comes.
+      // Aborts the transactions, since their functions may wait forever.
       this.#closing.abort(closedMeanwhile())
       return this.#faults
         .clear()
@@ -214,10 +214,10 @@ class Fake {
     if (this.#faults.isEmpty && this.#acknowledged.isEmpty) {
       work = this.#runInOrder(core, operation, request, options)
     } else {
-      work = this.#runAsFaultsSay(core, call, operation, request, options, open?.id)
+      work = this.#runWithFaults(core, call, operation, request, options, open?.id)
     }
-    // Listened to before the caller does, so it is recorded by the time the caller knows; and once only, for the
-    // handle too, which spares 0.2 µs of each call.
+    // Attached before the caller's handlers, so that the call is recorded when they run. One pair of handlers serves the
+    // handle too, which saves 0.2 µs per call.
     work.then(
       (response) => {
         calls.succeed(call, response, clock.now())
@@ -244,10 +244,10 @@ class Fake {
     const result = transact<T>(this.#internals.core, work, given, {
       run: (core, operation, request, given) => this.#run(core, operation, request, given, () => {}, call.n),
       aroundCommit: (commit, signal) => {
-        const taking = this.#faults.taking({ operation: 'transaction', request: {} }, undefined, nowhere)
-        for (const { id } of taking) touched.add(id)
+        const taken = this.#faults.take({ operation: 'transaction', request: {} }, undefined, outside)
+        for (const { id } of taken) touched.add(id)
         if (touched.size > 0) call.faults = [...touched]
-        return amid(clock, taking, 'transaction', { signal }, commit)
+        return withEffects(clock, taken, 'transaction', { signal }, commit)
       },
     })
     result.then(
@@ -257,7 +257,7 @@ class Fake {
     return result
   }
 
-  #runAsFaultsSay(
+  #runWithFaults(
     core: Core,
     call: ReturnType<CallLog['begin']>,
     operation: AnyOperation,
@@ -267,9 +267,9 @@ class Fake {
   ): Promise<unknown> {
     const matched = { operation: operation.name as CallName, request: requestOf(request) }
     const isInside = call.transaction !== undefined
-    const taking = this.#faults.taking(matched, operation, { isInside, open })
-    if (taking.length > 0) call.faults = taking.map(({ id }) => id)
-    const ground = {
+    const taken = this.#faults.take(matched, operation, { isInside, open })
+    if (taken.length > 0) call.faults = taken.map(({ id }) => id)
+    const context = {
       run: this.#runInOrder,
       internals: this.#internals,
       core,
@@ -278,7 +278,7 @@ class Fake {
       acknowledged: this.#acknowledged,
       open,
     }
-    const run = () => runWithFaults(ground, taking, operation, request, options)
+    const run = () => runWithFaults(context, taken, operation, request, options)
     if (operation.name === 'describeTransaction') this.#acknowledged.countDescribe(matched.request.id)
     return this.#acknowledged.isEnding ? this.#acknowledged.settled().then(run) : run()
   }
@@ -291,7 +291,7 @@ class Fake {
   #fork(): FakeCatalog {
     const clock = new ManualClock(this.#clock.now())
     const ids = new CountedIds(this.#ids.count)
-    const declared = this.#common.lance?.place()
+    const declared = this.#common.lance?.newSubfolder()
     const options = { ...this.#common.rest, now: clock.now, newId: ids.next, declared }
     const internals = forkInternals(this.#internals, options)
     const faults = this.#faults.all.map(({ fault }) => fault)
@@ -307,7 +307,7 @@ class Fake {
     this.#internals.forget()
     this.#clock.set(snapshot.time)
     this.#ids.count = snapshot.ids
-    // Ids repeat from here, and what Lance wrote under them is still there.
+    // Ids repeat from here, but the files that Lance wrote under them remain.
     this.#declared?.renew()
   }
 
@@ -328,7 +328,7 @@ function closedMeanwhile(): CatalogError {
   )
 }
 
-const nowhere = { isInside: false }
+const outside = { isInside: false }
 
 function requestOf(request: unknown): Matched['request'] {
   return typeof request === 'object' && request !== null ? (request as Matched['request']) : {}

@@ -1,10 +1,10 @@
 import { invalid } from '../../base/errors.ts'
 
-/** The time of a fake catalog. It stands still until it is told to move. */
+/** The clock of a fake catalog. Only `advance` and `set` move it. */
 export interface FakeClock {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Moves on by so many milliseconds. What waits for a moment that has come by then goes on. */
+  /** Moves forward by `millis` milliseconds, and fires the waits that are due. */
   advance(millis: number): void
   /** Sets the time: milliseconds since the epoch, a `Date`, or an ISO string. It may lie in the past. */
   set(time: number | Date | string): void
@@ -15,13 +15,13 @@ interface Waiting {
   readonly go: () => void
 }
 
-/** When the clock of a fake begins, unless it is told otherwise: a round date that nobody takes for today. */
+/** The default initial time: a round date that is obviously fake. */
 const clockStart = Date.UTC(2026, 0, 1)
 
 export class ManualClock implements FakeClock {
   #now: number
   #waiting: Waiting[] = []
-  // Passed around alone, as the catalog's clock.
+  // A bound function, since the catalog takes it as its clock.
   readonly now = (): number => this.#now
 
   constructor(start: number | Date | string = clockStart) {
@@ -41,7 +41,7 @@ export class ManualClock implements FakeClock {
     for (const { go } of due.toSorted((a, b) => a.until - b.until)) go()
   }
 
-  /** Calls `go` once so many milliseconds have passed on this clock; answers with how to call that off. */
+  /** Calls `go` after `millis` milliseconds of this clock. Returns a function that cancels it. */
   after(millis: number, go: () => void): () => void {
     const waiting = { until: this.#now + millis, go }
     this.#waiting.push(waiting)
@@ -51,7 +51,7 @@ export class ManualClock implements FakeClock {
   }
 }
 
-/** The last moment that a Date can tell. */
+/** The latest time that a Date can represent. */
 const lastMoment = 8.64e15
 
 function momentOf(time: number | Date | string): number {

@@ -11,11 +11,11 @@ import type { FaultHandle } from './faults.ts'
 import type { Seed } from './seed.ts'
 
 /*
- * The routes by which a test in another process controls a fake. Callers are let in as for operations; bodies
- * are JSON whatever their content type says, so that a bare `curl -d` does.
+ * The routes by which a test in another process controls a fake. They authenticate like operations. Bodies are parsed
+ * as JSON whatever their content type, so that a bare `curl -d` works.
  */
 
-/** Seeds may hold the rows of many tables. */
+/** The most bytes of a body. Seeds may hold the rows of many tables. */
 const bodyLimit = 64 * 1024 * 1024
 const mostCalls = 10_000
 
@@ -25,17 +25,17 @@ const clockSchema = v.union(
   'The clock takes { "advance": milliseconds } or { "set": milliseconds since the epoch, or an ISO date }.',
 )
 
-/** What the requests of the routes bring. */
-interface Asked {
+/** The parsed request of a route. */
+interface RouteRequest {
   readonly body: unknown
   /** The segment of `:id`. */
   readonly id: string | undefined
   readonly query: URLSearchParams
 }
 
-type Answer = (fake: FakeCatalog, asked: Asked) => unknown
+type RouteHandler = (fake: FakeCatalog, asked: RouteRequest) => unknown
 
-const routes: Readonly<Record<string, Answer>> = {
+const routes: Readonly<Record<string, RouteHandler>> = {
   'GET ': stateOf,
   'POST reset': (fake) => {
     fake.reset()
@@ -94,31 +94,31 @@ export function controlRoutes(fake: FakeCatalog): Extension {
     return (async () => {
       await authenticate(exchange)
       const body = parse(await read(exchange.body))
-      const told = await found.answer(fake, {
+      const answer = await found.handler(fake, {
         body,
         id: found.id,
         query: new URLSearchParams(exchange.query),
       })
-      return { status: 200, type: 'application/json; charset=utf-8', body: toJson(told) }
+      return { status: 200, type: 'application/json; charset=utf-8', body: toJson(answer) }
     })()
   }
 }
 
 const below = /^\/_control(?:\/(.*?))?\/?$/
 
-function routeOf({ method, path }: Exchange): { answer: Answer; id: string | undefined } | undefined {
+function routeOf({ method, path }: Exchange): { handler: RouteHandler; id: string | undefined } | undefined {
   const [matches, given = ''] = below.exec(path) ?? []
   if (matches === undefined) return undefined
   const [first, id, ...rest] = given.split('/')
   const route = id === undefined ? first : [first, ':id', ...rest].join('/')
   const name = `${method === 'HEAD' ? 'GET' : method} ${route}`
-  return Object.hasOwn(routes, name) ? { answer: routes[name]!, id } : undefined
+  return Object.hasOwn(routes, name) ? { handler: routes[name]!, id } : undefined
 }
 
 async function read(stream: Readable): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
-  // Ending the stream would close the connection, which must carry the answer.
+  // Destroying the stream would close the connection before the response.
   for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
     size += chunk.length
     if (size > bodyLimit) throw invalid(`The body is larger than ${bodyLimit} bytes, the most here.`)
@@ -163,9 +163,9 @@ function describeError(error: unknown): unknown {
   return error instanceof Error ? { message: error.message } : error
 }
 
-/** As JSON; bytes are told by their number. */
-function toJson(told: unknown): string {
-  return JSON.stringify(told, function (this: Record<string, unknown>, key, value) {
+/** Serializes a response. Bytes are replaced by their length, bigints by strings. */
+function toJson(answer: unknown): string {
+  return JSON.stringify(answer, function (this: Record<string, unknown>, key, value) {
     const original = this[key]
     if (original instanceof Uint8Array) return { bytes: original.byteLength }
     return typeof value === 'bigint' ? value.toString() : value

@@ -9,16 +9,15 @@ import { operations } from '../../catalog/operations/index.ts'
 import type { CallName } from './calls.ts'
 
 /*
- * What a fault is, as it may also be written in JSON: which calls it is for, which of those it chooses, and
- * what happens to them.
+ * The definition of a fault, also in JSON: which calls it matches, which of those it takes, and its effects.
  */
 
-const longest = 24 * 60 * 60 * 1000
+const maxDelay = 24 * 60 * 60 * 1000
 
 const millis = v.pipe(
   v.number('must be a number of milliseconds'),
   v.minValue(0, 'must be from 0'),
-  v.maxValue(longest, 'must be at most 86,400,000, a day'),
+  v.maxValue(maxDelay, 'must be at most 86,400,000, a day'),
 )
 const byClock = v.strictObject({ clock: millis }, 'must be milliseconds, or { "clock": milliseconds }')
 const whole = (least: number) =>
@@ -77,80 +76,79 @@ const entries = {
   expired: v.optional(v.literal(true, 'must be true')),
 }
 
-/** A fault as JSON may hold it. */
+/** The JSON form of a fault. */
 const faultSchema = v.strictObject(entries, 'must be an object such as { "fail": "Throttling" }')
 
-/** What a fault's `match` is asked about. */
+/** The call that a fault's `match` receives. */
 export interface Matched {
   readonly operation: CallName
   readonly request: Readonly<Record<string, unknown>>
 }
 
 /**
- * Something that goes wrong on demand. It has three parts. `operation`, `table`, `namespace` and `match` say which
- * calls it is for; without them, it is for every call. `nth`, `times` and `probability` choose among these calls.
- * `delay`, `fail`, `running` and `stale` say what happens to a chosen call.
+ * An injected fault. It has three parts. `operation`, `table`, `namespace` and `match` select calls; without them, it
+ * matches every call. `nth`, `times` and `probability` choose among these calls. `delay`, `fail`, `running`, `stale`
+ * and `expired` are the effects on a chosen call.
  */
 export interface Fault {
   /**
-   * The operation, or several. `transaction` is a transaction whose function has ended, when it is to be committed: with
-   * `fail: 'ConcurrentModification'` it has lost a race and runs again. With `when: 'after'` it is committed, and the
-   * caller is not told. The same holds for `commitTransaction`, and the caller may commit again.
+   * The operation, or several. `transaction` is the commit of a transaction, after its function has ended: with
+   * `fail: 'ConcurrentModification'` it has a conflict and runs again. With `when: 'after'` it is committed, but the
+   * caller gets an error. The same holds for `commitTransaction`, and the caller may commit again.
    */
   readonly operation?: CallName | readonly CallName[] | undefined
   /** Calls that name this table, also within a batch. Namespaces and transactions may be named too. */
   readonly table?: readonly string[] | undefined
   /** Calls that name this namespace, or anything below it. */
   readonly namespace?: readonly string[] | undefined
-  /** Anything else about a call. */
+  /** A predicate on calls, for any other condition. */
   readonly match?: ((call: Matched) => boolean) | undefined
   /**
-   * Begins at the n-th such call, counted from 1, and alone takes that one. Counted are only calls that the effect
-   * can happen to: changes for `running`, reads for `stale`, and for `stale: 'token'` reads with a page token. So
-   * `{ stale: 'token', nth: 1 }` takes the second page of a listing.
+   * Begins at the n-th matching call, counted from 1. Without `times` it takes only that call. Counts only calls that
+   * the effect applies to: changes for `running`, reads for `stale`, and for `stale: 'token'` reads with a page token.
+   * So `{ stale: 'token', nth: 1 }` takes the second page of a listing.
    */
   readonly nth?: number | undefined
-  /** Takes at most so many calls. Default: 1 with `nth`, else all. */
+  /** The most calls to take. Default: 1 with `nth`, else all. */
   readonly times?: number | undefined
-  /** Takes each call with this probability, drawn from the fake's own seeded source. */
+  /** Takes each call with this probability, by the fake's seeded random numbers. */
   readonly probability?: number | undefined
   /**
-   * Whether `delay` and `fail` come before the operation does anything (the default), or after it is done:
-   * the change is there, and the caller is not told.
+   * Whether `delay` and `fail` come before the operation (the default), or after it: then the change is committed, but
+   * the response is delayed or lost.
    */
   readonly when?: 'before' | 'after' | undefined
   /**
-   * Waits: milliseconds of real timers, `{ clock: millis }` until the fake's clock has moved on by so much, or
-   * `'released'` until the fault is released. The call's signal ends the wait.
+   * Delays the call: milliseconds of real time, `{ clock: millis }` of the fake's clock, or `'released'` until the
+   * fault is released. The call's signal ends the delay.
    */
   readonly delay?: number | { readonly clock: number } | 'released' | undefined
-  /** Fails with this code, or with an error of your own. */
+  /** Fails with this code, or with your own error. */
   readonly fail?: ErrorCode | Error | undefined
-  /** The sentence of the error that `fail` makes. */
+  /** The message of the error with the code `fail`. */
   readonly message?: string | undefined
-  /** Over HTTP: the seconds that a 503 answer asks to wait. Default: 0. */
+  /** Over HTTP: the `Retry-After` of a 503 response, in seconds. Default: 0. */
   readonly retryAfter?: number | undefined
   /**
-   * The change is acknowledged, and its transaction stays Running; nothing of it is seen yet. It is made when
-   * the fault is released, when so many milliseconds have passed (of real timers, or of the fake's clock), or
-   * when the transaction was described so often. Canceling the transaction calls it off. Calls inside of
-   * a transaction, and those that begin or end one, are left alone.
+   * Acknowledges the change, but leaves its transaction Running, without a visible effect. The change follows when the
+   * fault is released, after milliseconds of real time or of the fake's clock, or after calls of `describeTransaction`.
+   * Canceling the transaction prevents it. Does not apply to calls inside a transaction, or to those that begin or end
+   * one.
    */
   readonly running?: true | number | { readonly clock: number } | { readonly describes: number } | undefined
   /**
-   * For operations that read. `state`: answered from what the catalog held when the fault was added.
-   * `token`: a page token is refused, as one of a listing that is gone. Calls without one are not counted. Calls inside
-   * of a transaction are left alone.
+   * For operations that read. `state`: reads the state of the catalog when the fault was added. `token`: the page token
+   * is refused as expired; calls without one are not counted. Does not apply to calls inside a transaction.
    */
   readonly stale?: 'state' | 'token' | undefined
   /**
-   * The transaction of `beginTransaction` that the call is part of, or ends, has expired when the call comes. Other
-   * calls are not counted.
+   * Expires the transaction of `beginTransaction` that the call is part of, or ends, before the call. Other calls are
+   * not counted.
    */
   readonly expired?: true | undefined
 }
 
-/** Checks a fault. `InvalidInput`, naming the field, for anything else. */
+/** Validates a fault. Throws `InvalidInput` with the name of the field. */
 export function checkFault(given: Fault): Fault {
   const { match, fail, ...written } = given ?? {}
   const own = fail instanceof Error ? fail : undefined
@@ -182,7 +180,7 @@ function checkEffects(given: Fault): void {
     throw invalid('fault: message and retryAfter go with the code of fail; leave them out.')
 }
 
-/** What is wrong, as a text that begins with the field's name. */
+/** The message for an issue, which begins with the field's name. */
 function issueText(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue)
   if (issue.type === 'strict_object' && issue.expected === 'never') {
@@ -191,22 +189,20 @@ function issueText(issue: v.BaseIssue<unknown>): string {
   return path ? `${path} ${issue.message}` : issue.message
 }
 
-/** Where a call is made. */
-export interface Place {
+/** Whether a call is inside a transaction, and the id of the `beginTransaction` that it is part of, or ends. */
+export interface CallContext {
   readonly isInside: boolean
   readonly open?: string | undefined
 }
 
 /**
- * Whether a fault is for a call of an operation, before the call is counted. `definition` is undefined for a
- * transaction. `place` says whether the call is made inside of a transaction, and which one of `beginTransaction` it is
- * part of, or ends.
+ * Whether a fault matches a call, before `nth` and `times`. `definition` is undefined for a transaction.
  */
-export function isFor(
+export function matches(
   fault: Fault,
   call: Matched,
   definition: AnyOperation | undefined,
-  { isInside, open }: Place,
+  { isInside, open }: CallContext,
 ): boolean {
   const { operation, table, namespace, running, stale, expired, match } = fault
   if (operation !== undefined) {

@@ -1,48 +1,48 @@
 import { CatalogError, invalid } from '../../base/errors.ts'
 import type { AnyOperation } from '../../catalog/operations/framework/operation.ts'
 import { seededRandom } from '../suites/random.ts'
-import { checkFault, type Fault, isFor, type Matched, type Place } from './fault.ts'
+import { type CallContext, checkFault, type Fault, type Matched, matches } from './fault.ts'
 import { Waits } from './wait.ts'
 
 /** A fault that is in force. */
 export interface FaultHandle {
-  /** `fault-1` and so on, in the order they were added. */
+  /** `fault-1` and so on, in the order of `add`. */
   readonly id: string
   readonly fault: Fault
-  /** How many calls it is for have come. Calls that its effect cannot happen to are not counted. */
+  /** How many calls it matched. Calls that its effect does not apply to are not counted. */
   readonly seen: number
-  /** How many of them it touched. */
+  /** How many of them it affected. */
   readonly fired: number
-  /** Lets go what it holds: delayed calls go on, and transactions that stayed Running are done when this resolves. */
+  /** Resumes delayed calls, and makes the changes whose transactions stayed Running. Resolves when they are made. */
   release(): Promise<void>
-  /** Takes it away, and releases what it holds. */
+  /** Removes the fault, and releases what it holds. */
   remove(): Promise<void>
 }
 
-/** What goes wrong in a fake, on demand. */
+/** The faults of a fake. */
 export interface Faults {
   /**
-   * Adds a fault; it is in force for calls from now on. Faults are asked in the order they were added, and
-   * their effects add up, until one fails the call.
+   * Adds a fault for all later calls. Faults apply in the order of `add`, and their effects combine, until one fails
+   * the call.
    *
    * ```ts
    * fake.faults.add({ operation: 'createTable', nth: 2, fail: 'ServiceUnavailable', when: 'after' })
    * ```
    */
   add(fault: Fault): FaultHandle
-  /** Takes all faults away, and releases what they hold. */
+  /** Removes all faults, and releases what they hold. */
   clear(): Promise<void>
   /** The faults in force. */
   readonly all: readonly FaultHandle[]
-  /** The faults that touched no call yet: `expect(fake.faults.unused()).toEqual([])`. */
+  /** The faults that affected no call yet: `expect(fake.faults.unused()).toEqual([])`. */
   unused(): Fault[]
 }
 
-/** A change that was acknowledged and is not made yet. */
+/** A change that was acknowledged but not yet made. */
 export interface Held {
-  /** Makes it, unless it was canceled. */
+  /** Makes the change, unless it was canceled. */
   release(): Promise<void>
-  /** Gives it up. */
+  /** Abandons the change. */
   drop(): void
 }
 
@@ -53,11 +53,11 @@ export class ActiveFault implements FaultHandle {
   readonly fault: Fault
   seen = 0
   fired = 0
-  /** How many calls it took, those included that it had no effect on in the end. */
+  /** How many calls it took, including those without an effect in the end. */
   #taken = 0
   readonly waits = new Waits()
   readonly held = new Set<Held>()
-  /** What the catalog held when the fault was added, for those that answer from it. */
+  /** The catalog when the fault was added, for `stale: 'state'`. */
   readonly state: unknown
   readonly #random: () => number
   readonly #remove: (fault: ActiveFault) => void
@@ -70,10 +70,10 @@ export class ActiveFault implements FaultHandle {
     this.#remove = remove
   }
 
-  /** Whether it takes this call; counts it. */
-  takes(call: Matched, operation: AnyOperation | undefined, place: Place): boolean {
+  /** Counts a call if the fault matches it. Returns whether the fault takes it. */
+  takes(call: Matched, operation: AnyOperation | undefined, context: CallContext): boolean {
     const { fault } = this
-    if (!isFor(fault, call, operation, place)) return false
+    if (!matches(fault, call, operation, context)) return false
     const { nth = 1, times = fault.nth === undefined ? Number.POSITIVE_INFINITY : 1, probability = 1 } = fault
     if (++this.seen < nth || this.#taken >= times) return false
     if (probability < 1 && this.#random() >= probability) return false
@@ -81,12 +81,12 @@ export class ActiveFault implements FaultHandle {
     return true
   }
 
-  /** Gives a call back that it had no effect on, since it failed by itself. */
-  giveBack(): void {
+  /** Uncounts a call that failed by itself, so that the fault had no effect. */
+  uncount(): void {
     this.#taken--
   }
 
-  /** What `fail` is. */
+  /** The error to fail a call with. */
   error(operation: string): Error {
     const { fail, message, retryAfter } = this.fault
     if (fail instanceof Error) return fail
@@ -109,7 +109,7 @@ export class ActiveFault implements FaultHandle {
   }
 }
 
-/** The error of a fault; a server tells its seconds as `Retry-After`. */
+/** The error of a fault. A server sends `seconds` as `Retry-After`. */
 class FaultError extends CatalogError {
   readonly seconds: number | undefined
 
@@ -156,7 +156,7 @@ export class FaultSet implements Faults {
     await Promise.all(gone.map((fault) => fault.release()))
   }
 
-  /** Takes all faults away and puts these in their place, as if they were the first. What is held is given up. */
+  /** Replaces all faults and restarts their numbering. Resumes delayed calls, and abandons held changes. */
   reset(faults: readonly Fault[]): void {
     for (const { waits, held } of this.#active) {
       waits.release()
@@ -171,11 +171,11 @@ export class FaultSet implements Faults {
     return this.#active.filter(({ fired }) => fired === 0).map(({ fault }) => fault)
   }
 
-  /** The faults that take a call, in the order they were added, up to the one that fails it at once. */
-  taking(call: Matched, operation: AnyOperation | undefined, place: Place): ActiveFault[] {
+  /** The faults that take a call, in the order of `add`, up to the first that fails it before it runs. */
+  take(call: Matched, operation: AnyOperation | undefined, context: CallContext): ActiveFault[] {
     const found: ActiveFault[] = []
     for (const active of this.#active) {
-      if (!active.takes(call, operation, place)) continue
+      if (!active.takes(call, operation, context)) continue
       found.push(active)
       if (active.fault.fail !== undefined && active.fault.when !== 'after') break
     }

@@ -1,11 +1,11 @@
 import { type FakeCatalog, type FakeOptions, fakeCatalog } from './catalog.ts'
 import { type FakeServer, type FakeServerOptions, fakeServer } from './server.ts'
 
-/** A fixture as vitest's and Playwright's `test.extend` take them. */
+/** A fixture for `test.extend` of vitest and Playwright. */
 export type Fixture<T> = (context: object, use: (value: T) => Promise<void>) => Promise<void>
 
 /**
- * A fixture that gives each test a fake catalog of its own: seeded once, forked for each.
+ * A fixture that gives each test its own fake catalog: seeded once, forked for each test.
  *
  * ```ts
  * const test = base.extend({ catalog: catalogFixture({ seed: { prod: { flights: [{ delay: 75 }] } } }) })
@@ -21,7 +21,7 @@ export function catalogFixture(options: FakeOptions = {}): Fixture<FakeCatalog> 
   }
 }
 
-/** A fixture that gives each test a fake server of its own, on a port of its own. */
+/** A fixture that gives each test its own fake server, on its own port. */
 export function serverFixture(options: FakeServerOptions = {}): Fixture<FakeServer> {
   let seeded: Promise<FakeCatalog> | undefined
   // biome-ignore lint/correctness/noEmptyPattern: runners read from the pattern which fixtures it needs

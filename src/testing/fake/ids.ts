@@ -1,9 +1,9 @@
 /**
- * Ids in counting order: the first is `00000000000000000000000001`. They have the shape of the ULIDs that a
- * catalog makes by itself, and a fork goes on where its origin was.
+ * Sequential ids: the first is `00000000000000000000000001`. They have the format of a catalog's ULIDs. A fork
+ * continues the count of its origin.
  */
 export class CountedIds {
-  /** How many were given out. */
+  /** How many ids were issued. */
   count: number
   readonly next = (): string => String(++this.count).padStart(26, '0')
 

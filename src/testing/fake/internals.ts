@@ -3,30 +3,30 @@ import type { Core, Settings } from '../../catalog/handle/core.ts'
 import { type CatalogOptions, makeCore } from '../../catalog/handle/open-core.ts'
 import type { MemoryStore } from '../../stores/memory/index.ts'
 import { type MemoryParts, memoryParts, memoryRoot } from '../../tabularium/memory.ts'
-import type { DeclaredPlace } from './lance-folder.ts'
+import type { DeclaredFolder } from './lance-folder.ts'
 
-/** A memory catalog, opened up. */
+/** A memory catalog with access to its store and core. */
 export interface Internals {
   readonly store: MemoryStore
   readonly core: Core
-  /** Drops what was decoded. Call it after a restore: later objects may come under paths that were used before. */
+  /** Drops the caches of decoded objects. Call it after a restore: new objects may reuse paths. */
   forget(): void
 }
 
-/** What does not change from fork to fork but for clock and ids. */
+/** The options of a fork. Forks differ in clock, ids and folder only. */
 export type InternalOptions = CatalogOptions &
-  Required<Pick<CatalogOptions, 'now' | 'newId'>> & { readonly declared?: DeclaredPlace | undefined }
+  Required<Pick<CatalogOptions, 'now' | 'newId'>> & { readonly declared?: DeclaredFolder | undefined }
 
-/** An empty catalog, the same every time. */
+/** An empty catalog, with fixed id and secret. */
 export function emptyInternals(id: string, options: InternalOptions): Internals {
   const parts = memoryParts(undefined, options.now)
   const record: CatalogRecord = { v: catalogFormat, id, secret: `secret of ${id}`, created_at: options.now() }
-  // A memory store writes before it answers, and an empty one refuses no record.
+  // Not awaited: a memory store writes synchronously, and an empty one refuses no record.
   void parts.store.write((writer) => writer.put(keys.catalog, record))
   return internalsOf(parts, record, options)
 }
 
-/** A copy that goes its own way from here, with a clock and ids of its own. */
+/** An independent copy, with its own clock and ids. */
 export function forkInternals({ store, core }: Internals, options: InternalOptions): Internals {
   return internalsOf(memoryParts(store.snapshot(), options.now), core.catalog, options)
 }
@@ -47,7 +47,7 @@ function internalsOf(
     },
   }
   const core: Core = { ...made, settings, engine: (content) => made.engine(content) }
-  // In other catalogs chance decides when retention begins. A fake does the same in every run.
+  // Other catalogs begin retention at a random change. A fake must be deterministic.
   core.upkeep.changes = 0
   return {
     store,

@@ -3,16 +3,16 @@ import { invalid } from '../../base/errors.ts'
 import type { Core } from '../../catalog/handle/core.ts'
 import { folderRoot } from '../../tabularium/content-root.ts'
 
-/** The folder of a fake, and its forks, in which declared tables lie: Lance's clients write them by themselves. */
+/** The folder of a fake and its forks for declared tables, which Lance's clients write directly. */
 export class LanceFolder {
   readonly root: Core['contentRoots'][number]
-  #places = 0
+  #subfolders = 0
 
   private constructor(root: Core['contentRoots'][number]) {
     this.root = root
   }
 
-  /** Opens a folder, which must be empty: the ids of a fake repeat, and so would the locations of tables. */
+  /** Opens an empty folder. Ids of a fake repeat, so files of an earlier run would collide. */
   static async open(folder: string): Promise<LanceFolder> {
     if (typeof folder !== 'string' || folder === '')
       throw invalid('lanceFolder must be the path of an empty folder.')
@@ -25,9 +25,9 @@ export class LanceFolder {
     return new LanceFolder(root)
   }
 
-  /** Where tables are declared that nobody wrote yet. What Lance wrote before stays, in another place. */
-  place(): DeclaredPlace {
-    const next = () => `${this.root.url}${++this.#places}`
+  /** A new subfolder for declared tables. Files that Lance wrote earlier stay in other subfolders. */
+  newSubfolder(): DeclaredFolder {
+    const next = () => `${this.root.url}${++this.#subfolders}`
     let url = next()
     return {
       root: this.root,
@@ -41,10 +41,10 @@ export class LanceFolder {
   }
 }
 
-/** A folder below the one of {@link LanceFolder} that one fake has for itself until it goes back in time. */
-export interface DeclaredPlace {
+/** The subfolder of a {@link LanceFolder} that one fake uses until its next restore. */
+export interface DeclaredFolder {
   readonly root: LanceFolder['root']
   readonly url: string
-  /** Begins a new folder. */
+  /** Switches to a new subfolder. */
   renew(): void
 }

@@ -1,14 +1,14 @@
 import { beginsOrEnds, transactionNamed } from '../../catalog/operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../../catalog/operations/framework/operation.ts'
 
-/** More than that are not open at once. */
+/** The most open transactions that are remembered. */
 const most = 10_000
 
-/** Which calls began the transactions that others are part of. */
+/** Maps open transactions to the calls that began them. */
 export class OpenCalls {
   readonly #calls = new Map<string, number>()
 
-  /** Learns from the answer of `beginTransaction`, which was the n-th call. */
+  /** Records the response of `beginTransaction`, which was the n-th call. */
   begun(answer: unknown, n: number): void {
     this.#calls.set((answer as { transaction_id: string }).transaction_id, n)
     if (this.#calls.size > most) this.#calls.delete(this.#calls.keys().next().value!)
@@ -36,7 +36,7 @@ function lastOf(id: unknown): string | undefined {
   return Array.isArray(id) && typeof id.at(-1) === 'string' ? id.at(-1) : undefined
 }
 
-/** What cannot be the id of a transaction is refused later. */
+/** The id of the transaction in a request. Undefined for an invalid id, which the operation refuses later. */
 function named(request: unknown, options: OperationOptions): string | undefined {
   try {
     return transactionNamed(request, options)

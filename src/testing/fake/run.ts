@@ -7,12 +7,12 @@ import type { InternalOptions, Internals } from './internals.ts'
 import { acknowledge, type RunningChange } from './running.ts'
 import { after } from './wait.ts'
 
-/** What calls with faults run on. */
-export interface FaultGround {
-  /** Runs an operation in its turn. */
+/** The context of calls with faults. */
+export interface FaultContext {
+  /** Runs an operation after those that were called before it. */
   readonly run: typeof runOperation
   readonly internals: Internals
-  /** What operations run on: the core of the internals, or that of a transaction. */
+  /** The core that operations run on: that of the internals, or of a transaction. */
   readonly core: Core
   readonly options: InternalOptions
   readonly clock: ManualClock
@@ -21,14 +21,14 @@ export interface FaultGround {
   readonly open: string | undefined
 }
 
-/** The changes that were acknowledged before they were made. */
+/** The changes that were acknowledged but not yet made. */
 export class Acknowledged {
-  /** Those that are made once their transaction was described so often. */
+  /** Changes that wait for a number of `describeTransaction` calls, by transaction. */
   readonly #described = new Map<string, { left: number; readonly release: () => Promise<void> }>()
-  /** Those being made now. */
+  /** Changes that are being made. */
   readonly #ending = new Set<Promise<void>>()
 
-  /** Whether calls have to look here at all. */
+  /** Whether no call has to wait for a change or count a describe. */
   get isEmpty(): boolean {
     return this.#described.size === 0 && this.#ending.size === 0
   }
@@ -37,7 +37,7 @@ export class Acknowledged {
     return this.#ending.size > 0
   }
 
-  /** Makes a change; calls that come from now on see it. */
+  /** Makes a change. Later calls see it. */
   end(change: RunningChange): Promise<void> {
     this.#described.delete(change.transactionId)
     const ending = change.release().finally(() => this.#ending.delete(ending))
@@ -49,14 +49,14 @@ export class Acknowledged {
     this.#described.set(id, { left, release })
   }
 
-  /** Counts the describe of a transaction. */
+  /** Counts a `describeTransaction`. */
   countDescribe(id: unknown): void {
     const counted = Array.isArray(id) ? this.#described.get(id.at(-1)) : undefined
-    // Calls that come from now on wait for it, and hear what becomes of it.
+    // Not awaited: later calls wait until the change is made.
     if (counted && counted.left-- <= 0) void counted.release()
   }
 
-  /** Resolves when what is being made is made. */
+  /** Resolves when no change is being made. */
   async settled(): Promise<void> {
     while (this.#ending.size > 0) await Promise.all(this.#ending)
   }
@@ -66,21 +66,21 @@ export class Acknowledged {
   }
 }
 
-/** Runs a call that faults took: what comes before, the operation in one way or another, what comes after. */
+/** Runs a call that faults took: effects before, the operation, effects after. */
 export async function runWithFaults(
-  ground: FaultGround,
+  context: FaultContext,
   faults: readonly ActiveFault[],
   operation: AnyOperation,
   request: unknown,
   options: OperationOptions,
 ): Promise<unknown> {
-  return amid(ground.clock, faults, operation.name, options, () =>
-    runSomehow(ground, faults, operation, request, options),
+  return withEffects(context.clock, faults, operation.name, options, () =>
+    runOrReplace(context, faults, operation, request, options),
   )
 }
 
-/** Does work amid faults: what comes before it, the work, what comes after it. */
-export async function amid<T>(
+/** Runs work between the `before` and the `after` effects of faults. */
+export async function withEffects<T>(
   clock: ManualClock,
   faults: readonly ActiveFault[],
   name: string,
@@ -88,20 +88,20 @@ export async function amid<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const [later, first] = partition(faults, ({ fault }) => fault.when === 'after')
-  for (const fault of first) await strike(clock, fault, name, options)
+  for (const fault of first) await applyEffect(clock, fault, name, options)
   let response: T
   try {
     response = await work()
   } catch (error) {
-    for (const fault of later) fault.giveBack()
+    for (const fault of later) fault.uncount()
     throw error
   }
-  for (const fault of later) await strike(clock, fault, name, options)
+  for (const fault of later) await applyEffect(clock, fault, name, options)
   return response
 }
 
-/** Waits and fails, as a fault says. */
-async function strike(
+/** Applies the delay and the failure of a fault. */
+async function applyEffect(
   clock: ManualClock,
   active: ActiveFault,
   name: string,
@@ -113,38 +113,45 @@ async function strike(
   if (fail !== undefined) throw active.error(name)
 }
 
-async function runSomehow(
-  ground: FaultGround,
+async function runOrReplace(
+  context: FaultContext,
   faults: readonly ActiveFault[],
   operation: AnyOperation,
   request: unknown,
   options: OperationOptions,
 ): Promise<unknown> {
   const expiring = faults.find(({ fault }) => fault.expired !== undefined)
-  if (expiring && ground.open !== undefined) {
+  if (expiring && context.open !== undefined) {
     const { delay, fail } = expiring.fault
     if (delay === undefined && fail === undefined) expiring.fired++
-    const { core } = ground.internals
-    await (await core.sessions.of(core)).expire(ground.open)
+    const { core } = context.internals
+    await (await core.sessions.of(core)).expire(context.open)
   }
   const special = faults.find(({ fault }) => fault.stale !== undefined || fault.running !== undefined)
-  if (special === undefined) return ground.run(ground.core, operation, request, options)
+  if (special === undefined) return context.run(context.core, operation, request, options)
   const { stale, delay, fail } = special.fault
   if (delay === undefined && fail === undefined) special.fired++
   if (stale === 'token') {
-    const strange = { ...(request as object), page_token: 'of-a-listing-that-is-gone' }
-    return ground.run(ground.core, operation, strange, options)
+    const withExpiredToken = { ...(request as object), page_token: 'of-a-listing-that-is-gone' }
+    return context.run(context.core, operation, withExpiredToken, options)
   }
   if (stale === 'state') {
-    return ground.run((special.state as Internals).core, operation, request, options)
+    return context.run((special.state as Internals).core, operation, request, options)
   }
-  const change = await acknowledge(ground.run, ground.internals, ground.options, operation, request, options)
-  if ('release' in change) hold(ground, special, change)
+  const change = await acknowledge(
+    context.run,
+    context.internals,
+    context.options,
+    operation,
+    request,
+    options,
+  )
+  if ('release' in change) hold(context, special, change)
   return change.response
 }
 
-/** Keeps a transaction Running for as long as its fault says. */
-function hold({ clock, acknowledged }: FaultGround, active: ActiveFault, change: RunningChange): void {
+/** Keeps a transaction Running until its fault's condition holds. */
+function hold({ clock, acknowledged }: FaultContext, active: ActiveFault, change: RunningChange): void {
   const { running } = active.fault
   let off = () => {}
   const release = () => {

@@ -6,17 +6,17 @@ import { forkInternals, type InternalOptions, type Internals } from './internals
 
 /** A change whose transaction stays Running. */
 export interface RunningChange {
-  /** What its caller is told. */
+  /** The response for the caller. */
   readonly response: unknown
   readonly transactionId: string
-  /** Makes it, unless it was canceled. */
+  /** Makes the change, unless it was canceled. */
   release(): Promise<void>
 }
 
 /**
- * Acknowledges a change without making it. It is made on a copy, which tells the answer; here only its
- * transaction is seen, as Running. Releasing makes it, with the same ids, on what is there by then: should
- * that be impossible, the transaction is Failed.
+ * Acknowledges a change without making it. A fork makes the change and yields the response. Here only its transaction
+ * is visible, as Running. `release` makes the change with the same ids on the state at that time. If that fails, the
+ * transaction is Failed.
  */
 export async function acknowledge(
   run: typeof runOperation,
@@ -35,7 +35,7 @@ export async function acknowledge(
   const copy = forkInternals(internals, { ...options, newId })
   const response = await run(copy.core, operation, request, asked)
   const { transaction_id: transactionId } = response as { transaction_id?: string }
-  // Nothing had to change, so nothing is at work.
+  // Nothing had to change, so there is no transaction.
   if (transactionId === undefined) return { response }
   const key = keys.transaction(transactionId)
   const done = await copy.store.read((reader) => reader.get<TransactionRecord>(key))

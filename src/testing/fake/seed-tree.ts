@@ -7,20 +7,20 @@ import type { operations } from '../../catalog/operations/index.ts'
 /** Rows as operations take them: an array of objects, Arrow IPC bytes, or an Arrow table. */
 export type SeedRows = Parameters<(typeof operations)['createTable']>[1]['data']
 
-/** A table of which more is to be said than its rows. */
+/** A table with options beside its rows. */
 export interface SeedTable {
-  /** Without rows, or with an empty list and no `$schema`, the table is declared. */
+  /** Without rows, or with an empty list and no `$schema`, the table is only declared. */
   readonly $rows?: SeedRows | undefined
   /** Rows as Arrow IPC in base64, for seeds in JSON; instead of `$rows`. */
   readonly $arrow?: string | undefined
   /** The columns of row objects: an Arrow schema, or the protocol's JSON form of one. */
   readonly $schema?: Parameters<(typeof operations)['createTable']>[1]['schema']
   readonly $properties?: Readonly<Record<string, string>> | undefined
-  /** Where the content of a declared table lies. */
+  /** The location of a declared table. */
   readonly $location?: string | undefined
-  /** Each makes the next version; rows are version 1. */
+  /** Each change makes the next version. The rows are version 1. */
   readonly $changes?: readonly SeedChange[] | undefined
-  /** Versions that another engine wrote, for tables without rows; numbered from 1 unless they say otherwise. */
+  /** Versions that another engine wrote, for tables without rows. Numbered from 1 by default. */
   readonly $versions?: readonly SeedVersion[] | undefined
   /** Names of versions. */
   readonly $tags?: Readonly<Record<string, number>> | undefined
@@ -41,13 +41,13 @@ export interface SeedVersion {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-/** What a name in a seed stands for. */
+/** The value of a name in a seed. */
 export type SeedNode = SeedRows | SeedTable | { readonly [name: string]: SeedNode | undefined } | SeedText
 
 /** The values of `$properties`. */
 type SeedText = Readonly<Record<string, string>>
 
-/** One thing to be made, everything it needs before it. */
+/** One namespace or table to create, after everything that it needs. */
 export type Node = NamespaceNode | TableNode
 
 interface NamespaceNode {
@@ -128,7 +128,7 @@ const tableEntries = {
 }
 const tableSchema = v.strictObject(tableEntries)
 
-/** What a seed says is to be made, in its order; `InvalidInput`, with the place, for what cannot be understood. */
+/** The nodes of a seed, in order. Throws `InvalidInput` with the path of an invalid part. */
 export function* readSeed(seed: unknown): Generator<Node> {
   if (!isPlain(seed))
     throw invalid('seed must be an object of names, such as { prod: { flights: [{ delay: 75 }] } }.')
@@ -206,7 +206,7 @@ function problem(issue: v.BaseIssue<unknown>): string {
   return `${path} ${issue.message}`
 }
 
-/** Where something is in a seed, as one would write it. */
+/** The path of a node in a seed as a JavaScript expression. */
 export function pathOf(id: readonly string[]): string {
   return id.reduce(
     (path, name) => path + (/^[A-Za-z_$][\w$]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`),
@@ -214,7 +214,7 @@ export function pathOf(id: readonly string[]): string {
   )
 }
 
-/** Whether it says more of a table: any `$` key but the one that namespaces have too. */
+/** Whether an object describes a table: it has a `$` key other than `$properties`, which namespaces have too. */
 function isTable(given: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(given).some((key) => key.startsWith('$') && key !== '$properties')
 }

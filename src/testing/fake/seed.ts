@@ -3,8 +3,8 @@ import type { Catalog } from '../../catalog/handle/handle.ts'
 import { type Node, pathOf, readSeed, type SeedNode } from './seed-tree.ts'
 
 /**
- * What a catalog is to hold: names, and what they stand for. A list of rows (or Arrow data) is a table, an
- * object is a namespace. Names never hold a `$`, so keys that begin with one say more about what they are in.
+ * The initial content of a catalog, by name. A list of rows (or Arrow data) is a table, an object is a namespace. Names
+ * never contain a `$`, so keys that begin with one are options of the object that holds them.
  *
  * ```ts
  * const seed = {
@@ -13,7 +13,7 @@ import { type Node, pathOf, readSeed, type SeedNode } from './seed-tree.ts'
  *     flights: [{ origin: 'SFO', delay: 75 }],
  *     inbox: [],                                   // declared: no rows or columns yet
  *     orders: { $rows: [{ id: 1 }], $changes: [{ insert: [{ id: 2 }] }], $tags: { audited: 1 } },
- *     eu: {},                                      // a namespace with nothing in it
+ *     eu: {},                                      // an empty namespace
  *   },
  * }
  * ```
@@ -23,12 +23,12 @@ export interface Seed {
   readonly [name: string]: SeedNode | undefined
 }
 
-/** Makes what a seed describes, in its order. */
-export async function plantSeed(catalog: Catalog, seed: Seed): Promise<void> {
-  for (const node of readSeed(seed)) await plant(catalog, node)
+/** Creates the namespaces and tables of a seed, in order. */
+export async function applySeed(catalog: Catalog, seed: Seed): Promise<void> {
+  for (const node of readSeed(seed)) await createNode(catalog, node)
 }
 
-async function plant(catalog: Catalog, node: Node): Promise<void> {
+async function createNode(catalog: Catalog, node: Node): Promise<void> {
   const at = async <T>(field: string, work: () => Promise<T>): Promise<T> => {
     try {
       return await work()

@@ -6,46 +6,46 @@ import type { FakeClock } from './clock.ts'
 import type { Faults } from './faults.ts'
 import type { Seed } from './seed.ts'
 
-/** How a fake is served; everything has a default. */
+/** The options of a fake server. All are optional. */
 export interface FakeServerOptions extends FakeOptions {
-  /** The fake to serve. Default: one of its own, as the other options say. */
+  /** The fake to serve. Default: a new one with the other options. */
   readonly catalog?: FakeCatalog | undefined
   /** Default: 127.0.0.1. */
   readonly host?: string | undefined
   /** Default: 0, which takes a free port. */
   readonly port?: number | undefined
-  /** The token that callers must send. Default: none is asked for, and only this machine is answered. */
+  /** The token that callers must send. Default: no token is needed, and only callers on this machine are served. */
   readonly token?: string | undefined
   /**
-   * Routes below `/_control` by which a test in another process, in any language, adds faults, moves the
+   * Whether to serve routes below `/_control`: a test in another process, in any language, adds faults, moves the
    * clock, reads the calls, seeds and resets. Default: false.
    */
   readonly control?: boolean | undefined
-  /** What else servers of a catalog take. 503 answers ask to wait 0 seconds unless it says otherwise. */
+  /** Further options of `serve`. The default `Retry-After` of 503 responses is 0 seconds. */
   readonly http?: Omit<ServeOptions, 'auth' | 'host' | 'port'> | undefined
 }
 
 /** A fake catalog behind HTTP. */
 export interface FakeServer extends AsyncDisposable {
-  /** Where it is, such as `http://127.0.0.1:41234`. */
+  /** Its URL, such as `http://127.0.0.1:41234`. */
   readonly url: string
   readonly token: string | undefined
-  /** The fake itself, which can be called directly too. */
+  /** The fake, which tests may also call directly. */
   readonly catalog: FakeCatalog
   readonly clock: FakeClock
   readonly calls: Calls
   readonly faults: Faults
   seed(seed: Seed): Promise<void>
   reset(): void
-  /** A server of its own, on a free port, over a fork of the fake. */
+  /** A new server on a free port, with a fork of the fake. */
   fork(): Promise<FakeServer>
-  /** Releases what faults hold, and lets go of the port, and of the fake if that is its own. */
+  /** Releases what faults hold, and closes the server, and the fake unless `catalog` was given. */
   close(): Promise<void>
 }
 
 /**
- * Serves a fake catalog over HTTP, on a free port of this machine. What tests call over the wire and what they
- * arrange here is the same catalog.
+ * Serves a fake catalog over HTTP, on a free port of this machine. The server and the returned handle share one
+ * catalog.
  *
  * ```ts
  * await using server = await fakeServer({ seed: { prod: { flights: [{ delay: 75 }] } } })
@@ -55,10 +55,10 @@ export interface FakeServer extends AsyncDisposable {
  */
 export async function fakeServer(options: FakeServerOptions = {}): Promise<FakeServer> {
   const { catalog: given, host, port = 0, token, control = false, http = {}, ...fake } = options
-  const unheard = Object.entries(fake).filter(([, value]) => value !== undefined)
-  if (given !== undefined && unheard.length > 0) {
+  const ignored = Object.entries(fake).filter(([, value]) => value !== undefined)
+  if (given !== undefined && ignored.length > 0) {
     throw invalid(
-      `fakeServer: the catalog is given, so ${unheard.map(([name]) => name).join(', ')} would go unheard. Give that to fakeCatalog.`,
+      `fakeServer: the catalog is given, so ${ignored.map(([name]) => name).join(', ')} would go unheard. Give that to fakeCatalog.`,
     )
   }
   const catalog = given ?? (await fakeCatalog(fake))
@@ -70,7 +70,7 @@ export async function fakeServer(options: FakeServerOptions = {}): Promise<FakeS
     catalog,
     {
       ...http,
-      // A fake is busy when a fault says so, not when the machine is.
+      // Only a fault makes a fake busy, never the load of the machine.
       limits: { retryAfter: 0, eventLoopDelay: 0, ...http.limits },
       auth: token === undefined ? false : { verify: (given) => (given === token ? owner : undefined) },
       host,
@@ -93,10 +93,10 @@ export async function fakeServer(options: FakeServerOptions = {}): Promise<FakeS
   return { url, token, catalog, clock, calls, faults, seed, reset, fork, close, [Symbol.asyncDispose]: close }
 }
 
-/** Who has the token of a fake. It may be short, unlike the tokens of a server. */
+/** The principal of the fake's token. `verify` allows short tokens, which `tokens` refuses. */
 const owner = { name: 'token-1' }
 
-/** A server that closes its fork with itself. */
+/** A server that closes its fork when it closes. */
 async function forked(catalog: FakeCatalog, options: FakeServerOptions): Promise<FakeServer> {
   const server = await fakeServer({ ...options, catalog })
   const close = () => server.close().then(() => catalog.close())

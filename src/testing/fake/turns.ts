@@ -2,9 +2,9 @@ import { isAboutTransactions } from '../../catalog/operations/framework/inside.t
 import { runOperation } from '../../catalog/operations/framework/run.ts'
 
 /**
- * Runs operations one after the other, in the order of their calls. Long work lets others go ahead after some
- * milliseconds, and on a busy machine short work does, too: then the clock would decide which of several calls is first.
- * What is about a transaction does not wait, since it may be about the operation under way.
+ * Runs operations one at a time, in the order of their calls. Otherwise an operation yields after some milliseconds, so
+ * the load of the machine would decide the order. Operations on transactions do not wait, since they may concern the
+ * running operation.
  */
 export function inOrder(): typeof runOperation {
   let last: Promise<unknown> | undefined

@@ -1,11 +1,11 @@
 import type { ManualClock } from './clock.ts'
 
-/** How long to wait: milliseconds of real timers, milliseconds of the fake's clock, or until told to go on. */
+/** How long to wait: milliseconds of real time, milliseconds of the fake's clock, or until released. */
 export type Span = number | { readonly clock: number } | 'released'
 
 /**
- * Calls `go` when the span is over; answers with how to call that off. The global timer is looked up when it is
- * needed, so that a test runner's own fake timers hold too.
+ * Calls `go` when the span is over. Returns a function that cancels it. Looks up the global timer on each call, so that
+ * a test runner's fake timers apply.
  */
 export function after(span: Span, clock: ManualClock, go: () => void): () => void {
   if (span === 'released') return () => {}
@@ -14,7 +14,7 @@ export function after(span: Span, clock: ManualClock, go: () => void): () => voi
   return () => clearTimeout(timer)
 }
 
-/** Things that wait, all of which can be told to go on. */
+/** A set of waits that can be released together. */
 export class Waits {
   readonly #waiting = new Set<() => void>()
 

@@ -22,7 +22,7 @@ import { versions } from './catalog/versions.ts'
 import { watching } from './catalog/watch.ts'
 import { type Case, type Runner, register, rule, type Topic } from './suite.ts'
 
-/** A valid request for any operation, so that only the lacking operation can be the reason for a refusal. */
+/** A valid request for any operation, so that only the missing operation can be the reason for a refusal. */
 function requestFor(name: OperationName, table: string[], home: string[]): Record<string, unknown> {
   const everything = {
     id: table,
@@ -59,7 +59,7 @@ function requestFor(name: OperationName, table: string[], home: string[]): Recor
   return everything
 }
 
-/** One case for each lacking operation, and one that names the cases that are left out therefore. */
+/** One case for each missing operation. Its text names the cases that are left out without it. */
 function lacking(
   lacks: ReadonlySet<OperationName>,
   left: readonly Case<CatalogTrial>[],
@@ -69,11 +69,11 @@ function lacking(
 
 function refusal(name: OperationName, left: readonly Case<CatalogTrial>[]): Case<CatalogTrial> {
   const unjudged = left.filter(({ needs }) => needs.includes(name)).map(({ id }) => id)
-  const told = unjudged.length > 0 ? ` Not judged without it: ${unjudged.join(', ')}.` : ''
+  const note = unjudged.length > 0 ? ` Not judged without it: ${unjudged.join(', ')}.` : ''
   return rule(
     `lacking.${name}`,
     'document 7, status 406',
-    `${name} is refused as Unsupported, and nothing of it is done.${told}`,
+    `${name} is refused as Unsupported, and nothing of it is done.${note}`,
     [],
     async (trial) => {
       const table = await withVersions(trial, 't', 1)
@@ -87,9 +87,10 @@ export interface CatalogSuiteOptions {
   /** The name of the group of cases. Default: `the catalog`. */
   readonly name?: string
   /**
-   * The operations that the catalog lacks, or groups of them: `rows`, `columns`, `tags`, `branches`, `versions` (except creating
-   * and listing them), `transactions`, `openTransactions` (beginning and ending them), `registration`. The catalog must refuse each of them as `Unsupported`.
-   * `watch` says that there is no feed of changes. It is no operation, so nothing has to be refused.
+   * The operations that the catalog lacks, or groups of them: `rows`, `columns`, `tags`, `branches`, `versions` (except
+   * creating and listing them), `transactions`, `openTransactions` (beginning and ending them), `registration`. The
+   * catalog must refuse each of them as `Unsupported`. `watch` means that there is no change feed, which needs no
+   * refusal.
    */
   readonly lacks?: readonly (OperationName | CatalogGroup | 'watch')[]
 }
@@ -168,7 +169,7 @@ export const catalogTopics = [
   watching,
 ] as const
 
-/** The cases for a catalog: no case that needs a lacking operation, and one case for each lacking operation. */
+/** The cases for a catalog: those that need no missing operation, and one case for each missing operation. */
 function catalogCases(
   lacks: ReadonlySet<OperationName>,
   missing: ReadonlySet<string>,
@@ -201,7 +202,7 @@ export function lackingOperations(lacks: CatalogSuiteOptions['lacks'] = []): Set
   return lacking
 }
 
-/** All that cases may need and the catalog lacks: operations, and `watch`. */
+/** All features that cases may need and the catalog lacks: operations, and `watch`. */
 export function missingFeatures(lacks: CatalogSuiteOptions['lacks'] = []): Set<string> {
   return new Set([...lackingOperations(lacks), ...(lacks.includes('watch') ? ['watch'] : [])])
 }

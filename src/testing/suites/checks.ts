@@ -3,8 +3,8 @@ import type { ErrorCode } from '../../base/errors.ts'
 import { nextTurn } from '../../base/time.ts'
 
 /**
- * Asserts that an attempt fails with a given code, and a message that matches. Errors are recognized by their `code`
- * and not by their class, so that two copies of the package work together.
+ * Asserts that an attempt fails with a given code and a matching message. Compares the `code` and not the class of
+ * errors, so that two copies of the package work together.
  */
 export async function refused(
   attempt: Promise<unknown> | (() => Promise<unknown>),
@@ -25,8 +25,8 @@ function checked(error: unknown, codes: readonly ErrorCode[], message: RegExp): 
   if (error instanceof assert.AssertionError) throw error
   const { code } = (error ?? {}) as { code?: unknown }
   if (!(error instanceof Error) || !codes.includes(code as ErrorCode)) {
-    const told = error instanceof Error ? `${code ?? error.name}: ${error.message}` : String(error)
-    assert.fail(`It should have been refused with ${codes.join(' or ')}; it was with ${told}`)
+    const got = error instanceof Error ? `${code ?? error.name}: ${error.message}` : String(error)
+    assert.fail(`It should have been refused with ${codes.join(' or ')}; it was with ${got}`)
   }
   assert.match(error.message, message)
   return error
@@ -39,8 +39,8 @@ export function show(value: unknown): string {
 }
 
 /**
- * Runs `look` repeatedly while some work is under way. Waits for the work even when `look` fails, so that the work
- * cannot disturb the next case.
+ * Calls `look` repeatedly while `work` runs. Waits for the work even when `look` fails, so that it cannot disturb the
+ * next case.
  */
 export async function during(work: () => Promise<void>, look: () => Promise<void>): Promise<void> {
   let going = true

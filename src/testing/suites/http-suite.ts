@@ -118,7 +118,7 @@ const errors: Topic<HttpTrial> = {
   ],
 }
 
-/** One case for each lacking operation: its route exists, and answers 406. */
+/** One case for each missing operation: its route exists, and responds with 406. */
 function lackingRoutes(
   lacks: ReadonlySet<OperationName>,
   left: readonly Case<HttpTrial>[],
@@ -129,11 +129,11 @@ function lackingRoutes(
 function refusal(name: OperationName, left: readonly Case<HttpTrial>[]): Case<HttpTrial> {
   const { methods, path, body } = wire[name]
   const unjudged = left.filter(({ needs }) => needs.includes(name)).map(({ id }) => id)
-  const told = unjudged.length > 0 ? ` Not judged without it: ${unjudged.join(', ')}.` : ''
+  const note = unjudged.length > 0 ? ` Not judged without it: ${unjudged.join(', ')}.` : ''
   return rule(
     `http.lacking.${name}`,
     'document 7, status 406',
-    `${methods[0]} ${path} is 406, an unsupported operation.${told}`,
+    `${methods[0]} ${path} is 406, an unsupported operation.${note}`,
     [],
     async ({ ask, home }) => {
       const bare = /\/transaction\//.test(path) ? 'none' : `${home}$t`

@@ -1,6 +1,6 @@
 /**
- * Numbers from 0 to 1 that follow from a seed (mulberry32, by Tommy Ettinger, public domain): good enough to
- * choose calls by, and the same in every run. The suites need no package for it.
+ * Deterministic numbers from 0 to 1 (mulberry32, by Tommy Ettinger, public domain). Good enough to choose calls, and
+ * without a dependency.
  */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
@@ -12,7 +12,7 @@ export function seededRandom(seed: number): () => number {
   }
 }
 
-/** Choices that follow from a seed. */
+/** Seeded choices. */
 export interface Random {
   /** A whole number from 0 up to, but not including, `bound`. */
   below(bound: number): number

@@ -43,7 +43,7 @@ export function rule<Trial>(
   return { id, source, text, needs, run }
 }
 
-/** The error of a failed case. Its message has the broken rule first, then the observation. */
+/** The error of a failed case. Its message has the broken rule, then the observation. */
 export class BrokenRule extends Error {
   override readonly name = 'BrokenRule'
   readonly rule: Rule

@@ -1,4 +1,4 @@
-/** Whether bytes are ASCII alone. */
+/** Whether all bytes are ASCII. */
 export function isAscii(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte < 128)
 }

@@ -3,8 +3,8 @@ import { md5 } from '@noble/hashes/legacy.js'
 import { sha224, sha256, sha384, sha512 } from '@noble/hashes/sha2.js'
 
 /*
- * The part of `node:crypto` that a catalog in memory needs. Hashes of Web Crypto are asynchronous, and bodies of
- * transactions and predicates are not.
+ * The part of `node:crypto` that a catalog in memory needs. Web Crypto hashes are asynchronous, but transaction bodies
+ * and predicates are synchronous.
  */
 
 const hashes = { md5, sha224, sha256, sha384, sha512 }
@@ -50,7 +50,7 @@ export function randomBytes(size: number): Buffer {
   return Buffer.from(globalThis.crypto.getRandomValues(new Uint8Array(size)))
 }
 
-/** Pages that came without TLS have no `crypto.randomUUID`. */
+/** Pages without TLS have no `crypto.randomUUID`. */
 export function randomUUID(): string {
   const bytes = randomBytes(16)
   bytes[6] = (bytes[6]! & 0x0f) | 0x40

@@ -1,2 +1,2 @@
-/** Only Node warns of many listeners. */
+/** Does nothing: only Node warns about many listeners. */
 export function setMaxListeners(): void {}

@@ -1,2 +1,2 @@
-/** No threads: those of browsers are not those of Node. */
+/** No threads: browsers have no `worker_threads`. */
 export const availableParallelism = () => 1

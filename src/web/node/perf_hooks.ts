@@ -3,7 +3,7 @@ const { performance: found, Performance: Class } = globalThis as unknown as {
   readonly Performance: new () => object
 }
 
-/** The clock of the runtime. One that a test suite put in its place says nothing; the time of events is of the same clock. */
+/** The runtime's monotonic clock. If a test suite faked it, reads it from the timestamps of events instead. */
 export const performance: { readonly timeOrigin: number } =
   typeof Class === 'function' && found instanceof Class
     ? found

@@ -1,9 +1,8 @@
 type Work = () => void
 
 /**
- * The runtime's own timers as they are now, replaced or not. Browsers have no `setImmediate`: a timer would wait for 4 ms
- * there, and a channel does not. A channel would keep a process alive, but where there are processes, the runtime has
- * the function itself.
+ * The runtime's current timers, faked or not. Browsers have no `setImmediate`: a timer would wait 4 ms there, and a
+ * message channel does not. A channel would keep a process alive, but runtimes with processes have `setImmediate`.
  */
 export default {
   get setTimeout() {
@@ -26,11 +25,11 @@ export default {
   },
 }
 
-/** What waits for its message, in the order of the messages. */
+/** Callbacks that wait for their message, in message order. */
 const waiting: { work: Work | undefined }[] = []
 let post: Work | undefined
 
-/** Calls back once the event loop has looked at everything else. */
+/** Calls back after the other tasks of this event loop turn. */
 export function throughChannel(work: Work): object {
   post ??= channel()
   const entry = { work }

@@ -1,6 +1,6 @@
-/* The part of `node:url` that names locations, with paths as Unix writes them. */
+/* The part of `node:url` for locations, with Unix paths. */
 
-/** The path that a `file:` URL names. */
+/** The path of a `file:` URL. */
 export function fileURLToPath(url: string | URL): string {
   const { protocol, host, pathname } = new URL(url)
   if (protocol !== 'file:' || host !== '' || /%2f/i.test(pathname)) {

@@ -1,11 +1,11 @@
-/** Whether two values are of one type and hold the same, however deep. For data: no value may hold itself. */
+/** Whether two values are deeply equal and of the same types. For data without cycles. */
 export function isDeepStrictEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   if (Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false
   if (a instanceof Date) return Object.is(a.getTime(), (b as Date).getTime())
   if (a instanceof Set || a instanceof Map) {
-    // Members are values, not objects that only look the same.
+    // Members of sets and keys of maps are compared by identity, not deeply.
     const others = b as Map<unknown, unknown>
     if (a.size !== others.size) return false
     if (a instanceof Set) return Array.from(a).every((member) => others.has(member))

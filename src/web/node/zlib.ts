@@ -2,7 +2,7 @@
  * The part of `node:zlib` that a catalog in memory needs. Browsers compress streams, but have no checksums and no ZSTD.
  */
 
-/** For each byte, and each of the eight places that it may have in a step, what it adds to the checksum. */
+/** The slicing-by-8 tables: the contribution of each byte at each of the eight positions in a step. */
 const tables = Array.from({ length: 8 }, () => new Uint32Array(256))
 for (let byte = 0; byte < 256; byte++) {
   let sum = byte
@@ -16,7 +16,7 @@ for (let place = 1; place < 8; place++) {
   }
 }
 
-/** The CRC-32 of data, which comes after data of checksum `before`. Eight bytes at a time: one by one took 4 times as long. */
+/** The CRC-32 of data that follows data of checksum `before`. Eight bytes a step: single bytes took 4 times as long. */
 export function crc32(data: string | Uint8Array, before = 0): number {
   const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data
   const [t0, t1, t2, t3, t4, t5, t6, t7] = tables as [

@@ -11,19 +11,19 @@ const model = { ...namespaces, ...tables, ...versions, ...rows, ...transactions 
 
 export type ModelOperation = keyof typeof model
 
-/** One call of an operation. Strings that begin with `#` stand for what the catalog chose. */
+/** One call of an operation. Strings that begin with `#` are symbols for values that the catalog chose. */
 export interface Command {
   readonly operation: ModelOperation
   readonly request: object
 }
 
-/** What a call comes to: an answer, or the code of an error and, of a batch, the item that failed. */
+/** The outcome of a call: a response, or the code of an error and, for a batch, the failed item. */
 export type Outcome = { readonly answer: unknown } | { readonly error: ErrorCode; readonly at?: string }
 
 /**
- * What the model says a command comes to, and the state after it. The state given stays as it is. `actual` is
- * what it came to, in symbols as far as they are known, for what the catalog alone decides. `removing` are the locations
- * that a call inside of a transaction may find in the middle of their removal.
+ * What the model says a command comes to, and the state after it. The state given stays as it is. `actual` is what it
+ * came to, in symbols as far as they are known, for what the catalog alone decides. `removing` are the locations that a
+ * call inside of a transaction may find in the middle of their removal.
  */
 export function predict(
   before: State,

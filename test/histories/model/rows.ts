@@ -16,7 +16,7 @@ import {
 } from './state.ts'
 import type { Request } from './types.ts'
 
-/** The predicates of the histories, and what they say of a row; null is SQL's unknown. */
+/** The predicates of the histories, with their value for a row; null is SQL's unknown. */
 export const predicates: Readonly<Record<string, (row: Row) => boolean | null>> = {
   'id < 3': ({ id }) => id < 3,
   'id >= 4': ({ id }) => id >= 4,
@@ -68,7 +68,7 @@ function merged(target: readonly Row[], request: Request<'mergeInsertIntoTable'>
       ? matches.filter((one) => !condition || conditions[condition]!(one, row))
       : []
     if (updating.length > 1) throw new Refused('InvalidInput')
-    // Columns that the source lacks keep their values.
+    // Columns that are missing in the source keep their values.
     if (updating.length === 1) updated.push({ ...row, ...updating[0]! })
     else kept.push(row)
   }
@@ -149,7 +149,7 @@ export const rows = {
     })
   },
 
-  /** Values that fit have the same look in each type. */
+  /** Values that fit are equal in each type. */
   alterTableAlterColumns: (state: State, { id, branch }: Request<'alterTableAlterColumns'>) =>
     change(state, 'AlterTableAlterColumns', id, branch, (base) => {
       if (!base.sized) throw new Refused('TableColumnNotFound')
@@ -167,7 +167,7 @@ export const rows = {
     return { ...changed, fields: Object.fromEntries(updates.map(({ path, metadata }) => [path, metadata])) }
   },
 
-  /** The rows stay as they are. Whether there is something to merge, and so a version, the catalog knows. */
+  /** The rows do not change. Only the catalog knows whether there are fragments to merge, and so a new version. */
   optimizeTable(
     state: State,
     { id, branch }: Request<'optimizeTable'>,
@@ -184,7 +184,7 @@ export const rows = {
       bytes_after: '#any',
     }
     if (actual && actual.optimized !== true) {
-      // It saw something to merge that others have merged, or replaced, since.
+      // Others have merged or replaced the fragments that it saw.
       const transaction = actual.transaction_id ? recorded(state, 'OptimizeTable', id) : {}
       return { optimized: false, version: number, ...told, ...transaction }
     }

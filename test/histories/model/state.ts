@@ -2,19 +2,18 @@ import type { ErrorCode } from '../../../src/base/errors.ts'
 import type { Identifier } from '../../../src/base/model/identifier.ts'
 
 /*
- * A catalog as an obvious, slow program would keep it: nested maps, copied before every change. What only the
- * real catalog knows is written as a symbol that begins with `#`: `#L3` a location it chose, `#T5` a
- * transaction's id, `#any` whatever it says.
+ * A catalog as a simple, slow program: nested maps, copied before every change. Values that only the real catalog knows
+ * are symbols that begin with `#`: `#L3` a location that it chose, `#T5` a transaction's id, `#any` any value.
  */
 
 export interface Row {
   readonly id: number
   readonly note: string | null
-  /** There when the table has the column. A row without it is null there. */
+  /** Present if the table has the column. A row without it has null there. */
   readonly size?: number | null
 }
 
-/** A version of a table; `rows` are there when the catalog itself wrote it. */
+/** A version of a table. `rows` is present if the catalog itself wrote it. */
 export interface ModelVersion {
   readonly manifest: string
   readonly size?: number | undefined
@@ -33,7 +32,7 @@ export interface ModelBranch {
   readonly parent: { readonly branch: string; readonly version: number } | null
 }
 
-/** What is known of a table besides its name and location. */
+/** The state of a table besides its name and location. */
 export interface Registration {
   readonly properties: Readonly<Record<string, string>>
   /** The main branch is `''`. */
@@ -43,7 +42,7 @@ export interface Registration {
 
 export interface ModelTable extends Registration {
   readonly kind: 'table'
-  /** Tells it from others that come to have its name. */
+  /** Distinguishes it from later tables with its name. */
   readonly key: number
   readonly location: string
   readonly registered: boolean
@@ -68,28 +67,28 @@ export interface ModelTransaction {
 
 export interface State {
   readonly root: ModelNamespace
-  /** What deregistered tables left at their locations. */
+  /** The content of deregistered tables, by location. */
   readonly deregistered: Map<string, Registration>
   readonly transactions: Map<string, ModelTransaction>
-  /** The locations whose files a clone may name, by its own location. */
+  /** The locations whose files a clone may refer to, by its own location. */
   readonly shares: Map<string, readonly string[]>
-  /** How many symbols were given out. */
+  /** How many symbols were allocated. */
   symbols: number
-  /** How many tables and namespaces there ever were. */
+  /** How many tables and namespaces were ever created. */
   keys: number
 }
 
-/** What a call came to, for what the catalog alone decides. */
+/** The actual outcome of a call, for decisions that only the catalog can make. */
 export interface Told<Answer = unknown> {
   readonly answer?: Answer
   readonly error?: ErrorCode
   /** The item of a batch that failed. */
   readonly at?: string
-  /** Where the content of dropped tables may be under way to be removed, as far as the call cannot wait for that. */
+  /** The locations where content of dropped tables may still be in removal, if the call cannot wait for that. */
   readonly removing: readonly string[]
 }
 
-/** How the model says that an operation fails; `at` is the item of a batch that does. */
+/** A failure of an operation in the model. `at` is the failed item of a batch. */
 export class Refused extends Error {
   readonly code: ErrorCode
   readonly at: string | undefined
@@ -100,7 +99,7 @@ export class Refused extends Error {
   }
 }
 
-/** Does the items of a batch one by one. The first that fails is the one that the batch fails with. */
+/** Runs the items of a batch in sequence. The batch fails with the first failed item. */
 export function doEach<Item, Result>(
   list: string,
   items: readonly Item[],
@@ -138,8 +137,8 @@ export function newKey(state: State): number {
 }
 
 /**
- * Records a change as the catalog does, and answers with its id as responses hold it. What was changed is what
- * has the subject's name now, unless it is given because it has left.
+ * Records a change like the catalog, and returns its id as in responses. The changed object is the one that has the
+ * subject's name now, unless it is passed because it is gone.
  */
 export function recorded(
   state: State,
@@ -150,7 +149,7 @@ export function recorded(
 ) {
   const transaction_id = symbol(state, 'T')
   const subjectKey = changed?.key
-  // States hold lists and maps alone: these are copied.
+  // States consist of lists and maps only.
   const batchKeys = changedByBatch && [...changedByBatch]
   state.transactions.set(transaction_id, { operation, subject, subjectKey, batchKeys, properties: {} })
   return { transaction_id }
@@ -208,17 +207,17 @@ export function newBranch(parent: ModelBranch['parent'] = null): ModelBranch {
   return { latest: null, last: null, versions: new Map(), parent }
 }
 
-/** `main`, `''`, null and nothing at all mean the main branch. */
+/** `main`, `''`, null and undefined mean the main branch. */
 export function branchName(given: string | null | undefined): string {
   return given === undefined || given === null || given === 'main' ? '' : given
 }
 
-/** A table that has a name only. */
+/** A declared table without content. */
 export function isDeclared(table: ModelTable): boolean {
   return table.branches.get('')!.latest === null && !table.registered
 }
 
-/** Lists what lies in and below a namespace, in the order of the names' UTF-8 bytes. */
+/** Lists everything in and below a namespace, in the order of the names' UTF-8 bytes. */
 export function* walk(
   namespace: ModelNamespace,
   path: Identifier,
@@ -230,7 +229,7 @@ export function* walk(
   }
 }
 
-/** Whether two locations are the same, or one lies within the other. */
+/** Whether two locations are equal, or one contains the other. */
 export function overlap(one: string, other: string): boolean {
   return `${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`)
 }

@@ -166,7 +166,7 @@ export const tables = {
   },
 }
 
-/** Declares a table; batches do it without a record of its own. */
+/** Declares a table. Batches do it without a separate transaction record. */
 export function declare(
   state: State,
   { id, location, properties }: Pick<Request<'declareTable'>, 'id' | 'location' | 'properties'>,
@@ -182,7 +182,7 @@ export function declare(
   return table
 }
 
-/** Takes a table out of its namespace; what is known of it stays at its location. */
+/** Removes a table from its namespace. Its state stays at its location. */
 export function deregister(state: State, id: Identifier): ModelTable {
   const table = findTable(state, id)
   const { properties, branches, tags } = table
@@ -191,13 +191,13 @@ export function deregister(state: State, id: Identifier): ModelTable {
   return table
 }
 
-/** A dropped table leaves nothing at its location that is its own. */
+/** Removes the own content of a dropped table from its location. */
 export function forget(state: State, table: ModelTable): void {
   state.deregistered.delete(table.location)
   state.shares.delete(table.location)
 }
 
-/** Notes whose files a clone may name: those of its source, and those that the source itself names. */
+/** Records which files a clone may refer to: those of its source, and those that the source refers to. */
 function share(state: State, clone: ModelTable, source: ModelTable): void {
   state.shares.set(clone.location, [source.location, ...(state.shares.get(source.location) ?? [])])
 }
@@ -211,7 +211,7 @@ export function requireFree(
   if (lookUp(state, id) !== undefined) throw new Refused(code)
 }
 
-/** Refuses what is no location, and brings one to the spelling the catalog keeps. */
+/** Normalizes a location, and refuses an invalid one. */
 export function checkLocation(location: string): string {
   if (!location.startsWith('#') && !location.includes('://')) throw new Refused('InvalidInput')
   return location.replace(/\/+$/, '')
@@ -230,19 +230,19 @@ function tagOf(state: State, id: Identifier, tag: string) {
 }
 
 /**
- * Refuses a location that is another table's, or lies within or around one. Only the catalog knows whether content of
- * dropped tables is still there.
+ * Refuses a location that equals, contains or is inside of another table's. Only the catalog knows whether content of
+ * dropped tables still exists.
  */
 function claim(state: State, location: string, { error, removing }: Told, isRegistration = false): void {
   const taken = Array.from(walk(state.root, []), ([, found]) =>
     found.kind === 'table' ? [found.location] : [],
   )
-  // What waits is taken by a registration only.
+  // Only a registration may take content that waits.
   const waiting = [...state.deregistered.keys()].filter((at) => !(isRegistration && at === location))
   const overlaps = (at: string) => overlap(at, location)
   if ([...taken.flat(), ...waiting].some(overlaps)) throw new Refused('TableAlreadyExists')
   if (error === 'ConcurrentModification' && removing.some(overlaps)) throw new Refused(error)
-  // Files that clones name stay where a dropped table was.
+  // Files that clones refer to stay at the location of a dropped table.
   const shared = [...state.shares.values()].flat().filter((at) => !state.deregistered.has(at))
   if (error === 'TableAlreadyExists' && shared.some(overlaps)) throw new Refused(error)
 }

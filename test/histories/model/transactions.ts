@@ -12,7 +12,7 @@ type BatchStep = {
     | 'deregister_table']?: NonNullable<Request<'batchCommitTables'>['operations'][number]> | undefined
 }
 
-/** Asks for what is done for good. Work that takes long is recorded while it is under way, too. */
+/** Requests for ended transactions. Long work is recorded while it runs, too. */
 export const ended: Request<'listTransactions'> = { status: ['Succeeded'] }
 
 type Listed = readonly { readonly transaction_id: string; readonly operation: string }[]
@@ -43,7 +43,7 @@ export const transactions = {
     return describe(own, record)
   },
 
-  /** All that the model knows, in the order of the ids, which the catalog alone knows, and transactions as a whole. */
+  /** All transactions of the model as a whole, in the order of ids, which only the catalog knows. */
   listTransactions(state: State, _: object, { answer }: Told<{ readonly transactions: Listed }>) {
     const listed = answer?.transactions ?? []
     const known = listed.filter(({ operation }) => operation !== 'Transaction')
@@ -100,7 +100,7 @@ function find(state: State, id: readonly string[]): { own: string; record: Model
   return { own, record }
 }
 
-/** A transaction is found by the name of what it changed, or by the name that had if nothing else has it now. */
+/** Finds a transaction by the current name of its subject, or by a former name that is free now. */
 function concerns(state: State, subject: Identifier, record: ModelTransaction): boolean {
   if (subject.length === 0) return true
   const now = lookUp(state, subject)
@@ -109,7 +109,7 @@ function concerns(state: State, subject: Identifier, record: ModelTransaction): 
   return now.key === record.subjectKey
 }
 
-/** What a listed transaction must be. */
+/** The expected form of a listed transaction. */
 function expected({ transactions }: State, listed: Listed[number]) {
   const { transaction_id } = listed
   if (listed.operation === 'Transaction') return listed

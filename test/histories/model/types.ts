@@ -1,4 +1,4 @@
 import type { OperationName, operations } from '../../../src/catalog/operations/index.ts'
 
-/** What an operation takes, as its caller types it. */
+/** The request type of an operation for callers. */
 export type Request<Name extends OperationName> = Parameters<(typeof operations)[Name]>[1]

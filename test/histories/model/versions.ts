@@ -132,7 +132,7 @@ export const versions = {
 
 type Entry = Omit<Request<'createTableVersion'>, 'identity' | 'context'>
 
-/** Creates a version, or finds that the same record is there; batches do it without a record of their own. */
+/** Creates a version, or finds the same record. Batches do it without a separate transaction record. */
 export function createVersion(state: State, entry: Entry) {
   const branch = findBranch(findTable(state, entry.id), branchName(entry.branch))
   const wanted: ModelVersion = {
@@ -153,7 +153,7 @@ export function createVersion(state: State, entry: Entry) {
   return { created: true, version: shown(entry.version, wanted) }
 }
 
-/** Deletes ranges of versions and answers how many there were. */
+/** Deletes ranges of versions and returns how many there were. */
 export function deleteVersions(
   state: State,
   { id, branch, ranges }: Pick<Request<'batchDeleteTableVersions'>, 'id' | 'branch' | 'ranges'>,

@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Wait } from '../waits.ts'
 
-/** A thread that asks a server for `/healthz` whenever a message comes, and says what that met. */
+/** A thread that requests `/healthz` on each message, and reports the measured times. */
 
 const { pid, url } = workerData as { readonly pid: number; readonly url: string }
 
-/** What a thread has used of processors so far, in milliseconds. */
+/** The processor time of a thread so far, in milliseconds. */
 interface Used {
   /** How long it ran. */
   readonly ran: number
-  /** How long it could have run, but others had the processors. */
+  /** How long it was runnable but waited for a processor. */
   readonly waited: number
 }
 
@@ -27,7 +27,7 @@ async function ask(): Promise<Wait> {
   const [ownAfter, serverAfter] = [usedBy('thread-self'), usedBy(`${pid}/task/${pid}`)]
   const tookMillis = performance.now() - begun
   const ranMillis = serverAfter.ran - server.ran
-  // While this thread was busy or had to wait itself, it may not have sent the request yet, or had the answer already.
+  // While this thread ran or waited for a processor, the request may not have been sent, or the response was there already.
   const ownMillis = ownAfter.ran - own.ran + ownAfter.waited - own.waited
   return {
     tookMillis,

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A server that blocks its only thread during each answer for so long: at work, or asleep. */
+/** A server that blocks its only thread during each response, by work or by sleep. */
 
 const [, , how, millis] = process.argv as string[]
 const asleep = new Int32Array(new SharedArrayBuffer(4))

@@ -41,17 +41,17 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-/** Everything that a caller sees while the steps are taken, some of them at once. */
+/** Everything that a caller sees during the steps, some of which are concurrent. */
 async function transcript(fake: FakeCatalog, steps: readonly (readonly Step[])[]): Promise<string> {
-  const told: unknown[] = []
+  const observed: unknown[] = []
   const take = async ({ name, request }: Step) => {
     if (name === 'advance') return fake.clock.advance(request as number)
     return fake[name as 'listTables'](request as never).catch(({ code, message }) => ({ code, message }))
   }
-  for (const together of steps) told.push(await Promise.all(together.map(take)))
-  told.push(fake.calls.of().map(({ error: _, ...call }) => call))
-  told.push(await fake.vacuum({ graceMillis: 0 }), await outcome(fake.listAllTables({})))
-  return JSON.stringify(told)
+  for (const together of steps) observed.push(await Promise.all(together.map(take)))
+  observed.push(fake.calls.of().map(({ error: _, ...call }) => call))
+  observed.push(await fake.vacuum({ graceMillis: 0 }), await outcome(fake.listAllTables({})))
+  return JSON.stringify(observed)
 }
 
 describe('the answers of a fake', () => {
@@ -164,7 +164,7 @@ describe('a fork', () => {
     expect(two.clock.now()).toBe(fake.clock.now())
     await one.dropTable({ id: flights })
     expect(await outcome(two.tableExists({ id: flights }))).not.toBe('TableNotFound')
-    // Counted anew: the next one would be the second call of the origin, and is so of this fork.
+    // The fork counts on its own: the next call would be the second of the origin, and is the second of this fork.
     expect(await outcome(one.dropTable({ id: flights }))).toBe('Throttling')
     expect([fault.seen, one.faults.all[0]!.seen]).toEqual([1, 2])
     await one.faults.clear()

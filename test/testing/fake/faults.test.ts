@@ -27,7 +27,7 @@ eachWay((open) => {
     fake.faults.add({ operation: 'dropTable', fail: 'ServiceUnavailable', when: 'after' })
     expect(await outcome(catalog.dropTable({ id: flights }))).toBe('ServiceUnavailable')
     expect(await outcome(catalog.tableExists({ id: flights }))).toBe('TableNotFound')
-    // What fails by itself was not done, so there is nothing to keep from its caller.
+    // A call that fails by itself has no response that a fault could lose.
     const again = fake.faults.add({ operation: 'dropTable', fail: 'Throttling', when: 'after', times: 1 })
     await fake.faults.all[0]!.remove()
     expect(await outcome(catalog.dropTable({ id: flights }))).toBe('TableNotFound')
@@ -148,8 +148,8 @@ eachWay((open) => {
     expect(fault.seen).toBe(1)
     expect(await outcome(page(page_token))).toBe('InvalidInput')
     expect([fault.seen, fault.fired]).toEqual([2, 1])
-    const told = await readFile(new URL('../../../docs/testing.md', import.meta.url), 'utf8')
-    expect(told).toMatch(/`nth`.*counts only calls .*reads with a page token/)
+    const docs = await readFile(new URL('../../../docs/testing.md', import.meta.url), 'utf8')
+    expect(docs).toMatch(/`nth`.*counts only calls .*reads with a page token/)
   })
 
   it('refuses a page token that has gone stale, and the first page never', async () => {

@@ -18,7 +18,7 @@ import { outcome, until } from './ways.ts'
 const seed = { prod: { flights: [{ delay: 75 }, { delay: 12 }] } }
 const flights = ['prod', 'flights']
 
-/** Asks a server by its control routes, as `curl` would. */
+/** Calls the control routes of a server like `curl`. */
 function control(url: string, headers: Record<string, string> = {}) {
   return async (method: string, path: string, body?: string) => {
     const response = await fetch(`${url}/_control${path}`, {
@@ -201,7 +201,7 @@ describe('the command fake', () => {
       expect(String(line)).toMatch(/^tabularium listening on /)
       if (how === 'the input ends') child.stdin.end('more')
       else if (how === 'it is told to') child.kill('SIGTERM')
-      // What a kill does to a pipe.
+      // The effect of a kill on a pipe.
       else child.stdin.destroy()
       expect(await once(child, 'close')).toEqual([0, null])
     },

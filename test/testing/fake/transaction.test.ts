@@ -9,7 +9,7 @@ transactionSuite({ describe, test }, () => fakeCatalog(), { name: 'transactions 
 const open = () => fakeCatalog({ seed: { a: [{ k: 1 }], b: [{ k: 1 }] } })
 const count = async (fake: FakeCatalog, name: string) => (await fake.countTableRows({ id: [name] })).count
 
-/** Adds a row to both tables. Answers with how often the function has run. */
+/** Adds a row to both tables. Returns how often the function has run. */
 function adding(fake: FakeCatalog) {
   let runs = 0
   return fake.transaction(async (tx) => {
@@ -22,13 +22,13 @@ test('a transaction is recorded, and so are the calls in it', async () => {
   const fake = await open()
   await count(fake, 'a')
   await adding(fake)
-  const told = Array.from(fake.calls, ({ n, operation, outcome, transaction }) => [
+  const calls = Array.from(fake.calls, ({ n, operation, outcome, transaction }) => [
     n,
     operation,
     outcome,
     transaction,
   ])
-  expect(told).toEqual([
+  expect(calls).toEqual([
     [1, 'countTableRows', 'succeeded', undefined],
     [2, 'transaction', 'succeeded', undefined],
     [3, 'insertIntoTable', 'succeeded', 2],
@@ -71,7 +71,7 @@ test('an answer is lost after the commit: all of it is there, and the caller is 
     expect(await outcome(adding(fake))).toBe(fail)
     expect([await count(fake, 'a'), await count(fake, 'b')]).toEqual([before + 1, before + 1])
   }
-  // What was not committed has no answer to lose.
+  // A transaction without a commit has no response to lose.
   const fault = fake.faults.add({ operation: 'transaction', fail: 'Throttling', when: 'after' })
   let cancel: Promise<unknown> = Promise.resolve()
   const canceled = fake.transaction(async (tx) => {
@@ -144,8 +144,8 @@ describe('transactions that were begun', () => {
     await fake.countTableRows({ id: ['a'], context: { 'header.x-tabularium-transaction': id } })
     await fake.countTableRows({ id: ['a'] })
     await fake.commitTransaction({ id: [id] })
-    const told = Array.from(fake.calls, ({ operation, transaction }) => [operation, transaction])
-    expect(told).toEqual([
+    const calls = Array.from(fake.calls, ({ operation, transaction }) => [operation, transaction])
+    expect(calls).toEqual([
       ['beginTransaction', undefined],
       ['insertIntoTable', 1],
       ['countTableRows', 1],

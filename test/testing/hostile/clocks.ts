@@ -2,7 +2,7 @@ import { mock } from 'node:test'
 import { install } from '@sinonjs/fake-timers'
 import { vi } from 'vitest'
 
-/** What test suites put in the places of timers and clocks. Each answers with how to take it away again. */
+/** Fake timers and clocks of test suites. Each returns a function that restores the real ones. */
 export const replacements: Readonly<Record<string, () => () => void>> = {
   'vi.useFakeTimers': () => {
     vi.useFakeTimers({ now: 0 })
@@ -13,7 +13,7 @@ export const replacements: Readonly<Record<string, () => () => void>> = {
     return () => mock.timers.reset()
   },
   '@sinonjs/fake-timers': () => {
-    // Node gives a worker its messages by nextTick: those of the runner would be lost, and it would wait for ever.
+    // Node delivers messages to workers by nextTick. Faking it would lose the runner's messages, and it would hang.
     const clock = install({ now: 0, toNotFake: ['nextTick'] })
     return () => clock.uninstall()
   },

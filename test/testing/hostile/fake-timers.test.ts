@@ -20,7 +20,7 @@ const kinds: Readonly<Record<string, (from: Package, folder: string) => Promise<
 
 const data = Array.from({ length: 300 }, (_, n) => ({ n, text: `row ${n}`, at: new Date(n) }))
 
-/** Something of everything, so that all that waits or looks at a clock comes by. */
+/** Calls of many kinds, so that all code with timers or clocks runs. */
 async function doMuch(catalog: LocalCatalog): Promise<void> {
   const id = ['t']
   await catalog.createTable({ id, data, mode: 'Overwrite' })

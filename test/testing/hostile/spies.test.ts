@@ -92,7 +92,7 @@ describe.each(Object.entries(kinds))('%s', (_, open) => {
       }
       if (where === 'outside of transactions') return change(all)
       await all.transaction(change)
-      // What is committed was not changed with an answer either.
+      // Modifying a response did not modify committed data either.
       expect((await all.describeTable({ id: ['t'] })).properties).toEqual(properties)
       expect((await all.describeNamespace({ id: ['n'] })).properties).toEqual(properties)
     },

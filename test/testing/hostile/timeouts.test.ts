@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { freshFolder } from '../../support/catalogs.ts'
 import { scriptPath } from '../../support/scripts.ts'
 
-/** Runs a suite as a process of its own, which has to end by itself. */
+/** Runs a suite as a separate process, which must exit by itself. */
 async function suite(args: readonly string[]): Promise<string> {
   const { NODE_TEST_CONTEXT: _, VITEST: __, ...env } = process.env
   const cwd = fileURLToPath(new URL('../../..', import.meta.url))
@@ -17,7 +17,7 @@ async function suite(args: readonly string[]): Promise<string> {
   })
 }
 
-const told = (...kinds: string[]) =>
+const expectedOf = (...kinds: string[]) =>
   kinds.flatMap((kind) =>
     [1, 2].flatMap((n) => [`not ok ${kind}: times out ${n}`, `ok ${kind}: is sound ${n}`]),
   )
@@ -30,7 +30,7 @@ it('a test of vitest that times out amid calls leaves the next one a sound catal
   expect(
     tests.map(([, outcome, kind, name]) => `${outcome} ${kind}: ${name}`),
     out,
-  ).toEqual(told('the fake', 'memory'))
+  ).toEqual(expectedOf('the fake', 'memory'))
   expect(out.match(/Test timed out/g)!.length, out).toBeGreaterThanOrEqual(4)
   expect(out).not.toMatch(/unhandled|close timed out|AssertionError|Cannot use/i)
 })
@@ -45,7 +45,7 @@ it('a test of node:test that times out amid calls leaves the next one a sound ca
     if (heading !== undefined) kind = heading
     else tests.push(`${outcome} ${kind}: ${name}`)
   }
-  expect(tests, out).toEqual(told('the fake', 'memory', 'a directory'))
+  expect(tests, out).toEqual(expectedOf('the fake', 'memory', 'a directory'))
   expect(out.match(/failureType: 'testTimeoutFailure'/g), out).toHaveLength(6)
   expect(out).not.toMatch(/unhandled|uncaught|hookFailed/i)
 })

@@ -9,7 +9,7 @@ type Call = (request: Request, options?: object) => Promise<Request>
 type Calls = { readonly [Name in keyof CatalogUnderTest]: Call }
 type Broken = { readonly [Name in keyof CatalogUnderTest]?: Call }
 
-/** A sound catalog with some of its operations replaced; the replacements may use the sound ones. */
+/** A correct catalog with some operations replaced. The replacements may use the original ones. */
 function broken(replace: (real: Calls) => Broken): () => Promise<CatalogUnderTest> {
   return async () => {
     const sound = await openCatalog('memory:')
@@ -22,7 +22,7 @@ function broken(replace: (real: Calls) => Broken): () => Promise<CatalogUnderTes
 
 const namesOf = (id: unknown) => id as string[]
 
-/** Pages by position: a token says how many names came before. */
+/** Pages by position: a token is the number of preceding names. */
 function byPosition(real: Calls): Broken {
   return {
     listTables: async ({ page_token, limit = 1000, ...request }) => {
@@ -35,7 +35,7 @@ function byPosition(real: Calls): Broken {
   }
 }
 
-/** Commits the operations of a batch one after the other. */
+/** Commits the operations of a batch separately. */
 function oneByOne(real: Calls): Broken {
   return {
     batchCommitTables: async (request) => {
@@ -72,7 +72,7 @@ const withTables = (call: Call, change: (tables: string[], request: Request) => 
     tables: change(answer.tables as unknown as string[], request),
   }))
 
-/** Answers all the same when it is refused with this code. */
+/** Turns a refusal with this code into a response. */
 const despite = (call: Call, code: string, answer: (request: Request) => unknown): Call => {
   return async (request, options) => {
     try {
@@ -707,7 +707,7 @@ function frozen(value: unknown): unknown {
   return Object.freeze(value)
 }
 
-/** Asks once for each request, and keeps what it is answered. */
+/** Caches the response of each request. */
 function once(call: Call): Call {
   const kept = new Map<string, Promise<Request>>()
   return (request, options) => {

@@ -5,7 +5,7 @@ type Request = { readonly [field: string]: unknown }
 type Call = (request: Request) => Promise<Request>
 type Calls = { readonly [Name in keyof CatalogUnderTest]: Call }
 
-/** A sound catalog, one operation of which is another one. */
+/** A correct catalog with one operation replaced. */
 function broken(name: keyof CatalogUnderTest, call: (real: Calls) => Call) {
   return async () => {
     const sound = await openCatalog('memory:')
@@ -16,12 +16,12 @@ function broken(name: keyof CatalogUnderTest, call: (real: Calls) => Call) {
   }
 }
 
-/** Does nothing where it should refuse. */
+/** Does nothing instead of a refusal. */
 function silently(name: keyof CatalogUnderTest) {
   return broken(name, (real) => (request) => real[name]!(request).catch(() => ({ version: 9 })))
 }
 
-/** Catalogs that change columns in a wrong way, and the rule that each of them breaks. */
+/** Catalogs that change columns incorrectly, and the rule that each of them breaks. */
 export const brokenColumns: readonly (readonly [string, string, () => Promise<CatalogUnderTest>])[] = [
   [
     'leaves new columns null',

@@ -1,6 +1,6 @@
 import type { Runner } from '../../../src/testing/suites/suite.ts'
 
-/** A runner that only collects, so that chosen cases can be run and seen to fail. */
+/** A runner that only collects cases, so that tests can run some of them and expect a failure. */
 export function collect(register: (runner: Runner) => void): ReadonlyMap<string, () => Promise<void>> {
   const cases = new Map<string, () => Promise<void>>()
   register({
@@ -10,7 +10,7 @@ export function collect(register: (runner: Runner) => void): ReadonlyMap<string,
   return cases
 }
 
-/** What a case says when it fails; undefined when it passes. */
+/** The error message of a failed case; undefined if it passes. */
 export async function failureOf(
   cases: ReadonlyMap<string, () => Promise<void>>,
   rule: string,

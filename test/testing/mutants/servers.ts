@@ -9,9 +9,9 @@ interface Parts {
   readonly body: string
 }
 
-/** Changes the request, or answers in the server's place. */
+/** Changes the request, or responds instead of the server. */
 type Before = (parts: Parts) => Request | Response
-/** Changes an answer; it gets the body as JSON if it is JSON. */
+/** Changes a response. It gets a JSON body parsed. */
 type After = (response: Response, json: Record<string, unknown>, parts: Parts) => Response
 
 function broken(before: Before, after: After = (response) => response): (real: Send) => Send {
@@ -21,7 +21,7 @@ function broken(before: Before, after: After = (response) => response): (real: S
     const changed = before(parts)
     if (changed instanceof Response) return changed
     const response = await real(changed)
-    // A stream has no end to wait for.
+    // A stream never ends.
     if (response.headers.get('content-type')?.startsWith('text/event-stream')) return response
     const answered = (await response
       .clone()
@@ -331,7 +331,7 @@ export const brokenServers: readonly (readonly [
   ...brokenStreams,
 ]
 
-/** Commits the operations of a batch one after the other. */
+/** Commits the operations of a batch separately. */
 async function inParts(real: Send, request: Request): Promise<Response> {
   const { operations } = (await request
     .clone()
@@ -356,7 +356,7 @@ function withoutHeader(parts: Parts): Request {
   return new Request(url, { method: request.method, headers, ...(body === '' ? {} : { body }) })
 }
 
-/** Answers a listing as it did before, as long as nothing was committed. */
+/** Caches a listing until the next commit. */
 function keepingAnswers(real: Send): Send {
   const kept = new Map<string, Response>()
   return async (request) => {

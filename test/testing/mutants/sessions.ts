@@ -8,7 +8,7 @@ type Answer = Record<string, unknown>
 type Call = (request: Answer, options?: Options) => Promise<Answer>
 type Calls = { readonly [Name in keyof CatalogUnderTest]: Call }
 
-/** Stands between the caller and the operations of a sound catalog. */
+/** Intercepts the calls of a correct catalog. */
 type Between = (sound: Calls) => (name: string, real: Call) => Call
 
 function broken(between: Between): () => Promise<CatalogUnderTest> {
@@ -36,12 +36,12 @@ const outside = (real: Call): Call => {
   return (request) => real(request)
 }
 
-/** Refuses as a sound catalog would. */
+/** Refuses like a correct catalog. */
 function refuse(code: CatalogError['code'], id: unknown): never {
   throw new CatalogError(code, `The transaction ${String(id)} is not there.`, { transaction_id: String(id) })
 }
 
-/** Does at the commit again what was asked for inside, one by one, without a look at what was read. */
+/** Replays the calls of the transaction at the commit, in sequence, without a check of its reads. */
 function replayed(sound: Calls) {
   const asked = new Map<string, (() => Promise<unknown>)[]>()
   return (name: string, real: Call): Call => {

@@ -12,7 +12,7 @@ import type {
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import type { StorePlace } from '../../../src/testing/suites/store-suite.ts'
 
-/** A store that works, and what to break of it. */
+/** A correct store with some members replaced. */
 interface Breaks {
   readonly features?: Partial<StoreFeatures>
   readonly read?: (store: Store) => Store['read']
@@ -24,7 +24,7 @@ interface Breaks {
   readonly reader?: (reader: Reader) => Partial<Reader>
 }
 
-/** What `of` has, with other members in place of some. */
+/** The members of `of`, with some of them replaced. */
 function with_<T extends Reader>(of: T, others: object): T {
   return new Proxy(of, {
     get: (target, name) => {
@@ -54,7 +54,7 @@ function broken(breaks: Breaks, store: Store = memoryStore()): Store {
   }
 }
 
-/** Ranges of which something is wrong, made of all entries. */
+/** Broken ranges, computed from all entries. */
 function ranging(wrong: (entries: Entry[], range: Range, reader: Reader) => Entry[]) {
   return (reader: Reader): Partial<Reader> => ({
     range: <V extends Value>(range: Range) => wrong([...reader.range(range)], range, reader) as Entry<V>[],
@@ -392,7 +392,7 @@ export const brokenStores: readonly (readonly [name: string, rule: string, make:
   ['says it has snapshots, and has none', 'store.copied', () => broken({ features: { snapshots: true } })],
 ]
 
-/** Runs a body on the records there were before others had their turn. */
+/** Runs a body on a stale snapshot of the records. */
 function onOldState(store: Store): Store['write'] {
   return async (body) => {
     const old = new Map<string, Value>()
@@ -422,7 +422,7 @@ function inTwoParts(store: Store): Store['write'] {
   }
 }
 
-/** A map whose values anybody can change. */
+/** A map that returns its values without copies. */
 function aliasing(): Store {
   const kept = new Map<string, unknown>()
   return broken({
@@ -449,7 +449,7 @@ function withUndefined(value: unknown): unknown {
     : value
 }
 
-/** Places whose stores do not keep what they promise when they are opened again. */
+/** Places whose stores violate durability when they are opened again. */
 export const brokenPlaces: readonly (readonly [name: string, rule: string, make: () => StorePlace])[] = [
   [
     'says it is durable, and loses its last write when it is closed',
@@ -478,7 +478,7 @@ export const brokenPlaces: readonly (readonly [name: string, rule: string, make:
   ],
 ]
 
-/** A place that shows, when it is opened again, what there was before the last write. */
+/** A place that loses the last write when it is opened again. */
 function forgetful(when: 'close' | 'crash'): StorePlace {
   const live = memoryStore()
   let before = live.snapshot()

@@ -1,6 +1,6 @@
 type Send = (request: Request) => Promise<Response>
 
-/** A server whose streams of changes are altered, a piece at a time. */
+/** A server whose streams of changes are altered, chunk by chunk. */
 function altered(change: (events: string) => string): (real: Send) => Send {
   return (real) => async (request) => {
     const response = await real(request)
@@ -16,7 +16,7 @@ function altered(change: (events: string) => string): (real: Send) => Send {
   }
 }
 
-/** A server that gets other requests for the stream than were sent. */
+/** A server that gets altered requests for the stream. */
 function asked(
   change: (url: URL, headers: Headers, token: string) => void,
 ): (real: Send, token: string) => Send {

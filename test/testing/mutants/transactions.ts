@@ -6,7 +6,7 @@ type Work = Parameters<Transact>[0]
 type Options = Parameters<Transact>[1]
 type Call = (request: Record<string, unknown>, options?: object) => Promise<Record<string, unknown>>
 
-/** A sound catalog whose transactions are broken in one way. */
+/** A correct catalog whose transactions are broken in one way. */
 function broken(
   transact: (sound: LocalCatalog, work: Work, options: Options) => Promise<unknown>,
 ): () => Promise<TransactionsUnderTest> {
@@ -29,7 +29,7 @@ function replaced(tx: Transaction, replace: (name: string, real: Call) => Call):
   })
 }
 
-/** Transactions in which some operations go another way. */
+/** Transactions with some operations replaced. */
 function within(replace: (name: string, real: Call, sound: Calls, tx: Calls) => Call) {
   return broken((sound, work, options) =>
     sound.transaction(
@@ -52,7 +52,7 @@ function atOnce(sound: LocalCatalog, work: Work): Promise<unknown> {
   return Promise.resolve(work(Object.assign(Object.create(sound) as Transaction, { transactionId: 'none' })))
 }
 
-/** Commits what was changed, and only then finds out that the function failed. */
+/** Commits the changes before it checks whether the function failed. */
 async function despiteErrors(sound: LocalCatalog, work: Work, options: Options): Promise<unknown> {
   let failure: { error: unknown } | undefined
   const result = await sound.transaction(async (tx) => {
@@ -262,12 +262,12 @@ export const brokenTransactions: readonly Mutant[] = [
   ['takes any options', 'tx.misused', broken((sound, work) => sound.transaction(work))],
 ]
 
-/** Reads go past the transaction, and so it does not know of them. */
+/** Reads bypass the transaction, so it does not record them. */
 function forgetful(name: string, real: Call, sound: Calls): Call {
   return reads.test(name) ? sound[name]! : real
 }
 
-/** Reads a table before it is changed, so that whatever others do to it is a conflict. */
+/** Reads a table before each change, so that all concurrent changes of it are conflicts. */
 function readingFirst(changing: string) {
   return (name: string, real: Call, _sound: Calls, tx: Calls): Call =>
     name !== changing

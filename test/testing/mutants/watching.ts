@@ -9,7 +9,7 @@ import type { CatalogUnderTest } from '../../../src/testing/suites/catalog/trial
 type Watch = (request?: WatchRequest) => Changes
 type Mutant = readonly [name: string, rule: string, open: () => Promise<CatalogUnderTest>]
 
-/** A sound catalog whose feed is changed by the way. */
+/** A correct catalog with an altered feed. */
 function broken(change: (changes: Changes, request: WatchRequest) => AsyncGenerator<CommittedChange, void>) {
   return async (): Promise<CatalogUnderTest> => {
     const sound = await openCatalog('memory:')

@@ -1,8 +1,8 @@
 import type { Key } from '../../../src/tabularium/index.ts'
 
 /*
- * Keys as bytes that compare as keys do. Each part begins with its kind, numbers first; a string ends in a
- * byte that is below all its characters, so that `a` comes before `ab`, and a key before its extensions.
+ * An order-preserving encoding of keys. Each part begins with its kind, numbers first. A string ends in a byte below
+ * all its characters, so that `a` comes before `ab`, and a key before its extensions.
  */
 const numberPart = 0x10
 const stringPart = 0x20
@@ -36,7 +36,7 @@ function encodeString(text: string): Uint8Array {
   return Buffer.concat([Uint8Array.of(stringPart), Buffer.from(text), Uint8Array.of(stringEnd)])
 }
 
-/** A double whose bits compare as the number does: all turned round below zero, the sign alone above. */
+/** An order-preserving encoding of a double: inverts all bits below zero, and only the sign bit above. */
 function encodeNumber(value: number): Uint8Array {
   const bytes = Buffer.alloc(9, numberPart)
   bytes.writeDoubleBE(value, 1)

@@ -33,7 +33,7 @@ let catalog: LocalCatalog
 
 beforeAll(async () => {
   folder = await freshFolder()
-  // What is judged here is what the catalog makes of the store; each sync would cost more than the case.
+  // These cases test the catalog, not durability. Each sync would cost more than the case.
   const store = await openSqliteStore(join(folder, 'catalog.sqlite'), { durable: false })
   catalog = await openCatalog({ store, content: memoryContent() })
 })
@@ -42,7 +42,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** The same catalog for all cases: it stays open when one is done with it. */
+/** The same catalog for all cases. It stays open after a case. */
 const shared = (): LocalCatalog => Object.assign(Object.create(catalog), { close: async () => {} })
 
 catalogSuite({ describe, test }, shared, { name: 'a catalog over SQLite' })

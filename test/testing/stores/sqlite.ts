@@ -19,7 +19,7 @@ const patience = 5_000
 /** A store in one SQLite file. A write is synced before it resolves, unless it need not be durable. */
 export async function openSqliteStore(file: string, { durable = true } = {}): Promise<Store> {
   const db = new sqlite.Database(file)
-  // A journal that stays spares the sync of its folder at each commit.
+  // A persistent journal saves the sync of its folder at each commit.
   db.exec(`PRAGMA journal_mode = PERSIST; PRAGMA synchronous = ${durable ? 'FULL' : 'OFF'}`)
   await whenFree(() =>
     db.exec('CREATE TABLE IF NOT EXISTS records (key BLOB PRIMARY KEY, value TEXT) WITHOUT ROWID'),
@@ -27,7 +27,7 @@ export async function openSqliteStore(file: string, { durable = true } = {}): Pr
   let inside = false
   let closed = false
 
-  /** One transaction from its beginning to its end, with nothing in between that could be waited for. */
+  /** One synchronous transaction. */
   function once<T>(begin: string, body: (access: Writer) => T): T {
     if (closed) throw new CatalogError('ServiceUnavailable', 'The store is closed: open it again.')
     if (inside) throw misuse('A transaction was begun inside the body of another')
@@ -62,7 +62,7 @@ export async function openSqliteStore(file: string, { durable = true } = {}): Pr
   }
 }
 
-/** Reads and writes the records, until it is ended. */
+/** Reads and writes the records, until the transaction ends. */
 class Access implements Writer {
   readonly #db: sqlite.Database
   ended = false
@@ -119,7 +119,7 @@ function misuse(what: string): CatalogError {
   return new CatalogError('Internal', `${what}: do all reading and writing inside one synchronous body.`)
 }
 
-/** Runs what another process may keep from running now, as soon as it lets go. */
+/** Retries work while another process holds the lock. */
 async function whenFree<T>(run: () => T): Promise<T> {
   for (const until = Date.now() + patience; ; await sleep(2)) {
     try {

@@ -1,5 +1,5 @@
 /*
- * What both ends of the transport agree on: one JSON document a line, bytes as base64.
+ * The protocol of the transport: one JSON document a line, bytes as base64.
  */
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
@@ -15,7 +15,7 @@ export interface Asked {
   readonly stop?: true
 }
 
-/** From the server: what a call came to. */
+/** From the server: the outcome of a call. */
 export interface Answered {
   readonly call: number
   readonly answer?: unknown

@@ -9,23 +9,23 @@ import { type Answered, type Asked, receive, send } from './lines.ts'
 
 type Call = (request: unknown, options: OperationOptions) => Promise<unknown>
 
-/** Offers a catalog at the other end of a stream, until the stream ends. The catalog stays open. */
+/** Serves a catalog over a stream, until the stream ends. The catalog stays open. */
 export async function serveLines(catalog: Catalog, stream: Duplex): Promise<void> {
   const running = new Map<number, AbortController>()
 
   async function answer({ call, operation, request, transaction }: Asked): Promise<void> {
     const controller = new AbortController()
     running.set(call, controller)
-    const told = await run(catalog, operation, request, { signal: controller.signal, transaction })
+    const outcome = await run(catalog, operation, request, { signal: controller.signal, transaction })
     running.delete(call)
-    if (stream.writable) send(stream, { call, ...told })
+    if (stream.writable) send(stream, { call, ...outcome })
   }
 
   await receive<Asked>(stream, (asked) => {
     if (asked.stop) running.get(asked.call)?.abort()
     else void answer(asked)
   })
-  // Nobody waits for what is still under way.
+  // Stops the calls that still run.
   for (const controller of running.values()) controller.abort()
 }
 
@@ -36,7 +36,7 @@ async function run(
   options: OperationOptions,
 ): Promise<Omit<Answered, 'call'>> {
   try {
-    // The record of operations is the list of what may be called: nothing else of the handle is in reach.
+    // Only operations in the record may be called, no other member of the handle.
     if (operation === undefined || !Object.hasOwn(operations, operation)) {
       throw new CatalogError(
         'Unsupported',
@@ -45,12 +45,12 @@ async function run(
     }
     return { answer: await (catalog[operation] as Call)(request, options) }
   } catch (error) {
-    return { error: told(error) }
+    return { error: describeError(error) }
   }
 }
 
-/** What is unexpected stays here: its text was not written for callers. */
-function told(error: unknown): NonNullable<Answered['error']> {
+/** Hides the message of an unexpected error, which is not meant for callers. */
+function describeError(error: unknown): NonNullable<Answered['error']> {
   if (error instanceof CatalogError && error.code !== 'Internal') {
     const { code, message, transaction_id } = error
     return { code, message, transaction_id }

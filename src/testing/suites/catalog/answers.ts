@@ -8,7 +8,7 @@ const source = 'docs/decisions/memory-state.md'
 type Asked = readonly [name: OperationName, request: object]
 type Call = (request: object, options?: object) => Promise<unknown>
 
-/** Makes something of each kind, changes every answer, and gives the reads that answer with it. */
+/** Creates an entity of each kind, modifies every response, and returns the reads of these entities. */
 async function reads({ catalog, id, lacks }: CatalogTrial, options: object): Promise<Asked[]> {
   const properties = { owner: 'ops' }
   const changing: readonly Asked[] = [
@@ -56,7 +56,7 @@ const asks: readonly OperationName[] = [
   'getTableStats',
 ]
 
-/** Answers belong to those who asked. */
+/** Callers own the responses that they get. */
 export const answers: Topic<CatalogTrial> = {
   name: 'answers',
   cases: [

@@ -17,7 +17,7 @@ async function names(trial: CatalogTrial): Promise<string[]> {
   return (await tablesIn(trial, { include_declared: true })).map((name) => name.join('.'))
 }
 
-/** Transactions that operations take part in one by one. */
+/** Transactions across several requests. */
 export const openTransactions: Topic<CatalogTrial> = {
   name: 'open transactions',
   cases: [

@@ -1,6 +1,6 @@
 import type { CatalogUnderTest } from './trial.ts'
 
-/** So many rows: `n` counts from `start`, `odd` is a flag, `text` is NULL in every third row. */
+/** Test rows: `n` counts from `start`, `odd` is a flag, `text` is NULL in every third row. */
 export function numbered(count: number, start = 0): Record<string, unknown>[] {
   return Array.from({ length: count }, (_, i) => {
     const n = start + i
@@ -20,7 +20,7 @@ export async function count(
 /** A key of `order_by`. */
 export type OrderKey = { column_name: string; ascending?: boolean; nulls_first?: boolean }
 
-/** Rows of an answer, with numbers for integers of any size. */
+/** The rows of a response, with numbers for integers of any size. */
 export async function answer(
   catalog: CatalogUnderTest,
   request: Parameters<CatalogUnderTest['queryTable']>[0],
@@ -30,5 +30,5 @@ export async function answer(
   return tableFromIPC(data).toArray() as Record<string, unknown>[]
 }
 
-/** What most cases of rows need. */
+/** The operations that most cases of rows need. */
 export const basic = ['createTable', 'countTableRows']

@@ -74,7 +74,7 @@ export const transactions: Topic<CatalogTrial> = {
         ]
         const ids = answers.map(({ transaction_id }) => transaction_id!)
         const found: string[] = []
-        // Others may be at work in the same catalog.
+        // Others may use the same catalog at the same time.
         for (let page_token: string | undefined; found.length < ids.length; ) {
           const page = await catalog.listTransactions({ limit: 2, page_token })
           assert.ok(page.transactions.length <= 2, 'A page has more than its limit.')

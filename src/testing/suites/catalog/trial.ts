@@ -11,7 +11,7 @@ export type CatalogUnderTest = OperationMethods &
 /** The context of a case of the catalog suite. */
 export interface CatalogTrial {
   readonly catalog: CatalogUnderTest
-  /** The case's own namespace, empty at the start. So the catalog may also hold other namespaces. */
+  /** The case's own namespace, empty at the start. The catalog may hold other namespaces. */
   readonly home: readonly string[]
   /** The identifier of a name, or of nested names, in that namespace. */
   readonly id: (...names: string[]) => string[]
@@ -97,12 +97,12 @@ async function inspect(trial: CatalogTrial) {
   return { namespaces, tables }
 }
 
-/** A response without its contexts, which may differ between two equal responses. */
+/** A response without its contexts, which may differ between equal responses. */
 export function withoutContexts(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (key, member) => (key === 'context' ? undefined : member)))
 }
 
-/** Changes an answer in every part: lists, objects and texts. Bytes are left alone. */
+/** Modifies every part of a response: lists, objects and texts, but not bytes. */
 export function changeAll(value: unknown): void {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
   const members = value as Record<string, unknown>

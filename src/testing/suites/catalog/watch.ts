@@ -21,7 +21,7 @@ function watchRule(id: string, text: string, body: (trial: Watched) => Promise<v
   })
 }
 
-/** What was committed in the case's namespace behind a token, up to the change of a subject. */
+/** The commits in the case's namespace after a token, up to the change of a subject. */
 async function upTo({ watch, home }: Watched, since: string, last: string): Promise<CommittedChange[]> {
   const signal = AbortSignal.timeout(patience)
   const request: WatchRequest = { id: home, since, signal }
@@ -47,7 +47,7 @@ function told(changes: readonly CommittedChange[]): string[] {
   )
 }
 
-/** The token for now. */
+/** The current token. */
 async function now({ watch, home }: Watched): Promise<string> {
   const changes = watch({ id: home })
   try {

@@ -24,7 +24,7 @@ async function declared(trial: HttpTrial, query: string, headers: Record<string,
   }
 }
 
-/** Asserts that a stream is refused. Of one that is not, nobody waits for the end. */
+/** Asserts that a stream is refused. Closes a stream that is not, since it would never end. */
 async function refusedStream(
   { ask, stream }: HttpTrial,
   path: string,
@@ -38,7 +38,7 @@ async function refusedStream(
   problem(await ask('GET', path, asking), status, code)
 }
 
-/** The names of the tables that events tell of. */
+/** The names of the tables in events. */
 function namesIn(events: readonly { readonly kind: string; readonly data: string }[]): string[] {
   return events
     .filter(({ kind }) => kind === 'message')

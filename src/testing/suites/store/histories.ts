@@ -73,7 +73,7 @@ async function perform(store: Store, transaction: Transaction): Promise<unknown[
   return seen
 }
 
-/** The model after the transactions; undefined when this order does not explain what they saw. */
+/** The model after the transactions; undefined when this order does not explain their reads. */
 function explain(
   start: Model,
   order: readonly number[],
@@ -102,7 +102,7 @@ function orders(items: readonly number[]): number[][] {
   )
 }
 
-/** One history: groups of concurrent transactions. Some order of each group must explain what it saw. */
+/** One history: groups of concurrent transactions. Some serial order of each group must explain its reads. */
 async function follow(store: Store, source: Random, told: string): Promise<void> {
   await store.write((writer) => {
     for (const { key } of writer.range({})) writer.remove(key)

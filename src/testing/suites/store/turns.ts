@@ -5,7 +5,7 @@ import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import type { StoreTrial } from './trial.ts'
 
-/** Runs work in a turn of a name, or of several, that lasts until `look` is done, and gives what the turn gave. */
+/** Runs `look` while it holds the turn of one or more names, and resolves to its result. */
 async function holding<T>(
   store: Store,
   name: string | readonly string[],
@@ -23,7 +23,7 @@ async function holding<T>(
   return result as T
 }
 
-/** Work may always run without a turn. So the rules ask for nothing but what the store says it gave. */
+/** Work may always run without a turn. So the rules check only the turns that the store reports. */
 export const turns: Topic<StoreTrial> = {
   name: 'turns, where the store gives them',
   cases: [
@@ -69,7 +69,7 @@ export const turns: Topic<StoreTrial> = {
           if (second === undefined) return
           await second.waiting
           assert.deepEqual(order, ['first', 'second'])
-          // The one who had it may hear of its end before others do, by as long as a busy machine takes.
+          // The former holder may be notified first. On a busy machine the others follow much later.
           for (let i = 0; i < 500 && (await store.isTurnTaken!(wanted)); i++) await sleep(10)
           assert.equal(await store.isTurnTaken!(wanted), false)
         }

@@ -5,7 +5,7 @@ import { count, names, type TransactionTrial, withRows } from './trial.ts'
 
 const source = 'LocalCatalog.transaction'
 
-/** All of a transaction, or nothing. */
+/** A transaction is applied as a whole, or not at all. */
 export const atomic: Topic<TransactionTrial> = {
   name: 'all or nothing',
   cases: [

@@ -6,7 +6,7 @@ import { count, names, type TransactionTrial, withRows } from './trial.ts'
 
 const source = 'LocalCatalog.transaction'
 
-/** The record of a transaction, and the life of its handle. */
+/** The record of a transaction, and the lifetime of its handle. */
 export const handles: Topic<TransactionTrial> = {
   name: 'records and handles',
   cases: [
@@ -23,7 +23,7 @@ export const handles: Topic<TransactionTrial> = {
             assert.equal(await status(tx.transactionId), 'Running')
             return [tx.transactionId, transaction_id!]
           },
-          // Who listens is told of the transaction when its record is there.
+          // With a listener, the function waits for the record of its transaction.
           { onProgress: () => {} },
         )
         assert.deepEqual(await Promise.all(ids.map(status)), ['Succeeded', 'Succeeded'])

@@ -5,7 +5,7 @@ import { count, counted, interruption, names, type TransactionTrial, together, w
 
 const source = 'LocalCatalog.transaction'
 
-/** What others do at the same time. */
+/** Concurrent changes. */
 export const isolated: Topic<TransactionTrial> = {
   name: 'others at the same time',
   cases: [
@@ -39,7 +39,7 @@ export const isolated: Topic<TransactionTrial> = {
       async (trial: TransactionTrial) => {
         const { catalog, id } = trial
         await withRows(trial, 'a', 'b')
-        // Each empties one table, and only if the other one still has rows.
+        // Each empties one table if the other one still has rows: write skew.
         const empty = (mine: string, other: string) =>
           counted(async (tx) => {
             if ((await count(tx, id(other))) === 0) return

@@ -32,7 +32,7 @@ export async function names(on: Reading, id: string[]): Promise<string[]> {
   return tables.map((name) => name.split('$').at(-1)!)
 }
 
-/** Lets the first run of a transaction stop in its middle, until others did something. */
+/** Pauses the first run of a transaction in its middle, until others have made changes. */
 export function interruption(others: () => Promise<unknown>): () => Promise<void> {
   let isFirst = true
   return async () => {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from '../util.ts'
 
-/* The part of `node:assert/strict` by which the suites judge. */
+/* The part of `node:assert/strict` that the suites use. */
 
 class AssertionError extends Error {
   override readonly name = 'AssertionError'
@@ -14,7 +14,7 @@ class AssertionError extends Error {
   }
 }
 
-/** What an error must be: of a class, as a function says, or with a message. */
+/** The expected error: its class, a predicate, or its message. */
 type Expected =
   | (new (
       ...given: never
@@ -42,7 +42,7 @@ function shown(value: unknown): string {
   }
 }
 
-/** Throws an error that is not the expected one. */
+/** Rethrows an error that is not the expected one. */
 function judge(error: unknown, expected: Expected | undefined): void {
   if (expected === undefined) return
   if (typeof expected === 'object') {

@@ -1,6 +1,6 @@
 import { throughChannel } from '../timers.ts'
 
-/** Waits by what test suites do not replace. */
+/** Waits by mechanisms that test suites do not fake. */
 class Scheduler {
   wait(millis: number, { signal }: { readonly signal: AbortSignal }): Promise<void> {
     return new Promise((resolve, reject) => {

@@ -8,7 +8,7 @@ const id = ['t']
 const first = [{ n: 0, text: 'first' }]
 const more = Array.from({ length: 50 }, (_, n) => ({ n, text: `row ${n}` }))
 
-/** What gives each test a catalog, and closes it afterwards, as the fixtures of test suites do. */
+/** A fixture that opens a catalog for each test and closes it afterwards. */
 export function fixtures(folder: string): Readonly<Record<string, (use: Use) => Promise<void>>> {
   const fake = catalogFixture({ seed: { t: first } })
   const opened = (location: string) => async (use: Use) => {
@@ -25,18 +25,18 @@ export function fixtures(folder: string): Readonly<Record<string, (use: Use) => 
 }
 
 /**
- * Calls a catalog for ever, in many ways at once. A transaction gets the signal, since catalogs other than the fake
+ * Calls a catalog endlessly, in many ways at once. A transaction gets the signal, since catalogs other than the fake
  * wait for the end of its function.
  */
 export async function callForEver(catalog: LocalCatalog, signal: AbortSignal): Promise<void> {
   const forever = () => new Promise<never>(() => {})
   const again = async (call: () => Promise<unknown>) => {
-    // What finds nothing to do may answer before any timer, and so before that of the runner.
+    // Calls without work may complete before any timer runs, also that of the runner.
     for (; ; await new Promise(setImmediate)) {
       try {
         await call()
       } catch (error) {
-        // A caller that was closed has nothing more to do. Its test has ended without it.
+        // The catalog was closed, since its test has ended.
         if ((error as { code?: string }).code !== 'ConcurrentModification') await forever()
       }
     }
@@ -74,7 +74,7 @@ export async function callForEver(catalog: LocalCatalog, signal: AbortSignal): P
   ])
 }
 
-/** Asserts that a catalog holds nothing that is half done, and does what it is asked. */
+/** Asserts that a catalog has no partial changes, and still works. */
 export async function beSound(catalog: LocalCatalog, isFresh: boolean): Promise<void> {
   const { count } = await catalog.countTableRows({ id })
   if (isFresh) assert.equal(count, 1)
@@ -88,7 +88,7 @@ export async function beSound(catalog: LocalCatalog, isFresh: boolean): Promise<
   await catalog.insertIntoTable({ id, data: more }, { transaction })
   await catalog.commitTransaction({ id: [transaction] })
   assert.equal((await catalog.countTableRows({ id })).count, count + 3 * more.length)
-  // Slots and memory that were held would be missing.
+  // Leaked slots and memory would be missing.
   await Promise.all(Array.from({ length: 20 }, () => catalog.insertIntoTable({ id, data: more })))
   await catalog.optimizeTable({ id })
   await catalog.vacuum({ graceMillis: 0 })

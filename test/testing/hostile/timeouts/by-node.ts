@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { LocalCatalog } from '../../../../src/tabularium/index.ts'
 import { beSound, callForEver, fixtures } from './amid-calls.ts'
 
-/* A suite as callers write them. test/testing/hostile/timeouts.test.ts runs it. */
+/* A typical suite of a user. test/testing/hostile/timeouts.test.ts runs it. */
 
 const { CATALOG_FOLDER: folder } = process.env
 

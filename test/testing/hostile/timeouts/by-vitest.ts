@@ -2,9 +2,9 @@ import { test as base, describe } from 'vitest'
 import type { LocalCatalog } from '../../../../src/tabularium/index.ts'
 import { beSound, callForEver, fixtures } from './amid-calls.ts'
 
-/* A suite as callers write them. test/testing/hostile/timeouts.test.ts runs it. */
+/* A typical suite of a user. test/testing/hostile/timeouts.test.ts runs it. */
 
-/** Vitest does not wait for a fixture that is not ready in time, so a directory would not be for the next test alone. */
+/** Vitest does not wait for a fixture after a timeout, so two tests could share a directory. */
 const { 'a directory': _, ...others } = fixtures('')
 
 describe.each(Object.entries(others))('%s', (_name, give) => {

@@ -1,8 +1,8 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import { concernsSubject } from '../../catalog/operations/framework/visible-changes.ts'
-import type { Place } from './place.ts'
+import type { Route } from './route.ts'
 
-/** What a commit did to one namespace or table, as the stream of changes tells it. */
+/** The effect of a commit on one namespace or table, as in the stream of changes. */
 export interface SubjectChange {
   readonly operation: string
   readonly kind: 'namespace' | 'table'
@@ -10,7 +10,7 @@ export interface SubjectChange {
   readonly effect: 'created' | 'replaced' | 'changed' | 'moved' | 'removed'
   readonly to?: Identifier
   readonly versions?: readonly { readonly branch?: string; readonly first: number; readonly last: number }[]
-  /** Within a transaction over many operations: the id of the operation. */
+  /** Within a transaction of several operations: the id of the operation. */
   readonly transaction_id?: string
 }
 
@@ -20,54 +20,58 @@ export interface CommittedChange {
   readonly changes: readonly SubjectChange[]
 }
 
-/** The parts of the page that show what a change is about. */
-export interface Concerned {
+/** The parts of the page that a change affects. */
+export interface AffectedParts {
   readonly namespaces: boolean
   readonly tables: boolean
-  /** The namespace or table that is open. */
+  /** The open view. */
   readonly open: boolean
 }
 
-/** Which parts of the page a change concerns. `listed` is the namespace whose tables are listed. */
-export function concernedBy(changes: readonly SubjectChange[], place: Place, listed: Identifier): Concerned {
+/** The parts of the page that a change affects. `listed` is the namespace whose tables are listed. */
+export function affectedParts(
+  changes: readonly SubjectChange[],
+  route: Route,
+  listed: Identifier,
+): AffectedParts {
   const toNames = changes.filter(({ effect }) => effect !== 'changed')
   return {
     namespaces: toNames.some(({ kind }) => kind === 'namespace'),
     tables: toNames.some((change) => concernsSubject(change, listed)),
-    open: concernsOpen(changes, toNames, place),
+    open: affectsOpenView(changes, toNames, route),
   }
 }
 
-function concernsOpen(
+function affectsOpenView(
   changes: readonly SubjectChange[],
   toNames: readonly SubjectChange[],
-  place: Place,
+  route: Route,
 ): boolean {
-  if (place.view === 'activity') return true
-  if (place.view === 'table') return changes.some((change) => concernsSubject(change, place.id))
-  // What is in a namespace is listed elsewhere: of tables that change, a namespace tells nothing.
-  const own = JSON.stringify(place.id)
+  if (route.view === 'activity') return true
+  if (route.view === 'table') return changes.some((change) => concernsSubject(change, route.id))
+  // The view of a namespace shows only names inside of it, so changes to their content do not affect it.
+  const own = JSON.stringify(route.id)
   return (
-    toNames.some((change) => concernsSubject(change, place.id)) ||
+    toNames.some((change) => concernsSubject(change, route.id)) ||
     changes.some(({ kind, id }) => kind === 'namespace' && JSON.stringify(id) === own)
   )
 }
 
-/** A change as a list tells it: where its subject is now, and its latest version, as far as it has one. */
+/** A change in a list: the current identifier of its subject, and its latest version, if any. */
 export interface ShownChange {
   readonly operation: string
   readonly id: Identifier
-  readonly place: Place
+  readonly route: Route
   readonly version?: number | undefined
 }
 
-/** A change as a list tells it. What is gone leads to the transaction that removed it. */
+/** Converts a change for a list. A removed subject links to the transaction that removed it. */
 export function shownChange(change: SubjectChange, transaction: string): ShownChange {
   const { operation, kind, effect, versions } = change
   const id = change.to ?? change.id
   if (effect === 'removed' || id.length === 0)
-    return { operation, id, place: { view: 'activity', transaction } }
-  if (kind === 'namespace') return { operation, id, place: { view: 'namespace', id } }
+    return { operation, id, route: { view: 'activity', transaction } }
+  if (kind === 'namespace') return { operation, id, route: { view: 'namespace', id } }
   const { last: version, branch } = versions?.at(-1) ?? {}
-  return { operation, id, version, place: { view: 'table', id, tab: 'versions', branch } }
+  return { operation, id, version, route: { view: 'table', id, tab: 'versions', branch } }
 }

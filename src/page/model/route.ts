@@ -3,30 +3,30 @@ import type { Identifier } from '../../base/model/identifier.ts'
 export const tabs = ['columns', 'rows', 'versions', 'refs'] as const
 export type Tab = (typeof tabs)[number]
 
-/** Which state of a table is looked at: the latest of the main branch where nothing is said. */
-export interface Wanted {
+/** The selected version of a table. Default: the latest of the main branch. */
+export interface VersionSelection {
   readonly version?: number | undefined
   readonly tag?: string | undefined
   readonly branch?: string | undefined
 }
 
-export interface TablePlace extends Wanted {
+export interface TableRoute extends VersionSelection {
   readonly view: 'table'
   readonly id: Identifier
   readonly tab: Tab
   readonly filter?: string | undefined
 }
 
-/** What the page shows. It stands in the fragment of the URL, which browsers do not send to servers. */
-export type Place =
+/** The view of the page. It is in the fragment of the URL, which browsers do not send to servers. */
+export type Route =
   | { readonly view: 'namespace'; readonly id: Identifier }
-  | TablePlace
+  | TableRoute
   | { readonly view: 'activity'; readonly transaction?: string | undefined }
 
-export const start: Place = { view: 'namespace', id: [] }
+export const startRoute: Route = { view: 'namespace', id: [] }
 
-/** The place in a fragment; the start for one that cannot be read. */
-export function readPlace(fragment: string): Place {
+/** Parses a fragment. Returns the start view for an invalid one. */
+export function parseRoute(fragment: string): Route {
   const [path = '', query = ''] = fragment.replace(/^#/, '').split(/\?(.*)/s)
   const [, view, ...segments] = path.split('/')
   const given = new URLSearchParams(query)
@@ -35,7 +35,7 @@ export function readPlace(fragment: string): Place {
   try {
     id = segments.map(decodeURIComponent).filter((name) => name !== '')
   } catch {
-    return start
+    return startRoute
   }
   if (view === 'activity') return { view, transaction: text('transaction') }
   if (view !== 'table' || id.length === 0) return { view: 'namespace', id }
@@ -51,12 +51,12 @@ export function readPlace(fragment: string): Place {
   }
 }
 
-/** The fragment of a place, from its `#` on. */
-export function writePlace(place: Place): string {
-  if (place.view === 'activity') return `#/activity${queryOf({ transaction: place.transaction })}`
-  const path = place.id.map((name) => `/${encodeURIComponent(name)}`).join('')
-  if (place.view === 'namespace') return `#/namespace${path}`
-  const { tab, filter, version, tag, branch } = place
+/** The fragment of a view, with its `#`. */
+export function formatRoute(route: Route): string {
+  if (route.view === 'activity') return `#/activity${queryOf({ transaction: route.transaction })}`
+  const path = route.id.map((name) => `/${encodeURIComponent(name)}`).join('')
+  if (route.view === 'namespace') return `#/namespace${path}`
+  const { tab, filter, version, tag, branch } = route
   return `#/table${path}${queryOf({ tab: tab === 'columns' ? undefined : tab, version, tag, branch, filter })}`
 }
 
@@ -68,7 +68,7 @@ function queryOf(fields: Readonly<Record<string, string | number | undefined>>):
   return query === '' ? '' : `?${query}`
 }
 
-/** The token in a fragment, as `tabularium open` hands it over. */
+/** The token in a fragment, which `tabularium open` puts there. */
 export function tokenIn(fragment: string): string | undefined {
   return new URLSearchParams(fragment.replace(/^#/, '')).get('token') || undefined
 }
