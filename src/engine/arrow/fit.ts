@@ -8,26 +8,27 @@ import { nullBatch } from './null-batch.ts'
 import { fieldDifference } from './schema.ts'
 import { typeName } from './type-name.ts'
 
-/** What is done for rows that need not be as the table's: nulls where something is missing, casts to other types. */
+/** How rows are adapted to a table: missing values become nulls, and other types are cast. */
 export interface Filling {
-  /** About the bytes of what was cast so far. */
+  /** About the bytes of all casts so far. */
   castBytes: number
 }
 
-/** Makes of a batch of one field a batch of another. */
+/** Converts a batch of one field into a batch of another. */
 export type Fit = (batch: AnyBatch) => AnyBatch
 
-/** The error for columns that do not fit a table. */
+/** The error for columns that do not match a table. */
 export function misfit(sentence: string): CatalogError {
   return new CatalogError('TableSchemaValidationError', sentence)
 }
 
 /**
- * What makes batches of the field `given` fit the field `wanted`; undefined where they fit as they are. Fields of
- * structs are matched by name, at any depth, and those that are missing and may be null become nulls. A column of
- * Arrow's null type fits every field that may be null. Without `filling` every field of a struct must be there. Throws `TableSchemaValidationError` for all other differences,
- * with the path of the field. Where missing fields are filled, values of another type are cast to the wanted one, as
- * `canAssign` says; elsewhere only the same values that lie otherwise.
+ * Returns a converter from batches of `given` to batches of `wanted`; undefined if none is needed. Struct fields match
+ * by name at any depth. A column of Arrow's null type fits every nullable field.
+ *
+ * With `filling`, missing nullable fields become nulls, and values are cast as far as `canAssign` allows. Without it,
+ * every struct field must be present, and only the layout may differ. Throws `TableSchemaValidationError` with the path
+ * of the field for all other differences.
  */
 export function fitting(
   wanted: Field,
@@ -57,7 +58,7 @@ export function fitting(
   }
 }
 
-/** The row of a batch that has a value of its children. */
+/** The row of a batch that holds the given item of its children. */
 function rowHolding({ type, offsets, length }: AnyBatch, item: number): number {
   if (type.typeId === Type.FixedSizeList) return Math.floor(item / type.stride)
   if (type.typeId === Type.Struct || offsets === undefined) return item
@@ -66,7 +67,7 @@ function rowHolding({ type, offsets, length }: AnyBatch, item: number): number {
   return row
 }
 
-/** Most bytes that the values of one insert, or of one fragment, may take once they are cast. */
+/** Most bytes that the values of one insert, or of one fragment, may take after casts. */
 export const mostCastBytes = 1 << 30
 
 function assign(batch: AnyBatch, type: DataType, path: string, filling: Filling): AnyBatch {
@@ -120,18 +121,18 @@ function partial(path: string): CatalogError {
   return misfit(`Field ${JSON.stringify(path)} is missing. Send structs with all of their fields.`)
 }
 
-/** The error for a column that the table does not have. */
+/** The error for a column that is not in the table. */
 export function surplus(path: string): CatalogError {
   return misfit(
     `Column ${JSON.stringify(path)} is not in the table. Leave it out, or add it to the table first.`,
   )
 }
 
-/** Most bytes of nulls that are made at a time. */
+/** Most bytes of nulls that are created at a time. */
 const chunkBytes = 1 << 20
 const chunkRows = 65_536
 
-/** A column of nulls. It takes little memory, however many rows there are: all of its batches are the same few. */
+/** A column of nulls. Its batches share a few buffers, so it takes little memory for any number of rows. */
 export function nullColumn(field: Field, rows: number): AnyColumn {
   const perRow = byteLength(nulls(field, 1, field.name))
   const most = Math.max(1, Math.min(chunkRows, Math.floor(chunkBytes / Math.max(1, perRow))))
@@ -163,11 +164,11 @@ function hasSameShape({ type: a }: Field, { type: b }: Field): boolean {
   return a.typeId !== Type.RunEndEncoded && childFields(a).length > 0
 }
 
-/** How each child of the wanted field comes out of a batch of the given one. */
+/** For each child of the wanted field, how to take it from a batch of the given one. */
 function childFits(wanted: Field, given: Field, path: string, filling: Filling | undefined): Fit[] {
   const from = childFields(given.type)
   const into = childFields(wanted.type)
-  // Writers do not agree on the names of items and entries, so these have their places only.
+  // Writers disagree on the names of items and entries, so these match by position.
   if (wanted.type.typeId !== Type.Struct) {
     return into.map((child, i) => childFit(child, from[i]!, i, `${path}.${child.name}`, filling))
   }
@@ -196,7 +197,7 @@ function childFit(
   return (batch) => (fit ? fit(visible(batch, batch.children[index]!)) : batch.children[index]!)
 }
 
-/** The values of a struct's field, null wherever the struct is: what lies there is nobody's value. */
+/** The values of a struct's field. They are null wherever the struct is: the bytes there have no meaning. */
 function visible({ type, nullCount, validity, length }: AnyBatch, child: AnyBatch): AnyBatch {
   if (type.typeId !== Type.Struct || nullCount === 0 || !hasValidity.has(layoutOf(child.type).kind))
     return child

@@ -3,7 +3,7 @@ import { type AnyBatch, dictionaryOf } from '../batch.ts'
 import { nullBatch } from '../null-batch.ts'
 import { assemble, type Piece } from '../take/take.ts'
 
-/** The values of a batch with a dictionary, without it. */
+/** The values of a dictionary-encoded batch in plain form. */
 export function decoded(batch: AnyBatch): AnyBatch {
   if (batch.type.typeId !== Type.Dictionary) return batch
   const none = nullBatch(batch.type.dictionary, 1)
@@ -17,7 +17,7 @@ export function decoded(batch: AnyBatch): AnyBatch {
   return assemble(batch.type.dictionary, pieces satisfies Piece[])
 }
 
-/** For each row, the part of the dictionary that has its value, and where in it; no part for a row that is null. */
+/** For each row, the part of the dictionary that has its value, and the index there; no part for a null row. */
 export function* places(batch: AnyBatch): Generator<readonly [entries: AnyBatch | undefined, at: number]> {
   const parts = dictionaryOf(batch).data as readonly AnyBatch[]
   const indices = batch.values as ArrayLike<number | bigint>

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import { type DecompressReply, type DecompressRequest, loadCodecs } from './codecs.ts'
 
 /*
- * A worker thread that decompresses large buffers, one after the other, so that the main thread goes on meanwhile.
+ * A worker thread that decompresses large buffers, one after the other, so that the main thread stays free.
  */
 
 const port = parentPort!

@@ -30,7 +30,7 @@ export class FlatReader {
     return new FlatTable(this, position, vtable, size)
   }
 
-  /** Where the unsigned 32-bit offset stored at `position` leads. */
+  /** The target of the unsigned 32-bit offset stored at `position`. */
   offset(position: number): number {
     this.check(position, 4)
     return position + this.#view.getUint32(position, true)

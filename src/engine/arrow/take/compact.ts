@@ -4,8 +4,8 @@ import { RunBuilder } from './runs.ts'
 import { assemble } from './take.ts'
 
 /**
- * The batch with a dictionary of the entries it uses, when its dictionary has far more. Otherwise a few rows cut out of
- * many would keep all entries. Other batches are returned as they are.
+ * Reduces a dictionary to the entries in use if it has far more. Otherwise a few rows out of many would keep all
+ * entries in memory. Other batches are returned unchanged.
  */
 export function compactDictionary(batch: AnyBatch): AnyBatch {
   const { type } = batch

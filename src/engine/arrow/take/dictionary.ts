@@ -3,7 +3,7 @@ import { type AnyBatch, type AnyColumn, makeColumn } from '../batch.ts'
 import { layoutOf } from '../layout.ts'
 import { assemble, type Piece } from './take.ts'
 
-/** One dictionary made of several, and the new index of each old entry (undefined: unchanged). */
+/** One dictionary merged from several, and the new index of each old entry (undefined: unchanged). */
 export interface MergedDictionary {
   readonly dictionary: AnyColumn
   readonly moved: readonly (Int32Array | undefined)[]
@@ -56,7 +56,7 @@ function keyAt(batch: AnyBatch, row: number): unknown {
   const layout = layoutOf(batch.type)
   if (layout.kind === 'fixed' && layout.bytes === layout.array.BYTES_PER_ELEMENT) {
     const value = batch.values[row]
-    // A Map does not tell -0 from 0.
+    // Map keys do not distinguish -0 from 0.
     return Object.is(value, -0) ? minusZero : value
   }
   const value = batch.at(row)
@@ -69,7 +69,7 @@ function keyAt(batch: AnyBatch, row: number): unknown {
 
 const minusZero = Symbol('-0')
 
-/** Thrown when a merged dictionary has more entries than its type of index can count. */
+/** Thrown if a merged dictionary has too many entries for its index type. */
 export class DictionaryFull extends RangeError {
   override readonly name = 'DictionaryFull'
 }

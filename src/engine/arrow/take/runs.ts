@@ -26,12 +26,12 @@ export class RunBuilder {
   }
 }
 
-/** Runs from which on it is kept what they come to. They are the same for all columns. */
+/** Number of runs from which on their total length is cached. All columns share the same runs. */
 const many = 64
 
 const counts = new WeakMap<Int32Array, number>()
 
-/** How many rows runs have. */
+/** The total number of rows in the runs. */
 export function rowsOfRuns(runs: ArrayLike<number>): number {
   if (!(runs instanceof Int32Array) || runs.length < many) return count(runs)
   const known = counts.get(runs)
@@ -49,7 +49,7 @@ function count(runs: ArrayLike<number>): number {
 
 const places = new WeakMap<Int32Array, Int32Array>()
 
-/** The row at each place of many runs. */
+/** For many runs, the row at each position. */
 export function rowsAt(runs: Int32Array): Int32Array {
   const known = places.get(runs)
   if (known) return known

@@ -12,7 +12,7 @@ const dayMilliseconds = 86_400_000n
 const dayNanoseconds = dayMilliseconds * 1_000_000n
 const fitDays = toInteger(integerType(true, 32))
 
-/** What converts dates, times, timestamps and durations. */
+/** The converter from dates, times, timestamps and durations. */
 export function fromTime(from: DataType, to: DataType): Convert | undefined {
   switch (from.typeId) {
     case Type.Date:
@@ -80,7 +80,7 @@ function fromTimestamp(from: TimestampType, to: DataType): Convert | undefined {
   }
 }
 
-/** What gives the day of a time, as its zone's calendar has it. */
+/** A function that returns the day of a time in its zone's calendar. */
 export function dayOf(type: TimestampType): (time: bigint) => bigint {
   const size = unitNanoseconds[type.unit]
   const offset = type.timezone === null ? undefined : zoneOffset(type.timezone)
@@ -94,12 +94,12 @@ function changeUnit(value: bigint, from: 0 | 1 | 2 | 3, to: 0 | 1 | 2 | 3): bigi
   return scaleDown(value * unitNanoseconds[from], unitNanoseconds[to])
 }
 
-/** Divides towards zero, as the reference does where a unit becomes coarser. */
+/** Divides towards zero, as the reference does for a coarser unit. */
 function scaleDown(nanoseconds: bigint, size: bigint): bigint {
   return nanoseconds / size
 }
 
-/** A time that has no zone keeps what its clock shows when it gets one; all others keep the instant. */
+/** A timestamp without a zone keeps its clock time when it gets a zone; all others keep the instant. */
 function inZone(
   from: string | null,
   to: string | null,

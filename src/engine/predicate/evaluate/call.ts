@@ -35,14 +35,16 @@ export function callNode(plan: CallPlan, args: readonly ValueNode[]): ValueNode 
   }
 }
 
-/** The rows that still need a value after an argument gave its own. */
+/** The rows that still need a value after an argument supplied the value of others. */
 function withoutValue(frame: Frame, asked: Bitmap, { valid }: Vector): Bitmap {
   const open = frame.noRows()
   if (valid !== null) subtract(asked, valid, open, frame.words)
   return open
 }
 
-/** As `callerOf`, without the arguments after the first one that is not null: there are none for the row. */
+/**
+ * As `callerOf`, but without the arguments after the first one that is not null: they are not evaluated for the row.
+ */
 function callerOfFirst(evaluate: (...args: Scalar[]) => Scalar, _: boolean, readers: readonly Read[]): Read {
   return (row) => {
     const values: Scalar[] = []
@@ -54,7 +56,7 @@ function callerOfFirst(evaluate: (...args: Scalar[]) => Scalar, _: boolean, read
   }
 }
 
-/** Steps for each character, byte or item that a function is given or gives. */
+/** Steps for each character, byte or item that a function takes or returns. */
 const stepsOfSize = 4
 /** Steps for a call and for each of its arguments. */
 const stepsOfCall = 50
@@ -62,7 +64,9 @@ const stepsOfCall = 50
 /** Bytes of an item of a list. */
 const bytesOfItem = 8
 
-/** The function of a call, which counts its steps. Functions that take more for their values announce that themselves. */
+/**
+ * The function of a call, which counts its steps. Functions that take extra steps for their values charge for these.
+ */
 export function counted({ function: { evaluate, name }, at }: CallPlan): (...args: Scalar[]) => Scalar {
   return (...args) => {
     let size = 0
@@ -71,7 +75,7 @@ export function counted({ function: { evaluate, name }, at }: CallPlan): (...arg
     const result = evaluate(...args)
     const made = sizeOf(result)
     spend(made * stepsOfSize)
-    // A part of a text may keep all of the text in memory.
+    // A substring may keep the whole text in memory.
     if (made > 0) hold(typeof result === 'string' ? made + size : made * bytesOfItem)
     return result
   }
@@ -120,7 +124,7 @@ export function castNode(plan: CastPlan, arg: ValueNode): ValueNode {
   }
 }
 
-/** Whether every value of a number type has its equal, or for floats its nearest, in another one. */
+/** Whether a number type represents every value of another one, or for floats its nearest. */
 export function isWidening(from: DataType, to: DataType): boolean {
   if (from.typeId === Type.Int) {
     if (to.typeId === Type.Float) return to.precision > 0

@@ -10,23 +10,23 @@ import type { Frame } from './frame.ts'
 import { readerOf } from './read.ts'
 import type { Vector } from './vector.ts'
 
-/** Where the values of a slice go: one after the other, or each to the place of its row, which is `base` and the row. */
+/** The target rows of a slice's values: the next ones in order, or for each row the row plus `base`. */
 export type Places = 'next' | { readonly base: number }
 
-/** Makes a column of the values of many slices. */
+/** Builds a column from the values of many slices. */
 export interface ColumnBuilder {
   /** Adds the values of some rows. */
   add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void
-  /** Bytes of the values so far that have no fixed size. */
+  /** Bytes so far of values without a fixed size. */
   readonly bytes: number
-  /** The column of so many values. Places that nothing was written to are null, or 0 where the column takes no nulls. */
+  /** The column of `length` values. Rows without a value are null, or 0 if the column takes no nulls. */
   done(length: number): AnyBatch
 }
 
-/** Gives zeroed memory of so many bytes at least. */
+/** Allocates at least that many bytes of zeroed memory. */
 export type Memory = (bytes: number) => ArrayBufferLike
 
-/** What makes a column of at most `capacity` values. */
+/** A builder for a column of at most `capacity` values. */
 export function columnBuilder(field: Field, capacity: number, memory?: Memory): ColumnBuilder {
   const { type } = field
   if (isPlain(type)) return new FixedBuilder(field, capacity, memory)
@@ -36,7 +36,7 @@ export function columnBuilder(field: Field, capacity: number, memory?: Memory): 
   return new ItemBuilder(field)
 }
 
-/** Whether values lie in a typed array as plans hold them. */
+/** Whether values are stored in a typed array in the same form as in plans. */
 function isPlain(type: DataType): boolean {
   switch (type.typeId) {
     case Type.Int:
@@ -52,7 +52,7 @@ function isPlain(type: DataType): boolean {
   }
 }
 
-/** The bits of values that are not null. */
+/** The validity bitmap of the values. */
 abstract class Validity {
   protected readonly field: Field
   readonly #bits: Uint8Array
@@ -64,7 +64,7 @@ abstract class Validity {
     this.#bits = new Uint8Array((capacity + 7) >>> 3)
   }
 
-  /** Hands each value that is not null to `write`, with its place. */
+  /** Calls `write` for each value that is not null, with its target row. */
   protected each(
     frame: Frame,
     need: Bitmap,
@@ -95,7 +95,7 @@ abstract class Validity {
     return { nullCount, validity: this.#bits.subarray(0, (length + 7) >>> 3) }
   }
 
-  /** All of a slice's rows, when each is needed and none is null. */
+  /** The first target row if all rows of the slice are needed and none is null; otherwise undefined. */
   protected takesAll(frame: Frame, need: Bitmap, { valid }: Vector, places: Places): number | undefined {
     const { length, words } = frame
     for (let q = 0; q < words; q++) {
@@ -170,14 +170,14 @@ class BitBuilder extends Validity implements ColumnBuilder {
   }
 }
 
-/** The most bytes of one column: what offsets of 32 bits can tell. */
+/** The most bytes of one column: the limit of 32-bit offsets. */
 const mostBytes = 0x7fffffff
 
 class BytesBuilder extends Validity implements ColumnBuilder {
   readonly #offsets: Int32Array
   #bytes = Buffer.allocUnsafe(1024)
   #size = 0
-  /** The places up to which offsets are known. */
+  /** The number of rows whose offsets are known. */
   #known = 0
 
   constructor(field: Field, capacity: number) {
@@ -195,7 +195,7 @@ class BytesBuilder extends Validity implements ColumnBuilder {
       this.each(frame, need, vector.valid, places, (row, place) => {
         const [start, end] = [offsets[row]!, offsets[row + 1]!]
         const at = this.#grow(place, end - start)
-        // A call for few bytes costs more than to copy them.
+        // For few bytes a call costs more than a loop.
         if (end - start > 32) this.#bytes.set(bytes.subarray(start, end), at)
         else for (let i = start; i < end; i++) this.#bytes[at + i - start] = bytes[i]!
       })
@@ -205,7 +205,7 @@ class BytesBuilder extends Validity implements ColumnBuilder {
     this.each(frame, need, vector.valid, places, (row, place) => {
       const value = read(row) as string | Uint8Array
       const length = typeof value === 'string' ? Buffer.byteLength(value) : value.length
-      // Room is made first: that gives another buffer.
+      // Reserve first: this may replace the buffer.
       const at = this.#grow(place, length)
       if (typeof value === 'string') this.#bytes.write(value, at, length)
       else this.#bytes.set(value, at)
@@ -219,12 +219,12 @@ class BytesBuilder extends Validity implements ColumnBuilder {
     const narrow = this.#offsets.subarray(0, length + 1)
     const isWide = layout.kind === 'bytes' && layout.offsets === BigInt64Array
     const offsets = isWide ? BigInt64Array.from(narrow, BigInt) : narrow
-    // Room that is not used would be kept as long as the column.
+    // Copied, because unused capacity would stay in memory as long as the column.
     const values = new Uint8Array(this.#bytes.subarray(0, this.#size))
     return makeBatch(type, { length, values, offsets, ...this.nulls(length) })
   }
 
-  /** Makes room for the bytes of a value, and gives their place. */
+  /** Reserves the bytes of a value, and returns their position. */
   #grow(place: number, bytes: number): number {
     this.#fill(place)
     const at = this.#size
@@ -241,7 +241,7 @@ class BytesBuilder extends Validity implements ColumnBuilder {
     return at
   }
 
-  /** Values that are null have no bytes. */
+  /** Gives all rows up to `place` empty values, which are null. */
   #fill(place: number): void {
     const end = this.#offsets[this.#known]!
     for (let i = this.#known + 1; i <= place; i++) this.#offsets[i] = end
@@ -255,7 +255,7 @@ function tooLarge({ name }: Field): Error {
   )
 }
 
-/** Any other layout: a batch for each slice, which are put together. */
+/** Any other layout: builds a batch for each slice, and joins them. */
 class ItemBuilder implements ColumnBuilder {
   bytes = 0
   readonly #field: Field
@@ -270,7 +270,7 @@ class ItemBuilder implements ColumnBuilder {
     const read = readerOf(vector)
     const values: Scalar[] = []
     const rows: number[] = []
-    // Where the batch begins: rows that are not needed lie before the others.
+    // The start row of the batch: rows that are not needed precede the others.
     const start = places === 'next' ? 0 : Math.max(places.base, this.#length)
     if (places !== 'next') this.#pad(start)
     forEachRow(

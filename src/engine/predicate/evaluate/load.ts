@@ -10,7 +10,7 @@ import { isLong, scalarAt, sizeOf, wordsOf } from './scalar.ts'
 import { gatherViews, relativeOffsets } from './text-layouts.ts'
 import type { NumberArray, Vector } from './vector.ts'
 
-/** The frame's slice of a batch. `valid` are the rows not null by bitmaps, the batch's own included. */
+/** The frame's slice of a batch. `valid` has the rows not null by bitmaps, the batch's own included. */
 export function vectorOf(frame: Frame, batch: AnyBatch, need: Bitmap, valid: Bitmap | null): Vector {
   const { type } = batch
   const { start } = frame
@@ -110,7 +110,7 @@ function scalarsOf(frame: Frame, batch: AnyBatch, need: Bitmap, valid: Bitmap | 
       if (typeof value === 'object') holdRead(sizeOf(value) * bytesOfItem)
     }
   }
-  // Union and null columns have no bitmap of nulls, so one is made.
+  // Unions and null columns have no validity bitmap, so one is created.
   const known = frame.noRows()
   for (let i = 0; i < values.length; i++) if (values[i] !== null) known[i >>> 5]! |= 1 << (i & 31)
   return { kind: 'scalars', type: batch.type, valid: known, values }

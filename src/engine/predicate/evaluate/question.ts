@@ -11,18 +11,18 @@ import { foldingMatcher, foldPattern } from './text-fold.ts'
 import { type Matches, matcherOf, segmentsOf } from './text-pattern.ts'
 import type { Vector } from './vector.ts'
 
-/** A plan that asks something of values: null where one of them is. */
+/** A plan that tests values: null if one of them is null. */
 export type QuestionPlan = ComparePlan | InPlan | LikePlan
 
-/** What a plan asks. */
+/** The test of a plan. */
 export interface Question {
-  /** The expressions whose values are asked: one, or two that are compared. */
+  /** The expressions whose values are tested: one, or two that are compared. */
   readonly args: readonly Plan[]
-  /** The answer for values that are not null. */
+  /** The result for values that are not null. */
   readonly holds: (value: Scalar, other: Scalar) => boolean
-  /** Whether yes means false, and no means true. */
+  /** Whether to negate the result. */
   readonly negated: boolean
-  /** Whether no means null, as for a value that is not in a list which holds NULL. */
+  /** Whether a false result means null, as for a value that is not in a list which holds NULL. */
   readonly noIsNull: boolean
 }
 
@@ -44,7 +44,7 @@ export function questionOf(plan: QuestionPlan): Question {
     return { ...answers, args: [plan.left], holds: (a) => holds(compareScalars(a, value)) }
   }
   const { arg, negated } = plan
-  // Made when they are first needed: where a fast path answers, they never are, and predicates may be long.
+  // Created on first use: if a fast path applies, they are never used, and predicates may be long.
   if (plan.kind === 'in') {
     let isIn: ((value: Scalar) => boolean) | undefined
     const holds = (value: Scalar) => {
@@ -62,7 +62,7 @@ export function questionOf(plan: QuestionPlan): Question {
   return { args: [arg], holds, negated, noIsNull: false }
 }
 
-/** Sets hold NaN equal to itself, and -0 to 0, as predicates do. */
+/** In a Set, NaN equals itself and -0 equals 0, as in predicates. */
 function isOneOf(values: readonly Scalar[]): (value: Scalar) => boolean {
   if (!values.some((value) => value instanceof Uint8Array)) {
     const set = new Set(values)
@@ -78,7 +78,7 @@ export function likeMatcher({ pattern, insensitive }: LikePlan): Matches {
   return insensitive ? foldingMatcher(segmentsOf(foldPattern(pattern!))) : matcherOf(segmentsOf(pattern!))
 }
 
-/** Asks of each needed row by itself. */
+/** Tests each needed row separately. */
 export function askEach({ holds }: Question): Ask {
   return (frame, [first, second], need, out) => {
     const read = readerOf(first)
@@ -92,7 +92,7 @@ export function askEach({ holds }: Question): Ask {
   }
 }
 
-/** Asks a question of the values of its arguments; null where one of them is. */
+/** Tests the values of its arguments; null if one of them is null. */
 export function questionNode(
   { args: plans, negated, noIsNull }: Question,
   args: readonly ValueNode[],

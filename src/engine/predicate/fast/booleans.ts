@@ -2,7 +2,7 @@ import type { FastPath } from '../evaluate/build.ts'
 import { holdsFor } from '../evaluate/operators.ts'
 import { compareScalars } from '../evaluate/scalar.ts'
 
-/** Comparisons of booleans with a literal, 32 rows at once. */
+/** Comparisons of booleans with a literal, 32 rows at a time. */
 export const booleans: FastPath = {
   name: 'booleans',
   ask(plan, slow) {

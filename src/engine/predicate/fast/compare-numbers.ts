@@ -51,7 +51,7 @@ function askPairs(operator: CompareOperator, slow: Ask): Ask {
   }
 }
 
-/** A name in the text gives each kind of array a loop of its own: one that meets two is 10 to 30 times slower. */
+/** The name in the generated text gives each array type its own loop: with two types one is 10 to 30 times slower. */
 export function ofKind(values: Values, row: string): string {
   return `/*${values.constructor.name}*/{${row}}`
 }
@@ -62,8 +62,8 @@ function valuesOf(frame: Frame, vector: Vector): Values | undefined {
 }
 
 /**
- * Unsigned integers as signed ones of the same order, with the highest bit turned over. V8 compares elements of a
- * BigInt64Array as machine integers; for a BigUint64Array with elements above 2^63 it makes BigInts (5 to 24 ns).
+ * Unsigned integers as signed ones of the same order, with the highest bit inverted. V8 compares elements of a
+ * BigInt64Array as machine integers. For a BigUint64Array with elements above 2^63 it creates BigInts (5 to 24 ns).
  */
 function signed(frame: Frame, values: BigInt64Array | BigUint64Array): BigInt64Array {
   if (values instanceof BigInt64Array) return values
@@ -81,12 +81,12 @@ function asLong(literal: number | bigint, { values }: Longs): bigint {
   return values instanceof BigInt64Array ? BigInt(literal) : BigInt(literal) - 2n ** 63n
 }
 
-/** 64-bit integers in halves, the lower one first. */
+/** 64-bit integers as halves, the lower one first. */
 export function halvesOf(values: BigInt64Array | BigUint64Array): Uint32Array {
   return new Uint32Array(values.buffer as ArrayBuffer, values.byteOffset, values.length * 2)
 }
 
-/** Makes the rows of `need` that are not in `out` those that are. */
+/** Inverts `out` within the rows of `need`. */
 export function negate(n: number, need: Bitmap, out: Bitmap): void {
   for (let q = 0; q << 5 < n; q++) out[q] = need[q]! & ~out[q]!
 }

@@ -15,7 +15,7 @@ import type { CallPlan } from '../plan/plan.ts'
 import { lookAfterProgress } from '../work.ts'
 import { generated } from './generate.ts'
 
-/** Values that a dictionary or runs encode: each is asked, or worked on, once. */
+/** Dictionary- or run-end-encoded values: each entry is tested, or computed, once. */
 export const dictionary: FastPath = {
   name: 'dictionary',
   ask(plan, slow) {
@@ -30,7 +30,7 @@ export const dictionary: FastPath = {
   },
 }
 
-/** Asks once for each entry of a dictionary, then looks the rows' codes up. */
+/** Tests each entry of a dictionary once, then looks up the rows' codes. */
 export function askEntries(slow: Ask): Ask {
   const tables = new WeakMap<object, Answers>()
   const ask: Ask = (frame, vectors, need, out) => {
@@ -45,23 +45,23 @@ export function askEntries(slow: Ask): Ask {
       answers = { table: new Uint8Array(entries), known: 0 }
       tables.set(vector.key, answers)
     }
-    // Run-end-encoded values may be encoded by a dictionary in turn.
+    // Run-end-encoded values may be dictionary-encoded in turn.
     answerEntries(answers, vector.entries, ask)
     lookUp(vector.codes, answers.table, frame.length, need, out)
   }
   return ask
 }
 
-/** For each of the first `known` entries 1 if the answer is yes. */
+/** 1 for each of the first `known` entries that passes. */
 interface Answers {
   readonly table: Uint8Array
   known: number
 }
 
-/** Entries that are asked at once. */
+/** Entries that are tested at once. */
 const entriesAtOnce = 4096
 
-/** Asks the entries that were not asked yet. A dictionary may be long, so what was found stays when the work pauses. */
+/** Tests the remaining entries. A dictionary may be long, so results are kept when the work pauses. */
 function answerEntries(answers: Answers, entries: readonly AnyBatch[], ask: Ask): void {
   if (answers.known === answers.table.length) return
   const frame = new Frame()
@@ -89,15 +89,17 @@ function answerEntries(answers: Answers, entries: readonly AnyBatch[], ask: Ask)
 
 type Loop = (n: number, need: Bitmap, out: Bitmap, codes: Codes['codes'], table: Uint8Array) => void
 
-/** Rows whose code's entry is 1 in a table: what was found for each value of a dictionary. */
+/** Rows whose code has a 1 in the table, which has a result for each entry of the dictionary. */
 function lookUp(codes: Codes['codes'], table: Uint8Array, n: number, need: Bitmap, out: Bitmap): void {
-  // A comment of its own gives each kind of array a loop of its own.
+  // The comment in the generated text gives each array type a loop of its own.
   const loop = generated<Loop>('codes,table', `/*${codes.constructor.name}*/w|=table[codes[$i]]<<$b;`)
   if (loop !== undefined) loop(n, need, out, codes, table)
   else eachNeeded(n, need, out, (row) => table[codes[row]!] === 1)
 }
 
-/** A call whose one argument that varies is a column: once for each entry, if it is encoded and there is room to remember. */
+/**
+ * A call whose only varying argument is a column. An encoded column takes one call for each entry that can be cached.
+ */
 function callEntries(plan: CallPlan, only: number, slow: ValueNode, column: ValueNode): ValueNode {
   const { strict } = plan.function
   const evaluate = counted(plan)

@@ -5,8 +5,8 @@ import { askEntries } from './dictionary.ts'
 import { lettersEqualTest } from './text/like.ts'
 
 /**
- * `lower(x) = 'text'`, `upper(x) <> 'TEXT'` as a question of x: texts in ASCII are compared where they lie, the
- * others through `lower` and `upper` themselves. A row takes 2.7 times what comparing a number does.
+ * `lower(x) = 'text'`, `upper(x) <> 'TEXT'` as a test of x: texts in ASCII are compared in place, the others through
+ * `lower` and `upper` themselves. A row takes 2.7 times as long as comparing a number.
  */
 export const letters: FastPath = {
   name: 'letters',

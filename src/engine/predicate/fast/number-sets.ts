@@ -27,7 +27,7 @@ export const numberSets: FastPath = {
 
 const comparedOneByOne = 8
 
-/** NaN is equal to itself, -0 to 0. */
+/** NaN equals itself, and -0 equals 0. */
 function numberSet(list: readonly number[]): Loop<NumberArray> {
   const set = new Set(list)
   const hasNaN = set.has(Number.NaN)
@@ -39,10 +39,10 @@ function numberSet(list: readonly number[]): Loop<NumberArray> {
   }
 }
 
-/** Does what a loop does, or gives false where it cannot. */
+/** Does the work of a loop, or returns false if it cannot. */
 type Try = (values: NumberArray, n: number, need: Bitmap, out: Bitmap) => boolean
 
-/** Fewer than the loop compares with are filled up with one of them. */
+/** A list shorter than the loop's is filled up with one of its values. */
 function oneByOne(few: readonly number[], hasNaN: boolean): Try {
   const size = few.length <= 4 ? 4 : comparedOneByOne
   const padded = Array.from({ length: size }, (_, i) => few[i] ?? few[0]!)
@@ -60,7 +60,7 @@ function oneByOne(few: readonly number[], hasNaN: boolean): Try {
 
 const longestTable = 65_536
 
-/** Integers that lie close together: a byte for each from the least to the greatest, read without a branch. */
+/** Integers in a small range: a byte for each from the least to the greatest, read without a branch. */
 function inTable(list: readonly number[]): Try | undefined {
   const least = list.reduce((a, b) => Math.min(a, b), Infinity)
   const range = list.reduce((a, b) => Math.max(a, b), -Infinity) - least
@@ -91,8 +91,8 @@ type TableLoop = (
 ) => void
 
 /**
- * A set of 64-bit integers: a hash table of their halves, for a BigInt for each row costs ten times as much.
- * The multiplier is chosen at random, so that no list can be made to collide.
+ * A set of 64-bit integers: a hash table of their halves, because a BigInt for each row costs ten times as much. The
+ * multiplier is random, so that nobody can construct a list that collides.
  */
 function longSet(list: readonly bigint[]): Loop<Uint32Array> {
   const bits = Math.max(4, 32 - Math.clz32(list.length * 4))

@@ -9,7 +9,7 @@ import { compareTextPairs, compareTextTest } from './text/order.ts'
 import { textSetTest } from './text/set.ts'
 import type { TextTest } from './text/text-test.ts'
 
-/** Questions of texts and bytes, asked where they lie: no string is made for a row. */
+/** Tests of texts and bytes in place: no string is created for a row. */
 export const texts: FastPath = {
   name: 'texts',
   ask(plan, slow) {
@@ -36,7 +36,7 @@ export const texts: FastPath = {
   },
 }
 
-/** What it takes to look at all bytes of the texts. */
+/** The cost of reading all bytes of the texts. */
 function stepsOfBytes({ offsets }: Texts, n: number): number {
   return (offsets[n]! - offsets[0]!) * 4
 }

@@ -35,7 +35,7 @@ export function casePlan(scope: Scope, given: CaseExpression, bound: (part: Expr
   return fold(plan)
 }
 
-/** The type in which the operand is compared. Literals take its type where they can. */
+/** The type in which the operand is compared. Literals take its type if they can. */
 function whenType(scope: Scope, operand: Plan, whens: readonly Plan[], at: number): DataType {
   let { type } = operand
   if (!isReadable(type)) throw lookInto(scope, type, at)
@@ -47,8 +47,8 @@ function whenType(scope: Scope, operand: Plan, whens: readonly Plan[], at: numbe
 }
 
 /**
- * The type of all values. Literals take the type of the others where they have an equal value in it, so that
- * `CASE WHEN … THEN 0 ELSE x END` has the type of `x`.
+ * The common type of all values. Literals take the type of the others if that has an equal value, so that `CASE WHEN …
+ * THEN 0 ELSE x END` has the type of `x`.
  */
 function valueType(scope: Scope, values: readonly Plan[], at: number): DataType {
   let type: DataType = none

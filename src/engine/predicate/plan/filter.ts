@@ -14,8 +14,8 @@ import { refuse, type Scope } from './scope.ts'
 import { isBoolean, typeName } from './types.ts'
 
 /**
- * Reads a predicate and binds it to a schema. What is not in the language, names no column or mixes types is
- * refused as `InvalidInput` with the place, what is wrong there and what to write instead. The plan is folded.
+ * Parses a predicate and binds it to a schema. Refuses other syntax, unknown columns and mixed types as `InvalidInput`,
+ * with the position, the problem and what to write instead. The plan is folded.
  */
 export function planPredicate(text: string, schema: Schema, now: () => number = wallClock): Plan {
   const expression = kept(parsePredicate, () => parsePredicate(text))
@@ -27,8 +27,8 @@ export function planPredicate(text: string, schema: Schema, now: () => number = 
 }
 
 /**
- * Binds a condition that rows are selected by, as far as ANDs and ORs reach. There, as in the reference, a
- * literal beside a column must be of the column's kind; everywhere else types are brought together.
+ * Binds a condition on rows, down through ANDs and ORs. There, as in the reference, a literal beside a column must be
+ * of the column's kind. Everywhere else both sides are cast to a common type.
  */
 export function bindFilter(scope: Scope, expression: Expression): Plan {
   return keptBound(expression, () => bindCondition(scope, expression))
@@ -84,7 +84,7 @@ function bindCondition(scope: Scope, expression: Expression): Plan {
   }
 }
 
-/** Binds what stands beside a column: literals, also those within operators, take the column's type. */
+/** Binds the operand beside a column: literals, also those within operators, take the column's type. */
 function beside(scope: Scope, expression: Expression, type: DataType): Plan {
   return keptBound(expression, () => bindBeside(scope, expression, type))
 }
@@ -110,7 +110,7 @@ function bindBeside(scope: Scope, expression: Expression, type: DataType): Plan 
   return matchedIn(scope, bind(scope, expression))
 }
 
-/** How a literal of a type is written, as the end of "Write a literal". */
+/** An example of a literal of a type, as the end of "Write a literal". */
 function exampleOf(type: DataType): string {
   switch (type.typeId) {
     case Type.Bool:

@@ -10,7 +10,7 @@ import type { ColumnStatistics } from './statistics.ts'
 
 export type StatisticsOf = (path: readonly number[]) => ColumnStatistics | undefined
 
-/** What a boolean expression may be for some row, and whether finding out may fail. */
+/** The possible outcomes of a boolean expression over some rows, and whether its evaluation may fail. */
 interface Outcomes {
   readonly isTrue: boolean
   readonly isFalse: boolean
@@ -21,11 +21,11 @@ interface Outcomes {
 const anything: Outcomes = { isTrue: true, isFalse: true, isNull: true, raises: false }
 
 /**
- * What statistics tell of a predicate without looking at rows: it is true for `none` of them, for `all`, or one
- * has to look (`some`). Sound for wider statistics than need be, as after deletions. Where evaluation might
- * throw for a row, the answer is `some`, so that no error depends on statistics.
+ * What statistics prove for a predicate without reading rows: it is true for `none` of them, for `all`, or rows must be
+ * read (`some`). Bounds may be wider than the values, as after deletions. If evaluation might throw for a row, the
+ * result is `some`, so that no error depends on statistics.
  *
- * `statistics` gives those of a column, or of a struct's field, by its path as `ColumnPlan.path` has it.
+ * `statistics` returns those of a column, or of a struct's field, by its path as in `ColumnPlan.path`.
  */
 export function prune(plan: Plan, statistics: StatisticsOf, rows: number): 'none' | 'some' | 'all' {
   if (rows === 0) return 'none'
@@ -112,7 +112,7 @@ function junction(args: readonly Plan[], wanted: Wanted, known: Known, negate: b
     isFalse ||= outcomes.isFalse
     isNull ||= outcomes.isNull
     isNeverNull &&= outcomes.isTrue || outcomes.isNull
-    // No row is left for the operands that follow, nor for their errors.
+    // No row is left for the next operands, nor for their errors.
     const settled = wanted === wantTrue ? !outcomes.isTrue : !outcomes.isTrue && !outcomes.isNull
     if (settled) break
   }
@@ -139,7 +139,7 @@ interface Range {
   readonly hasNull: boolean
 }
 
-/** What is known of a column's values; an answer at once when it is nothing, or that there are none. */
+/** The range of a column's values. Returns outcomes directly if nothing is known, or if all values are null. */
 function rangeOf(column: ColumnPlan, { statistics, rows }: Known): Range | Outcomes {
   const found = statistics(column.path)
   if (found === undefined) return anything
@@ -169,7 +169,7 @@ function compared(operator: CompareOperator, left: Plan, right: Plan, known: Kno
   if (!('min' in range)) return range
   const low = compareScalars(range.min, right.value)
   const high = compareScalars(range.max, right.value)
-  // Where the operator changes its mind is between the orders -1, 0 and 1: those from `low` to `high` may occur.
+  // An operator depends only on the orders -1, 0 and 1. Those from `low` to `high` may occur.
   const orders = [-1, 0, 1].filter((order) => order >= Math.sign(low) && order <= Math.sign(high))
   if (range.hasNaN) orders.push(compareScalars(Number.NaN, right.value))
   const holds = holdsFor[operator]
@@ -201,7 +201,7 @@ function contained(plan: InPlan, column: ColumnPlan, known: Known): Outcomes {
   return plan.negated ? negated(result) : result
 }
 
-/** A pattern that begins with text holds only for values between that text and the last one that begins so. */
+/** A pattern with a literal prefix holds only for values between the prefix and the last text that begins with it. */
 function liked(plan: LikePlan, column: ColumnPlan, known: Known): Outcomes {
   if (plan.pattern === null) return only(null)
   const range = rangeOf(column, known)

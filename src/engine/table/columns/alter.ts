@@ -13,7 +13,7 @@ import { checkNames, idsFrom, taken, treeOfSchema } from './edits.ts'
 import { type FieldNode, fieldOf, treeOf } from './field-tree.ts'
 import { type FoundField, findField, isInStructs } from './paths.ts'
 
-/** What becomes of the field at a path. What is absent stays as it is. */
+/** The changes to the field at a path. Absent members leave it unchanged. */
 export interface ColumnAlteration {
   readonly path: string
   readonly rename?: string | undefined
@@ -21,7 +21,7 @@ export interface ColumnAlteration {
   readonly type?: DataType | undefined
 }
 
-/** A column whose values get another type: as it is, and as it becomes. */
+/** A column whose values get another type: before and after. */
 interface Cast {
   readonly index: number
   readonly before: FieldNode
@@ -33,7 +33,7 @@ interface Wanted {
   readonly alteration: ColumnAlteration
 }
 
-/** Makes several alterations at once. All paths are those before. */
+/** Makes several alterations at once. All paths are those before the change. */
 export function alterColumns(schema: TableSchema, alterations: readonly ColumnAlteration[]): ColumnEdit {
   const { tree, nextId } = treeOfSchema(schema)
   const wanted = new Map<number, Wanted>()
@@ -63,7 +63,7 @@ export function alterColumns(schema: TableSchema, alterations: readonly ColumnAl
   return { tree: edited, nextId: ids.next().value, work }
 }
 
-/** Whether a field gets another type, or one within it does. */
+/** Whether a field, or one within it, gets another type. */
 function changesType(node: FieldNode, wanted: ReadonlyMap<number, Wanted>): boolean {
   const type = wanted.get(node.id)?.alteration.type
   if (type !== undefined && typeName(type) !== typeName(node.field.type)) return true
@@ -154,7 +154,7 @@ function workOf(schema: TableSchema, casts: readonly Cast[], checks: readonly Wa
   }
 }
 
-/** Bytes of each value of a type; 0 where values differ, as another type does not make these longer. */
+/** Bytes of each value of a type; 0 if values differ, since a cast does not make these longer. */
 function fixedBytes(type: DataType): number {
   const layout = layoutOf(type)
   if (layout.kind === 'fixed') return layout.bytes

@@ -22,45 +22,45 @@ import { type FieldNode, fieldOf, idsOf } from './field-tree.ts'
 import { closeUp } from './live-rows.ts'
 import type { ColumnSource } from './make-columns.ts'
 
-/** What a change makes of the columns that a table has. */
+/** The columns of a table after a change. */
 export interface ColumnEdit {
   readonly tree: readonly FieldNode[]
   readonly nextId: number
-  /** What is to be done with each fragment; absent when only the schema changes. */
+  /** The work for each fragment; absent if only the schema changes. */
   readonly work?: ColumnWork | undefined
 }
 
 export interface ColumnWork extends ColumnSource {
-  /** The same for two versions of a table when what was done for a fragment of one holds for the other. */
+  /** Equal for two versions of a table if the work for a fragment of one is valid for the other. */
   readonly key: string
-  /** The columns that are written. Without any, the rows are checked only. */
+  /** The columns that are written. Without any, the rows are only checked. */
   readonly writes: readonly FieldNode[]
-  /** Whether statistics of a fragment tell that it need not be looked at. */
+  /** Whether statistics show that a fragment needs no work. */
   readonly isDone?: (entry: FragmentEntry) => boolean
-  /** The most bytes of what is written for so many rows, where that follows from the types. */
+  /** The most bytes that are written for the given number of rows, if the types determine it. */
   readonly mostBytes?: (rows: number) => number
-  /** The expressions that make all columns, if they do: then worker threads can do the work. */
+  /** The expressions of all columns, if each has one: then worker threads can do the work. */
   readonly expressions?: readonly ComputedColumn[]
 }
 
-/** Makes the new columns of a schema. Refuses what the schema does not allow. */
+/** Plans the new columns of a schema. Refuses what the schema does not allow. */
 export type EditColumns = (schema: TableSchema, timeSlice: TimeSlice) => Promise<ColumnEdit>
 
-/** What was done for the rows of a fragment that were not deleted then: a file written, or the rows checked. */
+/** The completed work for the live rows of a fragment: a file written, or the rows checked. */
 interface Done {
   readonly file: ColumnFile | undefined
   readonly live: Bitmap | undefined
 }
 
 /**
- * A change of a table's columns. New columns of a fragment are written to a file beside those that it has. The change
- * is made anew for each base, so that it fits what others committed first; what was computed for a fragment is kept.
+ * A change of a table's columns. New columns of a fragment are written to an additional file. The change is planned
+ * again for each base, so that it fits earlier commits; work done for a fragment is reused.
  */
 export class ColumnChange implements SchemaChange {
   readonly #storage: Storage
   readonly #edit: EditColumns
   #key = ''
-  /** What was done for fragments, by their content. */
+  /** The completed work, by the content of fragments. */
   readonly #done = new Map<string, Done>()
 
   constructor(storage: Storage, edit: EditColumns) {
@@ -99,7 +99,7 @@ export class ColumnChange implements SchemaChange {
     return { snapshot: await reviseManifest(this.#storage, snapshot, changes, options.version), affected: 0 }
   }
 
-  /** Does what is still to be done for the fragments of a version. */
+  /** Does the remaining work for the fragments of a version. */
   async #work(
     snapshot: LoadedSnapshot,
     work: ColumnWork,
@@ -118,7 +118,7 @@ export class ColumnChange implements SchemaChange {
       nextRow += entry.rows - (entry.deletions?.count ?? 0)
       const live = await readLive(this.#storage, snapshot.prefix, entry)
       const known = this.#done.get(contentKey(entry))
-      // Rows that were deleted then and are back now were not computed.
+      // Values of restored rows, which were deleted at that time, were not computed.
       if (known === undefined || !covers(known.live, live, entry.rows)) {
         const file = work.isDone?.(entry) ? undefined : await maker.make({ entry, live, firstRow })
         this.#done.set(contentKey(entry), { file, live })
@@ -136,7 +136,7 @@ export class ColumnChange implements SchemaChange {
     }
   }
 
-  /** Refuses new columns that are too long in all. Only where that is not known before are they made for it. */
+  /** Refuses new columns with too many bytes in all. Computes the values for that only if their size is unknown. */
   async #measure(snapshot: LoadedSnapshot, work: ColumnWork, timeSlice: TimeSlice): Promise<void> {
     const growth = new Growth(this.#storage, snapshot)
     const rows = snapshot.rows + snapshot.deletedRows
@@ -188,7 +188,7 @@ export class ColumnChange implements SchemaChange {
   }
 }
 
-/** The columns of the new version; undefined for a table whose files all have those of the schema. */
+/** The columns of the new version; undefined if all files of the table have the columns of the schema. */
 function columnsAfter(
   { schema: before, body }: LoadedSnapshot,
   { tree, nextId }: ColumnEdit,
@@ -200,7 +200,7 @@ function columnsAfter(
   return withSchema(stored, body.schema, ids, nextId)
 }
 
-/** The entry without files all of whose columns are gone. The first file stays, as it counts the rows. */
+/** The entry without files whose columns are all gone. The first file remains, as it determines the number of rows. */
 function withoutUnneeded(entry: FragmentEntry, columns: StoredColumns | undefined): FragmentEntry {
   if (entry.files === undefined || columns === undefined) return entry
   const ids = new Set(columns.ids)
@@ -212,7 +212,9 @@ function withoutUnneeded(entry: FragmentEntry, columns: StoredColumns | undefine
   return needed.length === 0 ? rest : { ...rest, files: needed }
 }
 
-/** The schema of a file of new columns. Anything may be null in it: rules for nulls are those of the table. */
+/**
+ * The schema of a file of new columns. All columns are nullable there: nullability is checked by the table's schema.
+ */
 function fileSchema(writes: readonly FieldNode[]): TableSchema {
   const fields = writes.map((node) => ({ ...fieldOf(node), nullable: true }))
   return { fields, metadata: null as unknown as Map<string, string> } as TableSchema

@@ -8,13 +8,13 @@ import type { Storage } from '../storage/objects.ts'
 import { type EncodedFile, encodeFile } from '../write/fragment-write.ts'
 import { closeUp, spread } from './live-rows.ts'
 
-/** New columns that are computed for a fragment. It travels to worker threads as it is. */
+/** New columns to compute for a fragment. Sent to worker threads in this form. */
 export interface ColumnTask {
-  /** The expressions of their values, and the times that these are compiled for. */
+  /** The texts of the expressions, and the times that they are compiled for. */
   readonly expressions: readonly { readonly text: string; readonly now: number | undefined }[]
-  /** The schema of the file that they are written to, as manifests hold schemas. */
+  /** The schema of their file, in the form of manifests. */
   readonly file: string
-  /** The number of the fragment's first row that is not deleted, for errors. */
+  /** The number of the fragment's first live row, for errors. */
   readonly firstRow: number
 }
 
@@ -22,7 +22,7 @@ export interface ColumnTask {
 export interface ColumnSource {
   /** The columns that are read, by their index. */
   readonly reads: readonly number[]
-  /** The new columns for the rows of a fragment that are not deleted. `firstRow` is the number of the first one. */
+  /** The new columns for the live rows of a fragment. `firstRow` is the number of the first one. */
   readonly compute: (
     rows: FragmentRows,
     firstRow: number,
@@ -34,20 +34,17 @@ export interface ColumnSource {
 export interface FragmentToDo<Entry = FragmentLayout> {
   readonly entry: Entry
   readonly live: Bitmap | undefined
-  /** The number of its first row that is not deleted, counted over all fragments. */
+  /** The number of its first live row, counted over all fragments. */
   readonly firstRow: number
 }
 
-/** The file of new columns, and the rows that they were made from, with which it may share memory. */
+/** The file of new columns, and the rows that they were computed from, with which it may share memory. */
 export interface MadeColumns {
   readonly file: EncodedFile
   readonly from: FragmentRows
 }
 
-/**
- * Makes the file of a fragment's new columns; undefined when there are none, and the rows were checked only. Deleted rows
- * get any values.
- */
+/** Makes the file of a fragment's new columns; undefined if the rows were only checked. Deleted rows get any values. */
 export async function makeColumns(
   storage: Storage,
   prefix: string,

@@ -3,18 +3,18 @@ import type { KeyValues } from './key-values.ts'
 
 const none = -1
 
-/** Places of a table for each row, and places that a table may have however few the rows are. */
+/** Table slots per row, and the slots that a table may have for any number of rows. */
 const placesPerRow = 8
 const morePerRow = 32
 const fewPlaces = 1 << 22
 
-/** From here on not every number is exact. Integers beyond are found by their hashes. */
+/** Beyond this, numbers are not exact. Larger integers are found by their hashes. */
 const tooLarge = 2 ** 52
 
 type Words = KeyValues & { readonly kind: 'words' }
 
 /**
- * Finds rows by integers that lie close together, as most ids do: in a table with a place for each integer from the least
+ * Finds rows by integers in a small range, which most ids are: in a table with a slot for each integer from the least
  * to the greatest. That takes a fifth of the time of hashes. Undefined for other keys.
  */
 export function denseKeys(keys: Keys, rows: number): KeyLookup | undefined {
@@ -44,7 +44,7 @@ function boundsOf(keys: Words, rows: number): { readonly min: number; readonly m
 class DenseKeys implements KeyLookup {
   readonly #own: Words
   readonly #min: number
-  /** The first row of each key, by how far the key is from the least one. */
+  /** The first row of each key, by the key's distance from the least one. */
   readonly #places: Int32Array
 
   constructor(own: Words, min: number, size: number) {
@@ -76,7 +76,7 @@ class DenseKeys implements KeyLookup {
     }
   }
 
-  /** The place of each key; -1 for those that lie outside, and for nulls. */
+  /** The slot of each key; -1 for keys outside of the range, and for nulls. */
   #placesOf(keys: Words, start: number, end: number, into: Int32Array): void {
     const { words, width } = keys
     const { length } = this.#places

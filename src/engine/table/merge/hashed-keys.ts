@@ -8,12 +8,12 @@ export class HashedKeys implements KeyLookup {
   readonly #keys: Keys
   readonly #seed: number
   readonly #hashes: Uint32Array
-  /** The first row of each key, by its hash; a power of two of places. */
+  /** The first row of each key, by its hash; the number of slots is a power of two. */
   readonly #places: Int32Array
 
   constructor(keys: Keys, rows: number) {
     this.#keys = keys
-    // Random, so that a caller cannot choose keys that all have one hash.
+    // Random, so that a caller cannot choose keys with equal hashes.
     this.#seed = Math.floor(Math.random() * 2 ** 32)
     this.#hashes = new Uint32Array(rows)
     this.#places = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, rows) * 2))).fill(none)
@@ -44,7 +44,7 @@ export class HashedKeys implements KeyLookup {
     }
   }
 
-  /** The place of a key, or the empty place where it would be. */
+  /** The slot of a key, or the empty slot for it. */
   #placeOf(keys: Keys, row: number, hash: number): number {
     const places = this.#places
     const known = this.#hashes

@@ -32,8 +32,8 @@ import { MergeSource } from './source.ts'
 const insertedAtOnce = 65_536
 
 /**
- * Merges rows into a table: those whose key it has update or delete its rows, others are inserted. Rows that others
- * committed meanwhile are looked into, too, and rows that they deleted stay away.
+ * Merges rows into a table: rows with an existing key update or delete rows of the table, others are inserted. Also
+ * applies to rows of later commits, and does not restore rows that those deleted.
  */
 export async function mergeRows(
   storage: Storage,
@@ -44,22 +44,22 @@ export async function mergeRows(
   work: WorkOptions,
 ): Promise<Change> {
   const merge = new Merge(storage, table, options, mostRows)
-  // What can be refused is refused now.
+  // Report all errors that can be found now.
   await merge.prepare(base, new TimeSlice(work.signal))
   return merge
 }
 
-/** What belongs to the columns of a base, and stays from one base to the next. */
+/** The state for the columns of a base, reused for later bases with the same columns. */
 interface Prepared extends MergePlan {
   readonly schema: Schema
   readonly removal: Removal
   readonly writer: RowWriter
   readonly matches: Map<string, Matched>
-  /** Where each row of the source was written as a new row; -1 for those that were not. */
+  /** The position of each source row among the inserted rows; -1 for those not written. */
   readonly places: Int32Array
 }
 
-/** What was found in a fragment, and the place of the first of its rows that were written anew. */
+/** The matches of a fragment, and the position of the first of its updated rows. */
 interface Matched {
   readonly match: FragmentMatch
   start: number
@@ -70,7 +70,7 @@ class Merge implements Change {
   readonly #table: Table
   readonly #options: MergeOptions
   readonly #mostRows: number
-  /** All bases see the same time. */
+  /** All bases use the same time. */
   readonly #now: number
   #prepared: Prepared | undefined
 
@@ -130,7 +130,7 @@ class Merge implements Change {
   }
 }
 
-/** Rows to update that were found in a fragment of a base. */
+/** Rows of a fragment of a base that are updated. */
 interface FoundRows {
   readonly entry: FragmentEntry
   readonly live: Bitmap | undefined
@@ -145,7 +145,7 @@ class Attempt implements RowFinder {
   updated = 0
   readonly living = new Living()
   readonly #found: FoundRows[] = []
-  /** The least place of the rows to come. */
+  /** The least position of the next rows. */
   #next = 0
   readonly #storage: Storage
   readonly #snapshot: LoadedSnapshot
@@ -171,7 +171,7 @@ class Attempt implements RowFinder {
 
   async begin(entry: FragmentEntry, live: Bitmap | undefined): Promise<() => Promise<Bitmap>> {
     const { source, condition, orphanPredicate, matches } = this.#prepared
-    // Other writers may have put rows into files of other layouts, so the schema is that of this base.
+    // Other writers may have written rows with other layouts, so the schema is that of this base.
     const { prefix, schema } = this.#snapshot
     const looksUp = source.mayMatch(entry, schema)
     const indices = new Set(orphanPredicate?.columns)
@@ -206,7 +206,7 @@ class Attempt implements RowFinder {
     for (const found of this.#found) await this.#add(found)
   }
 
-  /** Refuses updated rows that are too long in all: many of them may get the values of one row of the source. */
+  /** Refuses updated rows with too many bytes in all: many of them may get the values of one source row. */
   async #measure(): Promise<void> {
     const fresh = this.#found.filter(({ matched }) => matched.start < 0)
     const { source } = this.#prepared
@@ -222,10 +222,10 @@ class Attempt implements RowFinder {
     }
   }
 
-  /** Adds the rows that were found in a fragment, which are written unless they were for an earlier base. */
+  /** Adds the matching rows of a fragment. Writes them, unless that was done for an earlier base. */
   async #add({ entry, live, matched, count }: FoundRows): Promise<void> {
     const { updated } = matched.match
-    // Rows keep their order. Those that were written for an earlier base may now come before others.
+    // Rows keep their order. Rows written for an earlier base may now belong before others.
     if (matched.start < this.#next) {
       matched.start = this.#prepared.writer.rows
       await this.#write(entry, matched.match)
@@ -239,7 +239,7 @@ class Attempt implements RowFinder {
 
   end(): void {}
 
-  /** Writes the updated rows of a fragment: values of the source, and others of the fragment. */
+  /** Writes the updated rows of a fragment: some values from the source, others from the fragment. */
   async #write(entry: FragmentEntry, { updated, sources }: FragmentMatch): Promise<void> {
     const { source, writer } = this.#prepared
     const { prefix, schema } = this.#snapshot
@@ -255,11 +255,11 @@ class Attempt implements RowFinder {
     if (this.#timeSlice.due) await this.#timeSlice.rest()
   }
 
-  /** Inserts the rows of the source whose key the table does not have. Returns how many there are. */
+  /** Inserts the rows of the source whose key the table does not have. Returns their number. */
   async insert(): Promise<number> {
     const { places } = this.#prepared
     const wanted = this.#unmatched()
-    // Those that were written for an earlier base stay where they are as long as all come in their order.
+    // Rows that were written for an earlier base stay as long as all are in order.
     let kept = 0
     while (kept < wanted.length && places[wanted[kept]!]! >= this.#next)
       this.#next = places[wanted[kept++]!]! + 1

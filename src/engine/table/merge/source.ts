@@ -16,20 +16,20 @@ import { KeyIndex } from './key-index.ts'
 import { type KeyRange, keyRange } from './key-range.ts'
 import { joined, keyValues } from './key-values.ts'
 
-/** Rows of the source, in the order in which they were chosen. */
+/** Rows of the source, in the order of selection. */
 export interface Chosen {
   readonly rows: number
   readonly parts: readonly { readonly set: number; readonly runs: ArrayLike<number> }[]
 }
 
-/** The rows that are merged into a table, and where to find them by their keys. */
+/** The rows to merge into a table, with an index by their keys. */
 export class MergeSource {
   readonly rows: number
   readonly index: KeyIndex
-  /** The columns that rows are matched by. */
+  /** The key columns. */
   readonly keys: readonly ColumnPick[]
   readonly #schema: Schema
-  /** The rows in as few batches as possible, by the columns of the table; undefined for those that it lacks. */
+  /** The rows in as few batches as possible, by the columns of the table; undefined for columns that they lack. */
   readonly #sets: readonly (readonly (AnyBatch | undefined)[])[]
   readonly #ranges: readonly (readonly KeyRange[])[]
 
@@ -49,7 +49,7 @@ export class MergeSource {
     this.#ranges = parts.ranges
   }
 
-  /** Checks the rows against the columns of a table, and prepares to find them by the columns `on`. */
+  /** Checks the rows against the columns of a table, and builds the index by the columns `on`. */
   static async of(
     table: Table,
     schema: Schema,
@@ -128,7 +128,7 @@ export class MergeSource {
     )
   }
 
-  /** Chooses rows by their numbers, in any order. */
+  /** Selects rows by their numbers, in any order. */
   choose(numbers: ArrayLike<number>): Chosen {
     const lengths = this.#sets.map((set) => set[this.keys[0]!.path[0]!]!.length)
     const parts: { readonly set: number; readonly runs: Int32Array }[] = []
@@ -159,7 +159,7 @@ export class MergeSource {
     return { rows: numbers.length, parts }
   }
 
-  /** The chosen rows of a column; nulls for a column that the source lacks. */
+  /** The selected rows of a column; nulls for a column that the source lacks. */
   pieces(column: number, { rows, parts }: Chosen): Piece[] {
     if (!this.has(column)) {
       const nulls = nullColumn(this.#schema.fields[column]!, rows)
@@ -168,7 +168,7 @@ export class MergeSource {
     return parts.map(({ set, runs }) => ({ batch: this.#sets[set]![column]!, runs }))
   }
 
-  /** The key of a row, as an error shows it. */
+  /** The key of a row for an error. */
   describe(row: number): string {
     const parts = this.keys.map(({ path, field }) => {
       const [piece] = this.pieces(path[0]!, this.choose([row]))
@@ -182,7 +182,7 @@ export class MergeSource {
   }
 }
 
-/** The column that a path names. As the reference does it, the case of a column's name need not be right. */
+/** The column at a path. As in the reference, the column's name may be in any case. */
 function resolveKey(schema: Schema, path: string): ColumnPick {
   try {
     const found = resolve(schema, path)

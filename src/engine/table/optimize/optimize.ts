@@ -16,7 +16,7 @@ import { merge } from './merge.ts'
 import { isWorthwhile, planMerges } from './plan.ts'
 import { RebasableMerge } from './rebase.ts'
 
-/** Whether there is anything to merge. Reads no rows. */
+/** Whether there is nothing to merge. Reads no rows. */
 export async function isOptimized(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -30,8 +30,8 @@ export async function isOptimized(
 }
 
 /**
- * Writes merged fragments that replace small fragments and fragments with many deleted rows, one after the other. The
- * change replaces the old fragments in any later version, and keeps the rows that version has added.
+ * Writes merged fragments for small fragments and those with many deleted rows, one after the other. The change
+ * replaces the old fragments in any later version, and keeps rows that were added since.
  */
 export async function optimizeRows(
   storage: Storage,
@@ -70,7 +70,7 @@ class Optimization implements Change {
     for (const one of replacements) for (const path of one.paths) this.#byPath.set(path, one)
   }
 
-  /** Returns the base itself when nothing in it is replaced. */
+  /** Returns the base itself if nothing in it is replaced. */
   async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
     const snapshot = base as LoadedSnapshot
     const timeSlice = new TimeSlice(options.signal)
@@ -96,10 +96,10 @@ class Optimization implements Change {
   }
 }
 
-/** Goes through the fragments of a version and replaces those that were merged. */
+/** Replaces the fragments of a version that were merged. */
 class Walk {
   readonly entries: FragmentEntry[] = []
-  /** Rows in fragments that replace others. */
+  /** Rows of replacements. */
   affected = 0
   /** The table's columns, with the layouts of merged fragments. */
   columns: StoredColumns | undefined

@@ -12,9 +12,9 @@ import { planQuery } from './query.ts'
 import type { SortKey } from './sort-keys.ts'
 
 /**
- * How a query would be run: a line for each step, the last step first, each within the one before. Steps have the names
- * that DataFusion and Lance have for them, since people know plans of those. The first one makes the columns, and what
- * the second one gives are the rows of the answer.
+ * The plan of a query: a line for each step, the last step first, each nested within the previous one. Steps have their
+ * names in DataFusion and Lance, whose plans people know. The first step computes the columns, and the second one
+ * returns the rows of the answer.
  */
 export async function explainQuery(
   storage: Storage,
@@ -32,7 +32,7 @@ async function querySteps(
   snapshot: LoadedSnapshot,
   options: QueryOptions,
 ): Promise<string[]> {
-  // What is too large is refused when it is run.
+  // Too large queries are only refused when they are run.
   const plan = await planQuery(storage, snapshot, { ...options, maxBytes: undefined })
   const { answer, keys, predicate, skip, limit } = plan
   // Clients write a large number for no limit.
@@ -84,7 +84,7 @@ async function searchSteps(
   ]
 }
 
-/** What is read of the table, and what statistics leave out. */
+/** The read of the table, and what statistics exclude. */
 async function scanStep(
   storage: Storage,
   snapshot: LoadedSnapshot,

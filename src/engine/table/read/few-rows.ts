@@ -11,20 +11,20 @@ export interface FewRows {
   /** In ascending order. */
   readonly runs: ArrayLike<number>
   readonly rows: number
-  /** About the most bytes that are read for them. */
+  /** About the most bytes to read for them. */
   readonly bytes: number
   /** The columns of files of which only these rows are read, by `columnKey`. The others are read as a whole. */
   readonly alone: ReadonlySet<string>
 }
 
-/** The key of a column of a file, under which it is kept, too. */
+/** The key of a column of a file, also in the cache. */
 export function columnKey(path: string, index: number): string {
   return `${path}#${index}`
 }
 
 /**
- * Which columns of a fragment are better read without the rows that are not wanted; undefined for none of them. A column
- * that is kept in memory is not read again, and one that is asked for again and again is kept.
+ * Selects the columns of a fragment of which only the wanted rows should be read; undefined for none. Cached columns
+ * are not read again, and columns that are requested repeatedly are read as a whole and cached.
  */
 export function planFewRows(
   storage: Storage,
@@ -61,10 +61,10 @@ export function planFewRows(
   return alone.size === 0 ? undefined : { runs, rows, bytes, alone }
 }
 
-/** The part of a column's bytes that its rows may cost, so that they are read alone: each step of that takes time, too. */
+/** Part of a column's bytes that reading some rows may cost. It is below 1, since each step takes time, too. */
 const worthwhile = 3 / 4
 
-/** About how many reads it takes to read rows alone, and of how many bytes. Runs near each other are one read. */
+/** About how many reads, and of how many bytes, the rows alone take. Runs near each other are one read. */
 function planReads(
   size: number,
   buffers: number,

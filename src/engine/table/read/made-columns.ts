@@ -24,12 +24,12 @@ const chunkRows = 16_384
 /** About the most bytes of values that are computed at once, unless one row has more. */
 export const partBytes = 16 << 20
 
-/** Most bytes of values that are computed of one row. All of them are in memory before any of them is written. */
+/** Most bytes of computed values of one row. All of them are in memory before any of them is written. */
 export const mostBytesOfRow = 256 << 20
 
 /**
- * How many rows to compute of the columns to come, when those before took `bytes` for `rows` and `most` was meant for
- * them. Evaluation makes several rows at once, so a column may take more than its share.
+ * How many rows to compute of the next columns, if the previous ones took `bytes` for `rows` instead of `most`.
+ * Evaluation computes several rows at once, so a column may exceed its share.
  */
 export function rowsThatFit(rows: number, bytes: number, most: number): number {
   return bytes <= 2 * most ? rows : Math.max(1, Math.floor((rows * most) / bytes))
@@ -39,7 +39,7 @@ export function rowsThatFit(rows: number, bytes: number, most: number): number {
 export interface MadeRows {
   readonly pieces: readonly (readonly Piece[])[]
   readonly rows: number
-  /** Bytes of what was computed. */
+  /** Bytes of computed values. */
   readonly bytes: number
 }
 
@@ -49,14 +49,14 @@ export interface WantedRows {
   readonly selection: { readonly runs: ArrayLike<number>; readonly rows: number }
 }
 
-/** Fragments of which few rows are read ahead at most, and about the most bytes of them. */
+/** Most fragments to read ahead if few of their rows are needed, and about the most bytes of these. */
 const mostAhead = 8
 const aheadBytes = 32 << 20
 
-/** Told of the bytes that were computed for a column of the answer. May have the work wait, or refuse it. */
+/** Called with the bytes that were computed for a column of the answer. May delay the work, or refuse it. */
 export type OnMade = (pick: number, bytes: number) => Promise<void> | undefined
 
-/** Makes the columns of an answer, of what lies in fragments and of what is computed from it. */
+/** Reads the columns of an answer from fragments, and computes others from them. */
 export class ColumnMaker {
   readonly #storage: Storage
   readonly #prefix: string
@@ -67,7 +67,7 @@ export class ColumnMaker {
   readonly #timeSlice: TimeSlice
   readonly #onMade: OnMade | undefined
 
-  /** `onMade` hears of each column that was computed for some rows, before the next one is. */
+  /** `onMade` is called for each column that was computed for some rows, before the next column is. */
   constructor(
     storage: Storage,
     { prefix, schema }: { readonly prefix: string; readonly schema: TableSchema },
@@ -86,15 +86,12 @@ export class ColumnMaker {
     this.#timeSlice = timeSlice
   }
 
-  /**
-   * The rows that are wanted of fragments, one fragment after the other. Where they are few, those of the next fragments
-   * are read meanwhile.
-   */
+  /** The wanted rows of fragments, one fragment after the other. Few rows of the next fragments are read meanwhile. */
   async *rowsOf<T extends WantedRows>(
     fragments: AsyncIterable<T> | Iterable<T>,
   ): AsyncGenerator<{
     readonly wanted: T
-    /** About the bytes that are read for them where they are few. */
+    /** About the bytes to read for the rows, if they are few. */
     readonly bytes: number | undefined
     readonly made: AsyncGenerator<MadeRows>
   }> {
@@ -115,7 +112,7 @@ export class ColumnMaker {
     return readColumns(this.#storage, this.#prefix, this.#schema, entry, this.#indices, few)
   }
 
-  /** Rows of a fragment. Those for which something is computed come in several parts. */
+  /** Rows of a fragment, in several parts if anything is computed for them. */
   async *#make(
     { entry, selection }: WantedRows,
     few: FewRows | undefined,
@@ -173,13 +170,13 @@ export class ColumnMaker {
       )
       yield { pieces, rows: count, bytes }
       start = inside[inside.length - 1]!
-      // Where some values are long, those of other columns are not made for many more rows.
+      // After long values, the next part computes other columns for few more rows.
       wanted = Math.min(mostRows, Math.max(1, 4 * (start - from)))
       while (next < runs.length && runs[next + 1]! <= start) next += 2
     }
   }
 
-  /** The columns at paths, for the keys of an order. */
+  /** The columns at paths, for sort keys. */
   async columnsAt(
     entry: FragmentEntry & Placed,
     paths: readonly { readonly path: readonly number[]; readonly name: string }[],
@@ -196,7 +193,7 @@ function rowTooLarge(): CatalogError {
   )
 }
 
-/** The row at a place among those of runs. */
+/** The row at a position among those of the runs. */
 function rowIn(runs: ArrayLike<number>, place: number): number {
   let left = place
   let i = 0
@@ -204,7 +201,7 @@ function rowIn(runs: ArrayLike<number>, place: number): number {
   return runs[i]! + left
 }
 
-/** The parts of runs, from one of them on, that lie from `start` to `end`. */
+/** The parts of runs, from index `first` on, between `start` and `end`. */
 function clipped(runs: ArrayLike<number>, first: number, start: number, end: number): number[] {
   const inside: number[] = []
   for (let i = first; i < runs.length && runs[i]! < end; i += 2) {
@@ -232,7 +229,7 @@ function firstRows(runs: readonly number[], count: number): number[] {
   return first
 }
 
-/** Bytes of a value that is computed, and of its place among others. */
+/** Bytes of a computed value, and of its offset. */
 function bytesOfValue(type: DataType): number {
   const layout = layoutOf(type)
   return layout.kind === 'fixed' ? layout.bytes : 8

@@ -16,19 +16,19 @@ export interface Selecting {
   readonly predicate: Predicate | undefined
   readonly skip: number
   readonly limit: number
-  /** The columns that the answer reads: `_rowoffset` may be among them. */
+  /** The columns that the answer reads, perhaps `_rowoffset`. */
   readonly columns: readonly number[]
   readonly timeSlice: TimeSlice
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** Rows of a fragment that a query asks for. */
+/** Rows of a fragment that a query selects. */
 export interface SelectedRows {
   readonly entry: FragmentEntry & Required<Placed>
   readonly selection: RowSelection
 }
 
-/** The fragments that have rows which match, and these rows, without the first `skip`, and at most `limit`. */
+/** The fragments with matching rows, and these rows, without the first `skip`, and at most `limit`. */
 export async function* selectedRows(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -66,7 +66,7 @@ export async function* selectedRows(
   let rowsDone = 0
   let liveDone = 0
   const rowsTotal = snapshot.rows + snapshot.deletedRows
-  // Without a filter the manifest has the number of rows, so a fragment is only read when one of its rows is needed.
+  // Without a filter the manifest has the number of rows, so a fragment is only read if one of its rows is needed.
   const plan = scan ?? { depth: predicate ? 2 : 0 }
   const read = [...columns, ...(predicate?.columns ?? [])]
   const entries = fragmentsOf(storage, snapshot)

@@ -6,28 +6,28 @@ import { withRowColumns } from '../scan/row-columns.ts'
 import type { QueryOptions } from '../table-engine.ts'
 import { DistanceInputs, distanceColumn, distanceField, withDistance } from './distance-column.ts'
 
-/** A column that is computed of distances, once the rows are found. */
+/** A column that is computed from distances, once the rows are found. */
 export interface LateColumn {
   readonly expression: ValueExpression
   readonly inputs: DistanceInputs
   /** The first pick of the inputs. */
   readonly first: number
-  /** The pick with the place of each row, for errors. */
+  /** The pick with the position of each row, for errors. */
   readonly offsets: number
 }
 
 /** The columns of a search's answer. */
 export interface SearchColumns {
   readonly fields: readonly Field[]
-  /** Of each field, the pick it comes from, what of the search it holds, or how it is computed. */
+  /** The source of each field: a pick, the search, or a computation. */
   readonly from: readonly (number | 'distance' | 'query' | LateColumn)[]
-  /** What is fetched of the table. */
+  /** The columns to fetch from the table. */
   readonly picks: readonly Pick[]
 }
 
 /**
- * The columns as LanceDB has them. Where there are several vectors, the number of the vector comes first. The columns
- * that were asked for follow. The distance comes last, unless it was asked for in a place of its own.
+ * The columns in LanceDB's order. With several vectors, the number of the vector is first. The requested columns
+ * follow. The distance is last, unless it was requested in another position.
  */
 export async function answerColumns(
   schema: Schema,
@@ -45,7 +45,7 @@ export async function answerColumns(
   const late = new Set<ValueExpression>()
   const compiled: Compile = async (text) => {
     if (!asksDistance.test(text)) return compile(text, schema)
-    // The distance alone, in parentheses, is a path where the table has no column.
+    // The distance alone, in parentheses, is a path if the table has no such column.
     const expression = { ...(await compile(text, withDistance(schema))), path: undefined }
     late.add(expression)
     return expression
@@ -70,7 +70,7 @@ export async function answerColumns(
       else addPick(picks[place++]!)
     }
     if (!from.includes('distance')) add(distanceField(), 'distance')
-    // The id of the row, where that was asked for besides.
+    // The row id, if it was requested in addition.
     for (; place < picks.length; place++) addPick(picks[place]!)
     return { fields, from, picks: fetched }
 

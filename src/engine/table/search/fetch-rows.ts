@@ -13,29 +13,29 @@ import type { Pick } from '../read/projection.ts'
 import type { Placed } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
 
-/** The place of a row in a table: its row in the fragment, and the number of the fragment times this. */
+/** The position of a row in a table: its row in the fragment, plus the number of the fragment times this. */
 export const fragmentPlaces = 2 ** 32
 
-/** A fragment that has rows which were found. */
+/** A fragment with found rows. */
 export type FoundFragment = FragmentEntry & Required<Placed>
 
-/** Rows by their places, in any order. A row may come more than once. */
+/** Rows by their positions, in any order. A row may occur more than once. */
 export interface RowsToFetch {
   readonly places: ArrayLike<number>
   readonly fragments: readonly FoundFragment[]
-  /** The vectors of the rows where they are at hand, for the column at `path`. */
+  /** The vectors of the rows if the search kept them, for the column at `path`. */
   readonly vectors?: { readonly path: number; readonly at: (place: number) => Values | undefined }
-  /** Takes the memory of what was read. */
+  /** Reserves the memory of the rows that were read. */
   readonly onBytes: (bytes: number) => Promise<void> | undefined
 }
 
-/** Rows of each batch that is given, and about the most bytes. */
+/** Rows of each batch, and about the most bytes. */
 const rowsAtOnce = 8_192
 const bytesAtOnce = 16 << 20
 
 /**
- * Fetches columns of rows: each fragment is read once, and of it only the rows are kept. Gives batches of some thousand
- * rows in the order of the places, and nothing but an empty list where no column is picked.
+ * Fetches columns of rows: each fragment is read once, and only its wanted rows are kept. Yields batches of some
+ * thousand rows in the order of the positions, and only an empty list if no column is picked.
  */
 export async function* fetchRows(
   storage: Storage,
@@ -87,7 +87,7 @@ export async function* fetchRows(
     if (timeSlice.due) await timeSlice.rest()
   }
   const fields = picks.map(({ field }) => field)
-  // A row that is near several vectors is answered for each.
+  // A row that is near several vectors is returned for each.
   let answered = 0
   for (let start = 0, end = 0; start < places.length; start = end) {
     let bytes = 0
@@ -104,12 +104,12 @@ export async function* fetchRows(
   }
 }
 
-/** The columns of a table that picks are made of, those of rows included. */
+/** The columns of a table that picks use, row columns included. */
 export function columnsOf(picks: readonly Pick[]): ReadonlySet<number> {
   return new Set(picks.flatMap(({ path, expression }) => expression?.columns ?? [path![0]!]))
 }
 
-/** The rows that are wanted of each fragment, in order, and of each place its row among these. */
+/** The wanted rows of each fragment, in order, and the index of each position among these. */
 function grouped(places: ArrayLike<number>) {
   const order = Float64Array.from(places).sort()
   const byFragment = new Map<number, number[]>()
@@ -138,7 +138,7 @@ async function takeRows(
   return picks.map(({ field }, i) => detach(assemble(field.type, pieces[i]!)))
 }
 
-/** A column of vectors that are at hand. */
+/** A column of vectors that the search kept. */
 function ofVectors({ type }: Pick['field'], vectors: readonly Values[]): AnyBatch {
   const [first] = vectors as readonly Float32Array[]
   const size = first!.length
@@ -151,7 +151,7 @@ function ofVectors({ type }: Pick['field'], vectors: readonly Values[]): AnyBatc
   })
 }
 
-/** The pieces of each column for the places from `start` to `end`. Neighbours from one fragment are one piece. */
+/** The pieces of each column for the positions from `start` to `end`. Neighbours from one fragment are one piece. */
 function piecesOf(
   count: number,
   columns: ReadonlyMap<number, readonly AnyBatch[]>,

@@ -23,10 +23,13 @@ export interface Found {
 /** Components of vectors that take as long as evaluating a predicate on a row. */
 const componentsPerRow = 8
 
-/** Vectors of a row that is a list of them. How many there are is known only when they were read. */
+/** Assumed vectors of a row that is a list of them. Their number is known only after reading. */
 const vectorsPerRow = 32
 
-/** Searches each fragment, with its place in the version if `hasOffsets`, on worker threads if that is worthwhile, and keeps the nearest of all. */
+/**
+ * Searches each fragment, on worker threads if worthwhile, and keeps the nearest rows of all. With `hasOffsets`
+ * fragments have their positions in the version.
+ */
 export async function findNearest(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -77,7 +80,7 @@ function merge({ nearest }: FragmentNearest, base: number, found: readonly Neare
   }
 }
 
-/** Vectors of rows that were among the nearest of their fragment. Those that are not among the nearest of all go again. */
+/** Vectors of the nearest rows of fragments. Those that are not among the nearest of all are dropped. */
 class KeptVectors {
   readonly #dimension: number
   readonly #found: readonly NearestRows[]

@@ -5,7 +5,7 @@ export interface Nearest {
 }
 
 /**
- * Keeps the nearest of many rows: a heap whose root is the farthest one kept. It grows as rows come, so a bound far
+ * Keeps the nearest of many rows: a heap whose root is the farthest one kept. It grows with the rows, so a limit far
  * above the number of rows costs nothing.
  */
 export class NearestRows {
@@ -18,17 +18,17 @@ export class NearestRows {
     this.#most = most
   }
 
-  /** The distance below which a row is kept; what is not a number is never below it. */
+  /** The distance below which a row is kept; NaN is never below it. */
   get bound(): number {
     return this.#length < this.#most ? Number.POSITIVE_INFINITY : this.#distances[0]!
   }
 
-  /** Whether fewer rows are kept than may be. Then a row at any distance is kept, infinite ones too. */
+  /** Whether there is room for any row, even at an infinite distance. */
   get hasRoom(): boolean {
     return this.#length < this.#most
   }
 
-  /** The places of the rows that are kept, in no order. */
+  /** The positions of the rows that are kept, in no order. */
   get places(): Float64Array {
     return this.#places.subarray(0, this.#length)
   }
@@ -43,7 +43,7 @@ export class NearestRows {
     }
   }
 
-  /** The rows in order. Nothing may be added afterwards. */
+  /** The rows in order. No row may be added afterwards. */
   sorted(): Nearest {
     const distances = this.#distances
     const places = this.#places
@@ -57,7 +57,7 @@ export class NearestRows {
     return { distances: distances.slice(0, this.#length), places: places.slice(0, this.#length) }
   }
 
-  /** Whether the row at `index` comes after another. */
+  /** Whether the row at `index` follows another one. */
   #isBehind(index: number, distance: number, place: number): boolean {
     const own = this.#distances[index]!
     return own > distance || (own === distance && this.#places[index]! > place)

@@ -17,7 +17,7 @@ import { distanceColumn } from './distance-column.ts'
 import { fetchRows, type RowsToFetch } from './fetch-rows.ts'
 import type { Hits } from './search.ts'
 
-/** The keys by which a search sorts the rows that it found. The distance may be one; it has no path. */
+/** The sort keys for the rows that a search found. The distance may be one; it has no path. */
 export function searchOrder(schema: Schema, orderBy: readonly Ordering[], most?: number): SortKey[] {
   const make = (ordering: Ordering): SortKey => {
     if (ordering.column !== distanceColumn) return sortKeys(schema, [ordering])[0]!
@@ -27,7 +27,7 @@ export function searchOrder(schema: Schema, orderBy: readonly Ordering[], most?:
   return decisive(orderBy, make, schema.fields.length, most)
 }
 
-/** The rows in the order of the keys, those of each vector by themselves. Equal ones stay as they are. */
+/** The rows in the order of the keys, for each vector separately. Equal ones keep their order. */
 export async function inOrder(
   storage: Storage,
   snapshot: LoadedSnapshot,

@@ -24,20 +24,20 @@ import { type SearchTask, searchesOf } from './search-fragment.ts'
 import { inOrder, searchOrder } from './search-order.ts'
 import { columnToSearch, measureFor, queryVector } from './vector-column.ts'
 
-/** Rows for each vector, where the request does not say how many. LanceDB answers as many. */
+/** Rows for each vector, if the request has no limit. LanceDB has the same default. */
 const defaultLimit = 10
 
-/** Rows that one search ranks, for all its vectors together. They take some 20 bytes each. */
+/** Most rows that one search ranks, for all its vectors together. They take some 20 bytes each. */
 const mostRanked = 1_000_000
 
-/** Rows whose vectors are kept as they are found. For more, the column is read again if it is asked for. */
+/** Most rows whose vectors are kept when they are found. For more, the column is read again if it is requested. */
 const mostWithVectors = 1_000
 
 /** The rows that a search found, in the order of the answer. */
 export interface Hits {
   readonly places: Float64Array
   readonly distances: Float32Array
-  /** Of each hit, which search it was found by. */
+  /** For each hit, the search that found it. */
   readonly queries: Int32Array
 }
 
@@ -46,7 +46,7 @@ export interface SearchPlan {
   readonly task: SearchTask
   readonly columns: SearchColumns
   readonly order: readonly SortKey[]
-  /** The time that all texts of the query see. */
+  /** The time for all texts of the query. */
   readonly now: number
   readonly limit: number
   readonly offset: number
@@ -164,7 +164,7 @@ export async function searchRows(
   return joinParts(parts)
 }
 
-/** Finds the rows of the answer, and no columns of them yet. */
+/** Finds the rows of the answer, without their columns. */
 export async function runSearch(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -178,7 +178,7 @@ export async function runSearch(
   const predicate =
     plan.filter === 'before' ? await compile(filter!, snapshot.schema, plan.now, timeSlice) : undefined
   const read = [...columnsOf(plan.columns.picks), ...(predicate?.columns ?? [])]
-  // A filter after the search, or an order, may ask for it, too.
+  // A filter after the search, or an order, may use it, too.
   const hasOffsets = plan.filter === 'after' || plan.order.length > 0 || readsOffsets(snapshot.schema, read)
   const found = await findNearest(storage, snapshot, task, predicate, timeSlice, hasOffsets, onProgress)
   let hits = hitsOf(found)
@@ -216,7 +216,7 @@ function toFetch(
     onBytes: (more) => {
       bytes += more
       if (bytes > maxBytes) throw tooLarge(maxBytes)
-      // What was read, the batches made of it, and the file.
+      // The rows that were read, the batches of them, and the file.
       return memory?.take(more * 3)
     },
   }
@@ -249,7 +249,7 @@ function only({ places, distances, queries }: Hits, isWanted: (index: number) =>
   }
 }
 
-/** A column that is computed of distances. */
+/** A column that is computed from distances. */
 async function late(
   { expression, inputs, first, offsets }: LateColumn,
   batch: readonly AnyBatch[],
@@ -269,7 +269,7 @@ async function late(
   return assemble(expression.type, parts.map(wholeOf))
 }
 
-/** A column that the search itself makes. */
+/** A column that the search itself computes. */
 function own(column: 'distance' | 'query', { distances, queries }: Hits, from: number, to: number): AnyBatch {
   return column === 'distance'
     ? makeBatch(float32(), { length: to - from, values: distances.slice(from, to) })

@@ -6,9 +6,9 @@ import type { SumOfBlock } from '../format/blocks.ts'
 import { uncached } from './coalesced-read.ts'
 import { brokenObject } from './objects.ts'
 
-/** Blocks that are summed in one turn of the event loop, in about a millisecond. */
+/** Blocks whose checksums are computed in one turn of the event loop, in about a millisecond. */
 const blocksAtOnce = 1_024
-/** Reads under way at once where the content does not read many by itself. */
+/** Concurrent reads if the content has no `getRanges`. */
 const readsAtOnce = 8
 
 /** An object whose bytes up to `end` have a checksum for each block. */
@@ -27,8 +27,8 @@ interface Asked {
 }
 
 /**
- * Reads runs of bytes of an object by its blocks, and compares the checksum of each. What is asked for in one turn of the
- * event loop is read together: blocks that several ask for once, and blocks that lie near each other by one read.
+ * Reads runs of bytes of an object by its blocks, and compares the checksum of each. Requests of one turn of the event
+ * loop are read together: shared blocks once, and neighbouring blocks with one read.
  */
 export class BlockReader {
   readonly #content: Content
@@ -40,7 +40,7 @@ export class BlockReader {
     this.#blocks = blocks
   }
 
-  /** The bytes of runs, counted from `start` on, one after the other in a buffer of their own. */
+  /** The bytes of runs, relative to `start`, joined in a new buffer. */
   read(start: number, runs: ArrayLike<number>): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       if (this.#asked.length === 0) setImmediate(() => void this.#readAll())
@@ -59,7 +59,7 @@ export class BlockReader {
     }
   }
 
-  /** The ranges of blocks that were asked for, in the order of the object; none touches another one. */
+  /** The ranges of the requested blocks, in order, joined where they touch. */
   #rangesOf(asked: readonly Asked[]): ByteRange[] {
     const { bytesOfBlock, end, path } = this.#blocks
     const ranges: { start: number; end: number }[] = []
@@ -92,7 +92,7 @@ export class BlockReader {
       : await getEach(content, path, merged)
     const broken = await this.#faultsOf(read, merged, ranges)
     for (const { start, end, place } of broken) {
-      // A network may have damaged the bytes on their way.
+      // A network may have damaged the bytes in transit.
       read[place] = await uncached(content).get(path, { start, end })
     }
     const [still] = await this.#faultsOf(read, broken, ranges)
@@ -100,7 +100,7 @@ export class BlockReader {
     return merged.map(({ start, end }, i) => ({ start, end, bytes: read[i]! }))
   }
 
-  /** Those of some reads whose bytes are not what they were, by the checksums of the blocks that are wanted of them. */
+  /** The reads whose bytes differ from the checksums of their wanted blocks. */
   async #faultsOf(
     read: readonly (Uint8Array | undefined)[],
     reads: readonly PlacedRange[],
@@ -127,7 +127,7 @@ export class BlockReader {
   }
 }
 
-/** A read by its place among all of them; absent where it is that of the list. */
+/** A read with its index among all reads; by default its index in the list. */
 type PlacedRange = MergedRange & { readonly place?: number }
 type FaultyRange = MergedRange & { readonly place: number; readonly fault: string }
 
@@ -140,7 +140,7 @@ interface ReadPart extends ByteRange {
   readonly bytes: Uint8Array
 }
 
-/** Ranges in order, those that touch as one. */
+/** Joins ranges that touch. They must be in order. */
 function joined(ranges: readonly { start: number; end: number }[]): ByteRange[] {
   const all: { start: number; end: number }[] = []
   for (const range of ranges) {
@@ -168,7 +168,7 @@ async function getEach(
   return found
 }
 
-/** Runs of bytes, each of which lies in one of the parts. */
+/** Copies runs of bytes, each of which is within one of the parts. */
 function bytesOf(parts: readonly ReadPart[], start: number, runs: ArrayLike<number>): Uint8Array {
   let size = 0
   for (let i = 0; i < runs.length; i += 2) size += runs[i + 1]! - runs[i]!

@@ -1,6 +1,6 @@
-/** Values that are remembered at most. */
+/** Most keys that are remembered. */
 const mostKeys = 10_000
-/** Bytes of these values, as a multiple of what may be kept of them. */
+/** Most bytes of their values, as a multiple of the cache's limit. */
 const mostTimes = 4
 
 interface Wanted {
@@ -9,18 +9,18 @@ interface Wanted {
 }
 
 /**
- * Remembers what it cost to read parts of values that are not kept. Reading parts again and again costs more than keeping
- * the value, and a value that is driven out by the next one is kept for nothing. Nobody knows what will be asked for. A
- * value that is kept once its parts have cost as much costs twice as much as was necessary, at most.
+ * Remembers the cost of reading parts of values that are not cached. Reading parts repeatedly costs more than caching
+ * the value, but caching a value that the next one evicts is useless, and future requests are not known. If a value is
+ * cached once its parts have cost as much as the whole, the total is at most twice the least possible cost.
  */
 export class Demand {
-  /** Those that were asked for last come last. */
+  /** In order of the last request. */
   readonly #wanted = new Map<string, Wanted>()
   #bytes = 0
 
-  /** Notes that parts are needed. Returns whether the whole should be read, since it has room beside all others. */
+  /** Records that parts are needed. Returns whether to read the whole value, because it has room beside all others. */
   add(key: string, size: number, cost: number, limit: number): boolean {
-    // It has no room however often it is asked for, and takes none from others.
+    // Never fits into the cache, so it must not take room from others.
     if (size > limit) return false
     const spent = (this.#wanted.get(key)?.spent ?? 0) + cost
     this.#forget(key)

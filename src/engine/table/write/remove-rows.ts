@@ -9,50 +9,50 @@ import type { Storage } from '../storage/objects.ts'
 import type { WorkOptions } from '../table-engine.ts'
 import { writeSegment } from './write-manifest.ts'
 
-/** Finds the rows of fragments that a change takes away. What it finds in a fragment depends on its rows alone. */
+/** Finds the rows of fragments that a change removes. The result for a fragment depends on its rows alone. */
 export interface RowFinder {
-  /** How many fragments to prefetch at the moment. */
+  /** How many fragments to prefetch now. */
   readonly depth: number
-  /** What can be told without reading the fragment. */
+  /** Which rows match, by statistics alone. */
   verdict(entry: FragmentEntry): 'none' | 'some' | 'all'
-  /** Begins to look for the rows among those that are live. */
+  /** Begins to search for the rows among those that are live. */
   begin(entry: FragmentEntry, live: Bitmap | undefined): Promise<PendingResult<Bitmap>>
   /**
-   * Hears of each fragment that it has looked into, now or for an earlier base, in the order of the fragments. Some of
-   * the rows that it found then may not be live any more.
+   * Called for each searched fragment, in order. If it was searched for an earlier base, some of its rows may be
+   * deleted.
    */
   found?(entry: FragmentEntry, live: Bitmap | undefined): Promise<void>
   /**
-   * Called once the rows of all fragments are found, before anything is written: it may refuse what would be written, and
-   * writes rows of its own.
+   * Called once all rows are found, before anything is written. May throw to refuse the change, or write rows of its
+   * own.
    */
   settled?(): Promise<void>
-  /** Stops what nobody awaits. */
+  /** Stops work whose results are not needed any more. */
   end(): void
 }
 
-/** What is left of a version without some of its rows. */
+/** A version without the removed rows. */
 export interface Left {
   readonly segments: readonly SegmentEntry[]
   readonly tail: readonly FragmentEntry[]
-  /** How many rows were taken away. */
+  /** The number of removed rows. */
   readonly removed: number
 }
 
-/** The result for a fragment: its new entry, or undefined when no row of the fragment is left. */
+/** The result for a fragment: its new entry, or undefined if no row of the fragment is left. */
 interface Outcome {
   readonly entry: FragmentEntry | undefined
   readonly removed: number
 }
 
-/** The rows that were found in a fragment. With them, a newer base only costs what is new in that base. */
+/** The rows found in a fragment. With them, a newer base only costs the difference to it. */
 interface Evaluation {
-  /** Rows that were not deleted when the rows were found; undefined for all rows. */
+  /** Live rows at that time; undefined for all rows. */
   readonly live: Bitmap | undefined
   readonly matches: Bitmap
 }
 
-/** A fragment whose rows are found, or are being looked for. */
+/** A fragment whose rows are found, or are being searched. */
 interface Prepared {
   readonly entry: FragmentEntry
   readonly outcome?: Outcome
@@ -60,23 +60,23 @@ interface Prepared {
   readonly matches?: PendingResult<Bitmap>
 }
 
-/** What follows from the rows found: an outcome, or deletions that must be written. */
+/** The result for the rows found: an outcome, or deletions to write. */
 type Settled = Outcome | Deleted
 
-/** What was found in a fragment. */
+/** The result for a fragment. */
 interface Found {
   readonly entry: FragmentEntry
   readonly found: Settled
 }
 
-/** Fragments of a segment, or those behind all segments. */
+/** Fragments of a segment, or those after all segments. */
 interface Group {
   readonly segment: SegmentEntry | undefined
   readonly entries: readonly FragmentEntry[]
   readonly settled: readonly Found[]
 }
 
-/** Takes rows away from one base after the other, until the result is committed. Slow work is done once. */
+/** Removes rows from one base after the other, until the result is committed. Slow work is done once. */
 export class Removal {
   readonly #storage: Storage
   readonly #evaluations = new Map<string, Evaluation>()
@@ -86,10 +86,7 @@ export class Removal {
     this.#storage = storage
   }
 
-  /**
-   * Finds the rows in all fragments, and hands what is left without them to `finish`. The deletions are written
-   * meanwhile, and are there when this resolves.
-   */
+  /** Finds the rows in all fragments, writes the deletions, and passes the remaining rows to `finish` meanwhile. */
   async from<T>(
     snapshot: LoadedSnapshot,
     finder: RowFinder,
@@ -101,7 +98,7 @@ export class Removal {
     const rowsTotal = snapshot.rows + snapshot.deletedRows
     const segments: SegmentEntry[] = []
     let tail: readonly FragmentEntry[] = []
-    // Deletions are written while the search goes on. All of them are awaited before the result is returned.
+    // Deletions are written while the search continues. All of them are awaited before the result is returned.
     const writes: Promise<void>[] = []
     const keep = (write: Promise<void>) => {
       write.catch(() => {})
@@ -144,7 +141,7 @@ export class Removal {
     }
   }
 
-  /** Settles a fragment from what is known, or begins to look for its rows. */
+  /** Determines the result for a fragment from what is known, or begins to search for its rows. */
   async #prepare(prefix: string, entry: FragmentEntry, finder: RowFinder): Promise<Prepared> {
     const known = this.#outcomes.get(keyOf(entry))
     const hears = finder.found !== undefined
@@ -184,7 +181,7 @@ export class Removal {
   }
 }
 
-/** Waits for the rows. */
+/** Waits for the rows of a fragment. */
 async function settle({ entry, outcome, live, matches }: Prepared, finder: RowFinder): Promise<Settled> {
   if (matches === undefined) return outcome!
   const found = await matches()

@@ -15,9 +15,8 @@ import { childFields } from '../../arrow/layout.ts'
 import { sliceBatch } from '../../arrow/take/take.ts'
 
 /**
- * The table's columns in the order of the schema. Columns and fields of structs that are missing and may be null are
- * filled with nulls, and values of another type are cast. Throws when the columns, or values of them, do not fit the
- * schema.
+ * The table's columns in the order of the schema. Missing nullable columns and struct fields become nulls, and values
+ * of another type are cast. Throws if the columns or values do not fit the schema.
  */
 export async function matchSchema(
   table: Table,
@@ -34,10 +33,7 @@ export async function matchSchema(
   return columns
 }
 
-/**
- * The same for rows that need not have all columns of the schema; undefined stands for those that are missing. Values of
- * another type do not fit, unless they only lie otherwise.
- */
+/** The same for rows that may lack columns, which are undefined in the result. Only the layout of values may differ. */
 export function matchSome(table: Table, schema: Schema): (AnyColumn | undefined)[] {
   return matchFields(table, schema, undefined).map((match, i) => {
     if (match === undefined) return undefined
@@ -51,7 +47,7 @@ export function matchSome(table: Table, schema: Schema): (AnyColumn | undefined)
   })
 }
 
-/** A column that was given, and what makes its batches fit if they do not as they are. */
+/** A given column, and how to adapt its batches if they do not fit. */
 interface Match {
   readonly given: AnyColumn
   readonly fit: Fit | undefined
@@ -70,7 +66,7 @@ function matchFields(table: Table, schema: Schema, filling: Filling | undefined)
   })
 }
 
-/** Rows that are made to fit at a time. */
+/** Rows that are adapted at a time. */
 const fitRows = 16_384
 
 async function fitColumn(wanted: Field, { given, fit }: Match, timeSlice: TimeSlice): Promise<AnyColumn> {
@@ -106,7 +102,7 @@ export function columnsOfNewTable(table: Table, signal: AbortSignal | undefined)
   return matchSchema(table, table.schema, signal)
 }
 
-/** Refuses nulls in a field that must not be null. Within a struct or list that is null itself they are allowed. */
+/** Refuses nulls in a field that must not be null. Within a null struct or list they are allowed. */
 function checkNulls(field: Field, batches: readonly AnyBatch[], path: string): void {
   if (!field.nullable && batches.some(({ nullCount }) => nullCount > 0)) {
     throw misfit(
@@ -114,7 +110,7 @@ function checkNulls(field: Field, batches: readonly AnyBatch[], path: string): v
     )
   }
   for (const [i, child] of childFields(field.type).entries()) {
-    // A child is null wherever its parent is. To tell those nulls from others would take a look at every row.
+    // A child is null wherever its parent is. To distinguish those nulls from others would take a pass over all rows.
     const visible = batches.filter(({ nullCount }) => nullCount === 0).map(({ children }) => children[i]!)
     if (visible.length > 0) checkNulls(child, visible, `${path}.${child.name}`)
   }

@@ -21,27 +21,27 @@ export function likeTest(plan: LikePlan): TextTest {
   return within ?? eachText(matches)
 }
 
-/** Equality with bytes: like a pattern that has no wildcards. */
+/** Equality with bytes, as a pattern without wildcards. */
 export function equalTest(bytes: Uint8Array): TextTest {
   const segments = [Array.from(bytes)]
   return headTest(segments, matcherOf(segments))
 }
 
-/** Equality with bytes of what a text is in small or capital letters; `matches` tells of any text. */
+/** Equality of bytes with a text in small or capital letters; `matches` decides for any text. */
 export function lettersEqualTest(bytes: Uint8Array, letters: Letters, matches: Matches): TextTest {
   return headTest([Array.from(bytes)], matches, letters)
 }
 
 /**
- * Patterns that say how a text begins. The first 8 bytes and the length of each text are compared as words,
- * without a branch: 2 to 3 ns for each row, needed or not, where going to each needed row takes 5 to 10.
- * Where this does not decide, what is left is asked of `matches`.
+ * Patterns that begin with literal text. The first 8 bytes and the length of each text are compared as words, without a
+ * branch: 2 to 3 ns for each row, needed or not. Testing only the needed rows takes 5 to 10 ns for each of them. If
+ * that does not decide, `matches` tests the remaining rows.
  *
- * A `_` is taken for one byte below 0x80. Texts with another one there are rare, and settled by `matches`.
+ * A `_` matches one byte below 0x80. Texts with another byte there are rare, and `matches` tests them.
  *
- * With `letters` the pattern is one of what texts are in small or capital letters. That is known of bytes below
- * 0x80 only; texts with another one among their first bytes are settled by `matches`. If one comes after the
- * pattern's end, the text has more characters than the pattern, whatever its letters become.
+ * With `letters` the pattern is compared with the text in small or capital letters. That works for bytes below 0x80
+ * only: `matches` tests texts with another one among their first bytes. If one comes after the pattern's end, the text
+ * has more characters than the pattern, whatever its letters become.
  */
 function headTest(segments: Segments, matches: Matches, letters?: Letters): TextTest {
   const head = segments[0]!.slice(0, 8)
@@ -58,8 +58,8 @@ function headTest(segments: Segments, matches: Matches, letters?: Letters): Text
   })
   const isWhole = segments.length === 1
   const hasAny = head.includes(anyOne)
-  // Each code point takes at least a byte, so there is a least length; and just one if all bytes are known.
-  // Other letters may take other lengths.
+  // Each code point takes at least one byte, so there is a least length; it is exact if all bytes are known. Letters of
+  // the other case may have other lengths.
   const known = letters === undefined ? segments : [head]
   const length = known.reduce((sum, segment) => sum + segment.length, 0)
   const isLengthKnown = isWhole && letters === undefined && !segments[0]!.includes(anyOne)
@@ -105,7 +105,7 @@ type HeadLoop = (
   matchWord: (firstRow: number) => number,
 ) => void
 
-/** Compares one or two words of each text, and its length: what it is, or at least is. */
+/** Compares one or two words of each text, and its exact or least length. */
 function headLoop(
   isDouble: boolean,
   hasAny: boolean,
@@ -133,8 +133,8 @@ function headLoop(
 }
 
 /**
- * Brings four bytes below 0x80 to small or capital letters: to each byte is added what makes its highest bit tell
- * whether it is at or above the first letter, and whether it is above the last.
+ * Converts four bytes below 0x80 to small or capital letters. The sums set a byte's highest bit if it is at or above
+ * the first letter, and if it is above the last one.
  */
 const foldWord = {
   small: (w: string) => `${w}|=((${w}+0x3f3f3f3f)&~(${w}+0x25252525)&0x80808080)>>>2`,

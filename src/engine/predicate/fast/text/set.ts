@@ -12,7 +12,7 @@ export function textSetTest(list: readonly Uint8Array[]): TextTest {
   const loop = heads && lookUpLoop()
   if (loop === undefined) return eachText(contains)
   const { keys, lengths, factor, shift } = heads!
-  // Four bytes and the length tell short texts apart; of longer ones they pick those worth a closer look.
+  // Four bytes and the length distinguish short texts. Of longer ones they select the candidates to verify.
   const isDecided = list.every((bytes) => bytes.length <= 4)
   return (texts, n, need, out) => {
     const { view, safe } = readable(texts, n)
@@ -45,7 +45,7 @@ function lookUpLoop(): Loop | undefined {
   )
 }
 
-/** The bits of a word of 4 bytes that belong to a text of so many bytes. */
+/** The bits of a 4-byte word that belong to a text of that length. */
 const wordMasks = Int32Array.of(0, 0xff, 0xffff, 0xffffff, -1)
 
 interface Heads {
@@ -56,9 +56,9 @@ interface Heads {
 }
 
 /**
- * A hash table in which no two beginnings share a slot, so that one look, without a branch, tells whether a
- * text begins like one of the list: 2.4 times what comparing a number takes, whatever the list. Undefined for
- * lists that are too long.
+ * A hash table without collisions for the first 4 bytes and the length of the listed texts. So one lookup, without a
+ * branch, decides whether a text may be in the list: 2.4 times as long as comparing a number, for any list. Undefined
+ * for lists that are too long.
  */
 function perfectHeads(list: readonly Uint8Array[]): Heads | undefined {
   const heads = new Map<string, readonly [key: number, length: number]>()
@@ -85,7 +85,7 @@ function perfectHeads(list: readonly Uint8Array[]): Heads | undefined {
   return undefined
 }
 
-/** Membership by a hash of all bytes. Its factor is chosen at random, so that no list can be made to collide. */
+/** Membership by a hash of all bytes. The factor is random, so that nobody can construct a list that collides. */
 function hashSet(list: readonly Uint8Array[]): Matches {
   const bits = Math.max(4, 32 - Math.clz32(list.length * 2))
   const factor = (Math.random() * 0x100000000) | 1
