@@ -18,7 +18,7 @@ export interface Filling {
 export type Fit = (batch: AnyBatch) => AnyBatch
 
 /** The error for columns that do not match a table. */
-export function misfit(sentence: string): CatalogError {
+export function schemaMismatch(sentence: string): CatalogError {
   return new CatalogError('TableSchemaValidationError', sentence)
 }
 
@@ -46,13 +46,13 @@ export function fitting(
   }
   const fits = hasSameShape(wanted, given) ? childFits(wanted, given, path, filling) : undefined
   if (fits === undefined) {
-    throw misfit(`Column ${JSON.stringify(path)} ${difference}. Convert it to the table's type.`)
+    throw schemaMismatch(`Column ${JSON.stringify(path)} ${difference}. Convert it to the table's type.`)
   }
   return (batch) => {
     try {
       return makeBatch(wanted.type, { ...partsOf(batch), children: fits.map((fit) => fit(batch)) })
     } catch (error) {
-      if (error instanceof Misfit) error.row = rowHolding(batch, error.row)
+      if (error instanceof UnfitValue) error.row = rowHolding(batch, error.row)
       throw error
     }
   }
@@ -73,7 +73,7 @@ export const mostCastBytes = 1 << 30
 function assign(batch: AnyBatch, type: DataType, path: string, filling: Filling): AnyBatch {
   filling.castBytes += castSize(batch, type)
   if (filling.castBytes > mostCastBytes) {
-    throw misfit(
+    throw schemaMismatch(
       `Column ${JSON.stringify(path)} would take more than ${mostCastBytes.toLocaleString('en')} bytes as ${typeName(type)}, together with what was cast before it. Send it in that type, or send fewer rows at once.`,
     )
   }
@@ -81,12 +81,12 @@ function assign(batch: AnyBatch, type: DataType, path: string, filling: Filling)
     return castBatch(batch, type)
   } catch (error) {
     if (!(error instanceof CastFailure)) throw error
-    throw new Misfit(path, type, error.row, batch.at(error.row))
+    throw new UnfitValue(path, type, error.row, batch.at(error.row))
   }
 }
 
 /** A value that the type of its column cannot hold. `row` is its index in the batch. */
-export class Misfit extends Error {
+export class UnfitValue extends Error {
   row: number
   readonly #path: string
   readonly #type: DataType
@@ -104,26 +104,26 @@ export class Misfit extends Error {
   toError(row: number): CatalogError {
     const value = this.#value
     const shown = typeof value === 'number' || typeof value === 'bigint' ? `${value}` : 'a value'
-    return misfit(
+    return schemaMismatch(
       `Column ${JSON.stringify(this.#path)} holds ${shown} in row ${row}, counted from 0, which ${typeName(this.#type)} cannot hold. Send a value that fits, or change the column's type first.`,
     )
   }
 }
 
 /** The error for a column that must be there and is not. */
-export function missing(path: string): CatalogError {
-  return misfit(
+export function missingColumn(path: string): CatalogError {
+  return schemaMismatch(
     `Append with different schema: column ${JSON.stringify(path)} is missing and must not be null. Send it with every row.`,
   )
 }
 
 function partial(path: string): CatalogError {
-  return misfit(`Field ${JSON.stringify(path)} is missing. Send structs with all of their fields.`)
+  return schemaMismatch(`Field ${JSON.stringify(path)} is missing. Send structs with all of their fields.`)
 }
 
 /** The error for a column that is not in the table. */
-export function surplus(path: string): CatalogError {
-  return misfit(
+export function unknownColumn(path: string): CatalogError {
+  return schemaMismatch(
     `Column ${JSON.stringify(path)} is not in the table. Leave it out, or add it to the table first.`,
   )
 }
@@ -150,7 +150,7 @@ function nulls({ type }: Field, length: number, path: string): AnyBatch {
     return nullBatch(type, length)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw misfit(
+    throw schemaMismatch(
       `Column ${JSON.stringify(path)} is missing and would take too many nulls at once. Send it, or send fewer rows in a batch.`,
     )
   }
@@ -172,16 +172,16 @@ function childFits(wanted: Field, given: Field, path: string, filling: Filling |
   if (wanted.type.typeId !== Type.Struct) {
     return into.map((child, i) => childFit(child, from[i]!, i, `${path}.${child.name}`, filling))
   }
-  const places = new Map(from.map(({ name }, i) => [name, i]))
+  const indices = new Map(from.map(({ name }, i) => [name, i]))
   const names = new Set(into.map(({ name }) => name))
   const extra = from.find(({ name }) => !names.has(name))
-  if (extra) throw surplus(`${path}.${extra.name}`)
+  if (extra) throw unknownColumn(`${path}.${extra.name}`)
   return into.map((child) => {
-    const index = places.get(child.name)
+    const index = indices.get(child.name)
     const childPath = `${path}.${child.name}`
     if (index !== undefined) return childFit(child, from[index]!, index, childPath, filling)
     if (!filling) throw partial(childPath)
-    if (!child.nullable) throw missing(childPath)
+    if (!child.nullable) throw missingColumn(childPath)
     return ({ length }) => nulls(child, length, childPath)
   })
 }

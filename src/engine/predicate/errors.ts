@@ -33,11 +33,11 @@ export function predicateError(
 /** The failure of one row, in an error that does not name the row. */
 class RowError extends CatalogError {
   /** What failed and where, and what to do. */
-  readonly facts: string
+  readonly details: string
 
-  constructor(facts: string, options?: { cause?: unknown }) {
-    super('InvalidInput', `The predicate failed on a row: ${facts}`, options)
-    this.facts = facts
+  constructor(details: string, options?: { cause?: unknown }) {
+    super('InvalidInput', `The predicate failed on a row: ${details}`, options)
+    this.details = details
   }
 }
 
@@ -57,8 +57,12 @@ export function isRowError(error: unknown): error is RowError {
 }
 
 /** The error of a value expression on a row of the table, counted from 0 over rows that are not deleted. */
-export function expressionRowError(facts: string, row: number, options?: { cause?: unknown }): CatalogError {
-  return invalid(`The expression failed on row ${row} (counted from 0): ${facts}`, options)
+export function expressionRowError(
+  details: string,
+  row: number,
+  options?: { cause?: unknown },
+): CatalogError {
+  return invalid(`The expression failed on row ${row} (counted from 0): ${details}`, options)
 }
 
 /** An error of the predicate language that names a value expression as its subject. */

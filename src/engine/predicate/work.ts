@@ -19,13 +19,13 @@ const mostStepsOfConstants = 100_000_000
 /** Most steps that the functions of one scan may take for all rows: some minutes. */
 const mostStepsInAll = 100_000_000_000
 /** Milliseconds after which an attempt pauses. */
-const stretchMillis = 5
+const attemptMillis = 5
 /** Steps that certainly take longer than an attempt may. */
-const stretchSteps = stretchMillis * 1_000_000
+const attemptSteps = attemptMillis * 1_000_000
 /** Steps between checks of the clock, which take some 40 ns each. */
-const lookEvery = 20_000
+const stepsPerCheck = 20_000
 /** Parts of a plan that are kept between checks of the clock: each takes a microsecond or a few. */
-const keptEvery = 32
+const partsPerCheck = 32
 /** Steps of one piece of a call. */
 export const stepsOfPiece = 1_000_000
 /**
@@ -48,16 +48,16 @@ export class Progress {
 }
 
 /** An attempt to evaluate several rows, to evaluate one row, or to plan a predicate. */
-export class Stretch {
+export class Attempt {
   /** The steps that functions have taken so far. */
   steps: number
   /** `steps` at the last point where the work could pause. */
   mark: number
-  nextLook: number
+  nextCheck: number
   /** Bytes so far of values without a fixed size, all of which may be in memory. */
   bytes = 0
   /** Parts that were kept since the last check of the clock; -1 before the first one. */
-  unlooked = -1
+  partsSinceCheck = -1
   /** Whether it may pause at any point, since its caller tries again with fewer rows. */
   readonly mayPause: boolean
   readonly millis: number
@@ -69,13 +69,13 @@ export class Stretch {
 
   constructor(
     mayPause: boolean,
-    millis: number = stretchMillis,
+    millis: number = attemptMillis,
     progress?: Progress,
     most: number = Number.POSITIVE_INFINITY,
   ) {
     this.steps = progress?.steps ?? 0
     this.mark = this.steps
-    this.nextLook = this.steps + lookEvery
+    this.nextCheck = this.steps + stepsPerCheck
     this.mayPause = mayPause
     this.millis = millis
     this.until = performance.now() + millis
@@ -94,37 +94,37 @@ export class Stretch {
   }
 }
 
-const unbounded = new Stretch(false, Number.POSITIVE_INFINITY)
+const unbounded = new Attempt(false, Number.POSITIVE_INFINITY)
 let current = unbounded
 
 /** Plans without pauses: the work of constants is limited. */
 export function planAtOnce<T>(work: () => T): T {
   const progress = new Progress()
-  return new Stretch(false, Number.POSITIVE_INFINITY, progress, mostStepsOfConstants).run(work)
+  return new Attempt(false, Number.POSITIVE_INFINITY, progress, mostStepsOfConstants).run(work)
 }
 
 /** As `planAtOnce`, in steps of a few milliseconds: `work` is called repeatedly, and finds the results that it kept. */
 export function* planInSteps<T>(work: () => T): Generator<void, T> {
   const progress = new Progress()
   for (;;) {
-    const stretch = new Stretch(false, stretchMillis, progress, mostStepsOfConstants)
+    const attempt = new Attempt(false, attemptMillis, progress, mostStepsOfConstants)
     try {
-      return stretch.run(work)
+      return attempt.run(work)
     } catch (error) {
       if (error !== pause) throw error
     }
-    progress.steps = stretch.steps
+    progress.steps = attempt.steps
     yield
   }
 }
 
 /** Pauses if the attempt took too long. */
-export function look(): void {
+export function checkTime(): void {
   if (current.mayPause && performance.now() > current.until) throw pause
 }
 
 /** As `checkTime`, after work whose result is kept, so that a single row can pause, too. */
-export function lookAfterProgress(): void {
+export function checkTimeAfterProgress(): void {
   current.mark = current.steps
   if (performance.now() > current.until) throw pause
 }
@@ -142,9 +142,9 @@ export function kept<T>(key: unknown, make: () => T): T {
 
 /** A kept result. */
 export function recall<T>(key: unknown): T | undefined {
-  const stretch = current
-  const known = stretch.progress?.kept.get(key)
-  if (known !== undefined) stretch.mark = stretch.steps
+  const attempt = current
+  const known = attempt.progress?.kept.get(key)
+  if (known !== undefined) attempt.mark = attempt.steps
   return known as T | undefined
 }
 
@@ -169,33 +169,33 @@ export function mapInSteps<T, U>(items: readonly T[], make: (item: T) => U): rea
 
 /** Pauses if the attempt took too long. Called after each small part of the work whose result is kept. */
 export function afterPart(): void {
-  const stretch = current
-  stretch.mark = stretch.steps
+  const attempt = current
+  attempt.mark = attempt.steps
   // Finding kept results takes time, too. New work begins here.
-  if (stretch.unlooked < 0 && stretch.progress !== undefined)
-    stretch.until = performance.now() + stretch.millis
-  if (++stretch.unlooked < keptEvery && stretch.steps < stretch.nextLook) return
-  stretch.unlooked = 0
-  stretch.nextLook = stretch.steps + lookEvery
-  lookAfterProgress()
+  if (attempt.partsSinceCheck < 0 && attempt.progress !== undefined)
+    attempt.until = performance.now() + attempt.millis
+  if (++attempt.partsSinceCheck < partsPerCheck && attempt.steps < attempt.nextCheck) return
+  attempt.partsSinceCheck = 0
+  attempt.nextCheck = attempt.steps + stepsPerCheck
+  checkTimeAfterProgress()
 }
 
 /** Adds steps that any row may take. Pauses if the attempt took too long. */
 export function spend(steps: number): void {
-  const stretch = current
-  stretch.steps += steps
-  if (stretch.steps < stretch.nextLook || !stretch.mayPause) return
-  stretch.nextLook = stretch.steps + lookEvery
-  look()
+  const attempt = current
+  attempt.steps += steps
+  if (attempt.steps < attempt.nextCheck || !attempt.mayPause) return
+  attempt.nextCheck = attempt.steps + stepsPerCheck
+  checkTime()
 }
 
 /** Adds bytes of a value without a fixed size that is now in memory, and may stay there until all rows are done. */
-export function hold(bytes: number): void {
-  const stretch = current
-  stretch.bytes += bytes
-  if (stretch.bytes <= mostBytes || stretch === unbounded) return
-  if (stretch.mayPause) throw pause
-  if (stretch.bytes <= mostBytesOfRow) return
+export function chargeBytes(bytes: number): void {
+  const attempt = current
+  attempt.bytes += bytes
+  if (attempt.bytes <= mostBytes || attempt === unbounded) return
+  if (attempt.mayPause) throw pause
+  if (attempt.bytes <= mostBytesOfRow) return
   throw invalid(
     `The values that the predicate makes of one row, or of constants, take more than ${mostBytesOfRow.toLocaleString('en')} bytes. ` +
       'Give functions shorter values, or fewer of them.',
@@ -203,28 +203,28 @@ export function hold(bytes: number): void {
 }
 
 /** As `hold`, for values that were read. Those of one row are not limited, since they are stored that way. */
-export function holdRead(bytes: number): void {
-  const stretch = current
-  stretch.bytes += bytes
-  if (stretch.bytes > mostBytes && stretch.mayPause) throw pause
+export function chargeReadBytes(bytes: number): void {
+  const attempt = current
+  attempt.bytes += bytes
+  if (attempt.bytes > mostBytes && attempt.mayPause) throw pause
 }
 
 /** Charges steps that cannot be interrupted: several rows that would take too long pause in advance. */
 export function expectSteps(steps: number): void {
-  if (current.mayPause && steps > stretchSteps) throw pause
+  if (current.mayPause && steps > attemptSteps) throw pause
   spend(steps)
 }
 
 /** Charges the steps of a function; refuses too many for one row. */
 export function charge(steps: number, name: string, at: number): void {
-  const stretch = current
-  if (stretch !== unbounded) {
-    if (stretch.mayPause && steps > stretchSteps && steps <= mostStepsAtOnce) throw pause
-    if (stretch.steps - stretch.mark + steps > mostStepsAtOnce) {
-      if (stretch.mayPause && steps <= mostStepsAtOnce) throw pause
+  const attempt = current
+  if (attempt !== unbounded) {
+    if (attempt.mayPause && steps > attemptSteps && steps <= mostStepsAtOnce) throw pause
+    if (attempt.steps - attempt.mark + steps > mostStepsAtOnce) {
+      if (attempt.mayPause && steps <= mostStepsAtOnce) throw pause
       throw tooCostly(name, at, `${mostStepsAtOnce} steps of work that one row, or one constant, may take`)
     }
-    if (stretch.steps + steps > stretch.most) throw tooManyConstants(name, at)
+    if (attempt.steps + steps > attempt.most) throw tooManyConstants(name, at)
   }
   spend(steps)
 }
@@ -238,20 +238,20 @@ export interface Pieces<T> {
 
 /** Does work of a call that takes `steps` in all. `key` identifies it among all such work. */
 export function inPieces<T>(key: string, steps: number, name: string, at: number, make: () => Pieces<T>): T {
-  const stretch = current
-  if (stretch.mayPause) expectSteps(steps)
-  let work = stretch.progress?.kept.get(key) as Pieces<T> | undefined
+  const attempt = current
+  if (attempt.mayPause) expectSteps(steps)
+  let work = attempt.progress?.kept.get(key) as Pieces<T> | undefined
   if (work === undefined) {
-    if (stretch.steps + steps > stretch.most) throw tooManyConstants(name, at)
+    if (attempt.steps + steps > attempt.most) throw tooManyConstants(name, at)
     work = make()
-    stretch.progress?.kept.set(key, work)
+    attempt.progress?.kept.set(key, work)
   }
   for (let taken = work.advance(stepsOfPiece); taken > 0; taken = work.advance(stepsOfPiece)) {
-    if (stretch.progress === undefined) continue
-    stretch.steps += taken
-    lookAfterProgress()
+    if (attempt.progress === undefined) continue
+    attempt.steps += taken
+    checkTimeAfterProgress()
   }
-  stretch.mark = stretch.steps
+  attempt.mark = attempt.steps
   return work.result
 }
 

@@ -46,7 +46,6 @@ export function tableEngine(options: EngineOptions): TableEngine {
 /** Most objects that a writer puts at the same time without waiting. Their bytes are in memory. */
 const mostBegun = 16
 
-/** The engine of one writer. */
 function writerOn(storage: Storage, writer: string, most: number): WritingEngine {
   const { content } = storage
   const newName = () => storage.newName(writer)

@@ -1,7 +1,7 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { type AnyBatch, byteLength, dictionaryOf, isNullAt } from '../batch.ts'
 import { childFields, layoutOf } from '../layout.ts'
-import { places } from './decoded.ts'
+import { entryPositions } from './decoded.ts'
 import { hasViews } from './views.ts'
 
 /**
@@ -37,7 +37,7 @@ function* entrySizes(batch: AnyBatch): Generator<number> {
     const isText = layoutOf(entries.type).kind === 'bytes' && offsets !== undefined
     sizes.set(entries, (at) => (isText ? Number(offsets[at + 1]) - Number(offsets[at]) : whole))
   }
-  for (const [entries, at] of places(batch)) yield entries ? sizes.get(entries)!(at) : 0
+  for (const [entries, at] of entryPositions(batch)) yield entries ? sizes.get(entries)!(at) : 0
 }
 
 /**

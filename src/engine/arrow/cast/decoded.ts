@@ -8,7 +8,7 @@ export function decoded(batch: AnyBatch): AnyBatch {
   if (batch.type.typeId !== Type.Dictionary) return batch
   const none = nullBatch(batch.type.dictionary, 1)
   const pieces: { batch: AnyBatch; runs: number[] }[] = []
-  for (const [entries, at] of places(batch)) {
+  for (const [entries, at] of entryPositions(batch)) {
     const from = entries ?? none
     const last = pieces.at(-1)
     if (last?.batch === from) last.runs.push(at, at + 1)
@@ -18,7 +18,9 @@ export function decoded(batch: AnyBatch): AnyBatch {
 }
 
 /** For each row, the part of the dictionary that has its value, and the index there; no part for a null row. */
-export function* places(batch: AnyBatch): Generator<readonly [entries: AnyBatch | undefined, at: number]> {
+export function* entryPositions(
+  batch: AnyBatch,
+): Generator<readonly [entries: AnyBatch | undefined, at: number]> {
   const parts = dictionaryOf(batch).data as readonly AnyBatch[]
   const indices = batch.values as ArrayLike<number | bigint>
   for (let i = 0; i < batch.length; i++) {

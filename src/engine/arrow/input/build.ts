@@ -5,7 +5,7 @@ import { childFields, layoutOf } from '../layout.ts'
 import { type CellPosition, encodeNumber, valueMismatch } from './build-scalars.ts'
 import { type Cells, isPlainObject, itemsOf, keysOf, ownValue } from './infer.ts'
 
-/** Stands for the value of a field within a struct that is null itself. */
+/** Marks the value of a field whose struct is null. */
 const insideNull = Symbol('insideNull')
 
 /**

@@ -36,7 +36,7 @@ export interface ArrowInputOptions extends DecodeOptions {
 }
 
 /**
- * A checked Arrow table of any data a caller may give.
+ * A checked Arrow table from any accepted data.
  *
  * Without a schema, the types of row objects are inferred from all rows. Numbers become float64, bigints int64, Dates
  * timestamps in milliseconds, Uint8Arrays binary, arrays lists, and objects structs. Other typed arrays become vectors

@@ -6,15 +6,15 @@ import { type DecompressReply, type DecompressRequest, loadCodecs } from './code
  */
 
 const port = parentPort!
-const say = (reply: DecompressReply, transfer: ArrayBuffer[] = []) => port.postMessage(reply, transfer)
+const post = (reply: DecompressReply, transfer: ArrayBuffer[] = []) => port.postMessage(reply, transfer)
 const codecs = loadCodecs()
 
 port.on('message', async ({ id, codec, packed, length }: DecompressRequest) => {
   try {
     const bytes = (await codecs)[codec](new Uint8Array(packed), length)
-    say({ id, bytes }, [bytes.buffer as ArrayBuffer])
+    post({ id, bytes }, [bytes.buffer as ArrayBuffer])
   } catch (error) {
-    say({ id, failure: error instanceof Error ? error.message : String(error) })
+    post({ id, failure: error instanceof Error ? error.message : String(error) })
   }
 })
-say('ready')
+post('ready')

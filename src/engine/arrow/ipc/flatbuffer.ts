@@ -22,7 +22,6 @@ export class FlatReader {
     return this.table(this.offset(0))
   }
 
-  /** The table at `position`. */
   table(position: number): FlatTable {
     const vtable = position - this.int32(position)
     const size = this.uint16(vtable)

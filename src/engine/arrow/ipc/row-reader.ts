@@ -170,8 +170,8 @@ export class RowReader {
   async #offsets({ column, cursor, runs, length }: Part, array: OffsetsConstructor) {
     const size = array.BYTES_PER_ELEMENT
     // Each run has one more offset than it has rows.
-    const places = Float64Array.from(runs, (row, i) => (i % 2 === 0 ? row : row + 1) * size)
-    const bytes = await this.#bytes(cursor.buffer + 1, column, places)
+    const byteRuns = Float64Array.from(runs, (row, i) => (i % 2 === 0 ? row : row + 1) * size)
+    const bytes = await this.#bytes(cursor.buffer + 1, column, byteRuns)
     const given = new array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.length / size)
     const offsets: Offsets = new array(length + 1)
     const within: number[] = []

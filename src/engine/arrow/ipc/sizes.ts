@@ -158,7 +158,6 @@ export function addSizes(
   for (const { type, name } of columns) visit(type, name)
 }
 
-/** The bytes of `rows` nulls. */
 function bytesOfNulls(type: DataType, rows: number): number {
   const layout = layoutOf(type)
   const within = (size: number) =>

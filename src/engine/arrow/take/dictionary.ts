@@ -19,7 +19,7 @@ export function mergeDictionaries(type: DataType, dictionaries: readonly AnyColu
   if (dictionaries.every((one) => one.data.every((batch, i) => batch === longest.data[i]))) {
     return { dictionary: longest, moved: dictionaries.map(() => undefined) }
   }
-  const places = new Map<unknown, number>()
+  const indices = new Map<unknown, number>()
   const pieces: Piece[] = []
   const done = new Map<AnyColumn, Int32Array>()
   let length = 0
@@ -32,12 +32,12 @@ export function mergeDictionaries(type: DataType, dictionaries: readonly AnyColu
       const fresh: number[] = []
       for (let i = 0; i < batch.length; i++, at++) {
         const key = keyAt(batch, i)
-        const place = key === undefined ? undefined : places.get(key)
-        if (place !== undefined) {
-          target[at] = place
+        const index = key === undefined ? undefined : indices.get(key)
+        if (index !== undefined) {
+          target[at] = index
           continue
         }
-        if (key !== undefined) places.set(key, length)
+        if (key !== undefined) indices.set(key, length)
         target[at] = length++
         if (fresh.at(-1) === i) fresh[fresh.length - 1] = i + 1
         else fresh.push(i, i + 1)

@@ -47,11 +47,11 @@ function count(runs: ArrayLike<number>): number {
   return rows
 }
 
-const places = new WeakMap<Int32Array, Int32Array>()
+const rowsByRuns = new WeakMap<Int32Array, Int32Array>()
 
 /** For many runs, the row at each position. */
 export function rowsAt(runs: Int32Array): Int32Array {
-  const known = places.get(runs)
+  const known = rowsByRuns.get(runs)
   if (known) return known
   const rows = new Int32Array(rowsOfRuns(runs))
   let at = 0
@@ -59,6 +59,6 @@ export function rowsAt(runs: Int32Array): Int32Array {
     const end = runs[i + 1]!
     for (let row = runs[i]!; row < end; row++) rows[at++] = row
   }
-  places.set(runs, rows)
+  rowsByRuns.set(runs, rows)
   return rows
 }

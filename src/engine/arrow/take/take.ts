@@ -283,8 +283,8 @@ export function remap(
   for (let i = 0; i < batch.length; i++) {
     const index = Number(source[i])
     // A null row may hold any index.
-    const place = moved === undefined ? index : (moved[index] ?? 0)
-    values[i] = big ? (BigInt(place) as never) : place
+    const newIndex = moved === undefined ? index : (moved[index] ?? 0)
+    values[i] = big ? (BigInt(newIndex) as never) : newIndex
   }
   return makeBatch(batch.type, {
     length: batch.length,

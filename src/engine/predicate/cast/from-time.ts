@@ -53,9 +53,9 @@ function fromDate(from: DateType, to: DataType): Convert | undefined {
       if (to.unit === 1) return milliseconds
       return (value) => fitDays((value as bigint) / dayMilliseconds)
     case Type.Timestamp: {
-      const place = inZone(null, to.timezone)
+      const shiftZone = inZone(null, to.timezone)
       const size = unitNanoseconds[to.unit]
-      return (value) => place(long(scaleDown(milliseconds(value) * 1_000_000n, size)), size)
+      return (value) => shiftZone(long(scaleDown(milliseconds(value) * 1_000_000n, size)), size)
     }
     default:
       return undefined
@@ -66,9 +66,9 @@ function fromTimestamp(from: TimestampType, to: DataType): Convert | undefined {
   const size = unitNanoseconds[from.unit]
   switch (to.typeId) {
     case Type.Timestamp: {
-      const place = inZone(from.timezone, to.timezone)
+      const shiftZone = inZone(from.timezone, to.timezone)
       const target = unitNanoseconds[to.unit]
-      return (value) => place(long(changeUnit(value as bigint, from.unit, to.unit)), target)
+      return (value) => shiftZone(long(changeUnit(value as bigint, from.unit, to.unit)), target)
     }
     case Type.Date: {
       if (to.unit === 1) return (value) => scaleDown((value as bigint) * size, 1_000_000n)

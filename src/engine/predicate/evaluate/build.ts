@@ -14,8 +14,8 @@ import {
   testOfValues,
   valuesOfTest,
 } from './logic.ts'
-import type { Ask, TestNode, ValueNode } from './node.ts'
-import { askEach, literalOnRight, type QuestionPlan, questionNode, questionOf } from './question.ts'
+import type { TestNode, ValueNode, VectorTest } from './node.ts'
+import { literalOnRight, testEach, type ValueTestPlan, valueTestNode, valueTestOf } from './value-test.ts'
 
 /**
  * A faster implementation of the nodes of this folder, for some plans. Returns undefined for any other plan. It calls
@@ -29,7 +29,7 @@ export interface FastPath {
   /** For an expression of any type. */
   readonly value?: (plan: Plan, slow: ValueNode, build: Build) => ValueNode | undefined
   /** For the test in a comparison, `IN` or `LIKE`. In a comparison a literal is on the right. */
-  readonly ask?: (plan: QuestionPlan, slow: Ask) => Ask | undefined
+  readonly vectorTest?: (plan: ValueTestPlan, slow: VectorTest) => VectorTest | undefined
 }
 
 /** Builds the nodes for plans. */
@@ -87,17 +87,17 @@ export function builder(fastPaths: readonly FastPath[], afterNode: () => void = 
       case 'compare':
       case 'in':
       case 'like':
-        return asked(plan)
+        return plainValueTest(plan)
       default:
         return testOfValues(build.value(plan))
     }
   }
 
-  function asked(plan: QuestionPlan): TestNode {
-    const question = questionOf(plan)
-    let ask = askEach(question)
-    for (const path of fastPaths.toReversed()) ask = path.ask?.(plan, ask) ?? ask
-    return questionNode(question, question.args.map(build.value), ask)
+  function plainValueTest(plan: ValueTestPlan): TestNode {
+    const valueTest = valueTestOf(plan)
+    let vectorTest = testEach(valueTest)
+    for (const path of fastPaths.toReversed()) vectorTest = path.vectorTest?.(plan, vectorTest) ?? vectorTest
+    return valueTestNode(valueTest, valueTest.args.map(build.value), vectorTest)
   }
 
   function plainValue(plan: Plan): ValueNode {

@@ -2,7 +2,7 @@ import { type DataType, Type } from '@uwdata/flechette'
 import { addRow, type Bitmap, forEachRow, intersect, isEmpty, subtract } from '../../arrow/bitmap.ts'
 import { compare } from '../plan/fold.ts'
 import type { CasePlan, NonNullScalar, Plan, Scalar } from '../plan/plan.ts'
-import { look, spend } from '../work.ts'
+import { checkTime, spend } from '../work.ts'
 import type { Build } from './build.ts'
 import { eachNeeded } from './each-needed.ts'
 import type { Frame } from './frame.ts'
@@ -39,7 +39,7 @@ export function caseNode(plan: CasePlan, build: Build): ValueNode {
       const chosen = frame.bitmap()
       const read = operand && readerOf(operand.vector(frame, need))
       for (const { choose, result } of branches) {
-        look()
+        checkTime()
         const inner = frame.mark()
         choose(frame, open, read, chosen)
         intersect(chosen, open, chosen, frame.words)

@@ -24,10 +24,10 @@ type ScratchConstructor =
   | typeof BigUint64Array
 
 /** The most bytes of free scratch memory that are kept for reuse. */
-const mostFree = 32 << 20
+const mostFreeBytes = 32 << 20
 
 /** Free scratch memory of one size, for slices of up to a certain number of rows. */
-interface Shelf {
+interface ScratchPool {
   /** Elements of 8 bytes in a block: the rows, those before the first one in its word, and one more. */
   readonly elements: number
   readonly bitmaps: Bitmap[]
@@ -35,19 +35,19 @@ interface Shelf {
 }
 
 /** The thread's unused scratch memory, by the power of two of rows. */
-const shelves = new Map<number, Shelf>()
+const scratchPools = new Map<number, ScratchPool>()
 let freeBytes = 0
 
-function shelfFor(rows: number): Shelf {
+function scratchPoolFor(rows: number): ScratchPool {
   const power = rows <= 32 ? 5 : 32 - Math.clz32(rows - 1)
   // A slice of 65,536 rows may begin in the middle of a word.
   const nearest = power > 5 && rows <= 2 ** (power - 1) + 31 ? power - 1 : power
-  let shelf = shelves.get(nearest)
-  if (shelf === undefined) {
-    shelf = { elements: 2 ** nearest + 32, bitmaps: [], blocks: [] }
-    shelves.set(nearest, shelf)
+  let pool = scratchPools.get(nearest)
+  if (pool === undefined) {
+    pool = { elements: 2 ** nearest + 32, bitmaps: [], blocks: [] }
+    scratchPools.set(nearest, pool)
   }
-  return shelf
+  return pool
 }
 
 /**
@@ -58,11 +58,11 @@ function shelfFor(rows: number): Shelf {
  * with the slice, so thousands of expressions need no more than one.
  */
 export class Frame {
-  rows: Rows = noRowsAtAll
+  rows: Rows = emptyRows
   start = 0
   length = 0
   words = 0
-  #shelf: Shelf = shelfFor(0)
+  #pool: ScratchPool = scratchPoolFor(0)
   readonly #bitmaps: Bitmap[] = []
   readonly #blocks: ArrayBuffer[] = []
   #bitmapsTaken = 0
@@ -71,10 +71,10 @@ export class Frame {
   /** Switches to another slice. `start` is a multiple of 32. */
   moveTo(rows: Rows, start: number, end: number): void {
     const length = end - start
-    const shelf = shelfFor(length)
-    if (shelf !== this.#shelf) {
+    const pool = scratchPoolFor(length)
+    if (pool !== this.#pool) {
       this.done()
-      this.#shelf = shelf
+      this.#pool = pool
     }
     this.rows = rows
     this.start = start
@@ -86,14 +86,14 @@ export class Frame {
 
   /** Releases all scratch memory. Vectors and bitmaps in it are invalid afterwards. */
   done(): void {
-    const { bitmaps, blocks, elements } = this.#shelf
+    const { bitmaps, blocks, elements } = this.#pool
     for (let last = this.#bitmaps.pop(); last !== undefined; last = this.#bitmaps.pop()) {
-      if (keep(elements >>> 3)) bitmaps.push(last)
+      if (reserveFree(elements >>> 3)) bitmaps.push(last)
     }
     for (let last = this.#blocks.pop(); last !== undefined; last = this.#blocks.pop()) {
-      if (keep(elements * 8)) blocks.push(last)
+      if (reserveFree(elements * 8)) blocks.push(last)
     }
-    this.rows = noRowsAtAll
+    this.rows = emptyRows
     this.#bitmapsTaken = 0
     this.#blocksTaken = 0
   }
@@ -102,7 +102,7 @@ export class Frame {
     const index = this.#bitmapsTaken++
     const known = this.#bitmaps[index]
     if (known !== undefined) return known
-    const { bitmaps, elements } = this.#shelf
+    const { bitmaps, elements } = this.#pool
     const free = bitmaps.pop()
     if (free !== undefined) freeBytes -= elements >>> 3
     const taken = free ?? noRows(elements)
@@ -117,7 +117,6 @@ export class Frame {
     return bitmap
   }
 
-  /** A bitmap without rows. */
   noRows(): Bitmap {
     const bitmap = this.bitmap()
     bitmap.fill(0, 0, this.words)
@@ -135,7 +134,7 @@ export class Frame {
     const index = this.#blocksTaken++
     let block = this.#blocks[index]
     if (block === undefined) {
-      const { blocks, elements } = this.#shelf
+      const { blocks, elements } = this.#pool
       const free = blocks.pop()
       if (free !== undefined) freeBytes -= elements * 8
       block = free ?? new ArrayBuffer(elements * 8)
@@ -154,11 +153,11 @@ export class Frame {
   }
 }
 
-const noRowsAtAll: Rows = { length: 0, columns: [] }
+const emptyRows: Rows = { length: 0, columns: [] }
 
 /** Whether the free memory may grow by that many bytes. */
-function keep(bytes: number): boolean {
-  if (freeBytes + bytes > mostFree) return false
+function reserveFree(bytes: number): boolean {
+  if (freeBytes + bytes > mostFreeBytes) return false
   freeBytes += bytes
   return true
 }

@@ -3,7 +3,7 @@ import { type AnyBatch, dictionaryOf } from '../../arrow/batch.ts'
 import { type Bitmap, readBits } from '../../arrow/bitmap.ts'
 import { halves } from '../../arrow/half.ts'
 import type { Scalar } from '../plan/plan.ts'
-import { holdRead, look } from '../work.ts'
+import { chargeReadBytes, checkTime } from '../work.ts'
 import { codesOf, runsOf, validCodes } from './encoded.ts'
 import type { Frame } from './frame.ts'
 import { isLong, scalarAt, sizeOf, wordsOf } from './scalar.ts'
@@ -102,12 +102,12 @@ const bytesOfItem = 8
 function scalarsOf(frame: Frame, batch: AnyBatch, need: Bitmap, valid: Bitmap | null): Vector {
   const values: Scalar[] = new Array(frame.length).fill(null)
   for (let q = 0; q < frame.words; q++) {
-    if ((q & 7) === 7) look()
+    if ((q & 7) === 7) checkTime()
     for (let word = valid === null ? need[q]! : need[q]! & valid[q]!; word !== 0; word &= word - 1) {
       const row = (q << 5) + 31 - Math.clz32(word & -word)
       const value = scalarAt(batch, frame.start + row)
       values[row] = value
-      if (typeof value === 'object') holdRead(sizeOf(value) * bytesOfItem)
+      if (typeof value === 'object') chargeReadBytes(sizeOf(value) * bytesOfItem)
     }
   }
   // Unions and null columns have no validity bitmap, so one is created.

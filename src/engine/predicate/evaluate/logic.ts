@@ -1,11 +1,11 @@
 import { type Bitmap, copyRows, intersect, isEmpty, subtract, union } from '../../arrow/bitmap.ts'
-import { look } from '../work.ts'
+import { checkTime } from '../work.ts'
 import type { Frame } from './frame.ts'
-import { type TestNode, type ValueNode, type Wanted, wantBoth, wantFalse, wantTrue } from './node.ts'
+import { type TestNode, type ValueNode, type WantedOutcomes, wantBoth, wantFalse, wantTrue } from './node.ts'
 import { readerOf } from './read.ts'
 
 /** The outcomes to compute for an expression when `wanted` is computed for its negation. */
-export function opposite(wanted: Wanted): Wanted {
+export function opposite(wanted: WantedOutcomes): WantedOutcomes {
   return wanted === wantBoth ? wantBoth : wanted === wantTrue ? wantFalse : wantTrue
 }
 
@@ -46,7 +46,7 @@ function holdAll(frame: Frame, args: readonly TestNode[], need: Bitmap, yes: Bit
   let open = frame.copyOf(need)
   let next = frame.bitmap()
   for (const arg of args) {
-    look()
+    checkTime()
     arg.test(frame, open, wantTrue, next, no)
     const done = open
     open = next
@@ -62,7 +62,7 @@ function conjunction(
   frame: Frame,
   args: readonly TestNode[],
   need: Bitmap,
-  wanted: Wanted,
+  wanted: WantedOutcomes,
   yes: Bitmap,
   no: Bitmap,
 ): void {
@@ -73,7 +73,7 @@ function conjunction(
   copyRows(need, yes, frame.words)
   no.fill(0, 0, frame.words)
   for (const arg of args) {
-    look()
+    checkTime()
     arg.test(frame, open, wanted, isTrue, isFalse)
     union(no, isFalse, no, frame.words)
     subtract(open, isFalse, open, frame.words)

@@ -1,7 +1,7 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
 import type { Scalar } from '../plan/plan.ts'
-import { look } from '../work.ts'
+import { checkTime } from '../work.ts'
 import type { Frame } from './frame.ts'
 import { Memo } from './memo.ts'
 import { entryAt, isString, readWide } from './scalar.ts'
@@ -81,7 +81,7 @@ export function scalarsFrom(
   const valid = frame.noRows()
   for (let q = 0; q < frame.words; q++) {
     // Checked every 256 rows, as the size of a value is not known in advance.
-    if ((q & 7) === 7) look()
+    if ((q & 7) === 7) checkTime()
     for (let rest = need[q]!; rest !== 0; rest &= rest - 1) {
       const bit = rest & -rest
       const row = (q << 5) + 31 - Math.clz32(bit)

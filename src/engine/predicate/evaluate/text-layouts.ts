@@ -1,7 +1,7 @@
 import { CatalogError } from '../../../base/errors.ts'
 import { type AnyBatch, dataOf } from '../../arrow/batch.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
-import { holdRead } from '../work.ts'
+import { chargeReadBytes } from '../work.ts'
 import type { Frame } from './frame.ts'
 import { isBitSet } from './scalar.ts'
 
@@ -46,7 +46,7 @@ export function gatherViews(frame: Frame, batch: AnyBatch, need: Bitmap): Plain 
   }
   offsets[frame.length] = total
   // Many views may share the same bytes.
-  holdRead(total)
+  chargeReadBytes(total)
   checkSize(total, frame.length)
   const bytes = new Uint8Array(total + 8)
   const inline = new Uint8Array(buffer, views.byteOffset, views.byteLength)

@@ -12,7 +12,7 @@ import type { ValuePlan } from '../plan/expression.ts'
 import type { LiteralPlan } from '../plan/plan.ts'
 import { afterPart, kept, type WorkBudget } from '../work.ts'
 import { builder, type FastPath } from './build.ts'
-import { columnBuilder, type Memory } from './column-builder.ts'
+import { type Allocate, columnBuilder } from './column-builder.ts'
 import type { Frame, Rows } from './frame.ts'
 import type { ValueNode } from './node.ts'
 import type { Vector } from './vector.ts'
@@ -34,7 +34,7 @@ export interface ValueOptions {
   readonly mostBytes?: number
   readonly budget?: WorkBudget
   /** Allocates at least that many bytes of zeroed memory for values of fixed size. Default: new memory. */
-  readonly memory?: Memory
+  readonly memory?: Allocate
   /** The number of a row in errors. Default: its index. */
   readonly numberOf?: (row: number) => number
 }
@@ -97,8 +97,8 @@ function vectorOf(node: ValueNode, frame: Frame, need: Bitmap, numberOf: RowNumb
     if (!isRowError(error)) throw error
     frame.release(mark)
     const row = firstFailure(node, frame, need)
-    const { facts, cause } = row.error ?? error
-    throw expressionRowError(facts, numberOf(frame.start + row.row), { cause })
+    const { details, cause } = row.error ?? error
+    throw expressionRowError(details, numberOf(frame.start + row.row), { cause })
   }
 }
 
@@ -168,7 +168,7 @@ function runsOf(live: Bitmap | undefined, start: number, length: number): ArrayL
 
 /** The values of a column, without a copy if all rows are wanted. */
 function columnValues(path: readonly number[], field: Field): ValueSteps {
-  // biome-ignore lint/correctness/useYield: what is a column takes no steps
+  // biome-ignore lint/correctness/useYield: a column needs no steps
   return function* values(rows, start, end, { live, inPlace = false, numberOf = itself }) {
     let batch = rows.columns[path[0]!]!
     for (const index of path.slice(1)) batch = childWithin(batch, index, field.name)
@@ -189,7 +189,7 @@ function columnValues(path: readonly number[], field: Field): ValueSteps {
 const repeatedRows = 65_536
 
 function constantValues({ value }: LiteralPlan, field: Field): ValueSteps {
-  // biome-ignore lint/correctness/useYield: what is constant takes no steps
+  // biome-ignore lint/correctness/useYield: a constant needs no steps
   return function* values(_rows, start, end, { live, inPlace = false, mostBytes }) {
     const length = Math.max(0, end - start)
     const size = inPlace || live === undefined ? length : countFirst(live, length)
@@ -201,7 +201,6 @@ function constantValues({ value }: LiteralPlan, field: Field): ValueSteps {
   }
 }
 
-/** Repeats a batch of one row. */
 function repeated(field: Field, one: AnyBatch, size: number): AnyBatch {
   let batch = one
   try {

@@ -1,6 +1,6 @@
 import { performance } from '../../../base/time.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
-import { fewBytes, Progress, pause, Stretch, type WorkBudget } from '../work.ts'
+import { Attempt, fewBytes, Progress, pause, type WorkBudget } from '../work.ts'
 import { Frame, type Rows, sliceRows } from './frame.ts'
 
 /** Cost limit of a slice, in units of a comparison of numbers: some 5 ms. */
@@ -28,7 +28,7 @@ export type Walk = <T>(
 export function walker(cost: number): Walk {
   // The cost is estimated from the plan's parts. If functions take longer, slices get smaller.
   const mostRows = Math.max(1, Math.min(sliceRows, Math.floor(sliceCost / cost)))
-  let pace = mostRows
+  let rowsAtOnce = mostRows
 
   return function* walk(rows, start, end, live, budget, evaluate, take) {
     if (start % 32 !== 0) throw new RangeError(`start must be a multiple of 32, not ${start}`)
@@ -36,7 +36,7 @@ export function walker(cost: number): Walk {
     // The state of a single row, which may pause and continue.
     let progress: Progress | undefined
     for (let from = start; from < end; ) {
-      const to = endOf(from, pace, end)
+      const to = endOf(from, rowsAtOnce, end)
       const began = performance.now()
       const firstWord = ((from & ~31) - start) >>> 5
       if (to - from === 1) progress ??= new Progress()
@@ -45,14 +45,14 @@ export function walker(cost: number): Walk {
         const need = frame.allRows()
         need[0]! &= -1 << (from & 31)
         if (live !== undefined) for (let q = 0; q < frame.words; q++) need[q]! &= live[firstWord + q]!
-        const done = attempt(() => evaluate(frame, need), budget, progress)
-        if (done === undefined) pace = Math.max(1, (to - from) >>> 1)
+        const done = tryWork(() => evaluate(frame, need), budget, progress)
+        if (done === undefined) rowsAtOnce = Math.max(1, (to - from) >>> 1)
         else {
           progress = undefined
           take(done.made, frame, firstWord, need)
           from = to
           const isQuick = performance.now() - began < quickMillis && done.bytes < fewBytes
-          if (pace < mostRows && isQuick) pace = Math.min(mostRows, pace * 2)
+          if (rowsAtOnce < mostRows && isQuick) rowsAtOnce = Math.min(mostRows, rowsAtOnce * 2)
         }
       } finally {
         // Others use the same memory before the next slice.
@@ -64,22 +64,22 @@ export function walker(cost: number): Walk {
 }
 
 /** The result; undefined if the work paused because it takes too long. */
-function attempt<T>(
+function tryWork<T>(
   work: () => T,
   budget: WorkBudget,
   progress: Progress | undefined,
 ): { readonly made: T; readonly bytes: number } | undefined {
-  const stretch = new Stretch(progress === undefined, undefined, progress)
+  const attempt = new Attempt(progress === undefined, undefined, progress)
   let done: { readonly made: T; readonly bytes: number } | undefined
   try {
-    const made = stretch.run(work)
-    done = { made, bytes: stretch.bytes }
+    const made = attempt.run(work)
+    done = { made, bytes: attempt.bytes }
   } catch (error) {
     if (error !== pause) throw error
   }
   // Several rows that paused are evaluated again. If they counted, a busy machine would refuse what an idle one
   // accepts.
-  if (done !== undefined || progress !== undefined) budget.take(stretch.steps)
+  if (done !== undefined || progress !== undefined) budget.take(attempt.steps)
   return done
 }
 
@@ -92,8 +92,8 @@ export function last<T>(steps: Generator<void, T>): T {
 }
 
 /** The end of the next slice: at the end of a word, unless that leaves no row. */
-function endOf(from: number, pace: number, end: number): number {
-  const to = Math.min(from + pace, end)
+function endOf(from: number, rowsAtOnce: number, end: number): number {
+  const to = Math.min(from + rowsAtOnce, end)
   const even = to & ~31
   return to < end && even > from ? even : to
 }

@@ -5,11 +5,11 @@ import { calculate, mayFail } from '../evaluate/arithmetic.ts'
 import type { FastPath } from '../evaluate/build.ts'
 import type { Frame } from '../evaluate/frame.ts'
 import type { ValueNode } from '../evaluate/node.ts'
-import { knownRows } from '../evaluate/question.ts'
 import { readerOf } from '../evaluate/read.ts'
+import { knownRows } from '../evaluate/value-test.ts'
 import type { NumberArray, Vector } from '../evaluate/vector.ts'
 import type { ArithmeticPlan, Plan } from '../plan/plan.ts'
-import { look } from '../work.ts'
+import { checkTime } from '../work.ts'
 import { divisions, doubleLoops, intByNumber, intLoops, longByNumber, longLoops } from './arithmetic-loops.ts'
 
 type AnyArray = NumberArray | BigInt64Array | BigUint64Array
@@ -53,7 +53,7 @@ function run(
   x: Operand,
   y: Operand,
 ): Vector {
-  look()
+  checkTime()
   const { operator, type } = plan
   const n = frame.length
   const isDivision = operator === '/' || operator === '%'

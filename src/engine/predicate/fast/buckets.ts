@@ -2,7 +2,7 @@ import { type Bitmap, hasRow, subtract } from '../../arrow/bitmap.ts'
 import { floorDiv } from '../../arrow/time/calendar.ts'
 import type { FastPath } from '../evaluate/build.ts'
 import { wantTrue } from '../evaluate/node.ts'
-import { knownRows, questionOf } from '../evaluate/question.ts'
+import { knownRows, valueTestOf } from '../evaluate/value-test.ts'
 import type { Longs } from '../evaluate/vector.ts'
 import type { Scalar } from '../plan/plan.ts'
 import { spend } from '../work.ts'
@@ -13,7 +13,6 @@ import { type Steps, stepsOf } from './steps.ts'
 const mostBuckets = 1 << 17
 /** Extra buckets at each end, as later rows often are slightly outside. */
 const margin = 64
-/** Steps to compute a bucket. */
 const stepsOfBucket = 30
 /** The entry of a bucket: 0 for no, 1 for yes, or `mixed` if its values belong to two steps with different results. */
 const mixed = 2
@@ -26,7 +25,7 @@ export const buckets: FastPath = {
     const steps = plan.kind === 'in' ? stepsOf(plan.arg) : stepsOf(plan.left)
     if (steps === undefined || bucketBits(steps.step) <= 0) return undefined
     if (plan.kind === 'compare' && plan.right.kind !== 'literal') return undefined
-    const { holds, negated, noIsNull } = questionOf(plan)
+    const { holds, negated, falseIsNull } = valueTestOf(plan)
     const loop = loopFor(bucketBits(steps.step))
     if (loop === undefined) return undefined
     const arg = build.value(steps.arg)
@@ -37,12 +36,12 @@ export const buckets: FastPath = {
       test(frame, need, wanted, yes, no) {
         const mark = frame.mark()
         const vector = arg.vector(frame, need)
-        const asked = knownRows(frame, vector, need)
+        const validRows = knownRows(frame, vector, need)
         const [found, missed] = negated ? [no, yes] : [yes, no]
-        if (vector.kind !== 'longs' || !table.ask(vector, frame.length, asked, found)) {
+        if (vector.kind !== 'longs' || !table.test(vector, frame.length, validRows, found)) {
           slow.test(frame, need, wanted, yes, no)
-        } else if (noIsNull) missed.fill(0, 0, frame.words)
-        else if (negated || wanted !== wantTrue) subtract(asked, found, missed, frame.words)
+        } else if (falseIsNull) missed.fill(0, 0, frame.words)
+        else if (negated || wanted !== wantTrue) subtract(validRows, found, missed, frame.words)
         frame.release(mark)
       },
     }
@@ -66,7 +65,7 @@ class Buckets {
   #table = new Uint8Array(0)
   /** Rows that the table was built for. */
   #rows = 0
-  readonly #answers = new Map<number, number>()
+  readonly #results = new Map<number, number>()
 
   constructor(steps: Steps, holds: (value: Scalar) => boolean, loop: Loop) {
     this.#steps = steps
@@ -78,7 +77,7 @@ class Buckets {
   /**
    * Writes the rows of `need` that pass; none of them is null. Returns false if the table does not support the values.
    */
-  ask({ values }: Longs, n: number, need: Bitmap, out: Bitmap): boolean {
+  test({ values }: Longs, n: number, need: Bitmap, out: Bitmap): boolean {
     const halves = new Int32Array(values.buffer as ArrayBuffer, values.byteOffset, values.length * 2)
     if (this.#mask >= 0 && this.#run(values, halves, n, need, out)) return true
     const range = this.#rangeOf(halves, n, need)
@@ -96,7 +95,7 @@ class Buckets {
         const bit = 31 - Math.clz32(rest & -rest)
         const bucket = bucketOf(halves, row + bit, bits) - this.#first
         if (this.#table[bucket & this.#mask] !== mixed) continue
-        if (this.#answer(stepOf(values[row + bit]!, this.#steps.step)) === 1) word |= 1 << bit
+        if (this.#result(stepOf(values[row + bit]!, this.#steps.step)) === 1) word |= 1 << bit
       }
       return word
     }
@@ -145,18 +144,18 @@ class Buckets {
     const isSafe = Number.isSafeInteger(start) && Number.isSafeInteger(start + width)
     const [a, b] = isSafe ? [start, start + width - 1] : [BigInt(start), BigInt(start) + BigInt(width) - 1n]
     const { step } = this.#steps
-    const answer = this.#answer(stepOf(a, step))
-    return answer === this.#answer(stepOf(b, step)) ? answer : mixed
+    const result = this.#result(stepOf(a, step))
+    return result === this.#result(stepOf(b, step)) ? result : mixed
   }
 
-  #answer(step: number): number {
-    let answer = this.#answers.get(step)
-    if (answer === undefined) {
-      answer = this.#holds(this.#steps.at(step)) ? 1 : 0
-      if (this.#answers.size >= mostBuckets) this.#answers.clear()
-      this.#answers.set(step, answer)
+  #result(step: number): number {
+    let result = this.#results.get(step)
+    if (result === undefined) {
+      result = this.#holds(this.#steps.at(step)) ? 1 : 0
+      if (this.#results.size >= mostBuckets) this.#results.clear()
+      this.#results.set(step, result)
     }
-    return answer
+    return result
   }
 }
 

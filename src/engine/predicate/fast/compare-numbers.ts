@@ -1,7 +1,7 @@
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { FastPath } from '../evaluate/build.ts'
 import type { Frame } from '../evaluate/frame.ts'
-import type { Ask } from '../evaluate/node.ts'
+import type { VectorTest } from '../evaluate/node.ts'
 import type { Longs, NumberArray, Vector } from '../evaluate/vector.ts'
 import type { CompareOperator } from '../plan/plan.ts'
 import { generated } from './generate.ts'
@@ -10,13 +10,13 @@ import { orderOfDoubles, orderWithNumber } from './orders.ts'
 /** Comparisons of arrays of numbers, with a literal or with each other. */
 export const compareNumbers: FastPath = {
   name: 'compare-numbers',
-  ask(plan, slow) {
+  vectorTest(plan, slow) {
     if (plan.kind !== 'compare') return undefined
     const { operator, right } = plan
-    if (right.kind !== 'literal') return askPairs(operator, slow)
+    if (right.kind !== 'literal') return comparePairs(operator, slow)
     const { value } = right
     if ((typeof value !== 'number' && typeof value !== 'bigint') || Number.isNaN(value)) return undefined
-    return askLiteral(operator, value, slow)
+    return compareWithLiteral(operator, value, slow)
   },
 }
 
@@ -24,7 +24,11 @@ type Values = NumberArray | BigInt64Array
 type WithLiteral = (n: number, need: Bitmap, out: Bitmap, values: Values, y: number | bigint) => void
 type WithOther = (n: number, need: Bitmap, out: Bitmap, values: Values, others: Values) => void
 
-function askLiteral(operator: CompareOperator, literal: number | bigint, slow: Ask): Ask {
+function compareWithLiteral(
+  operator: CompareOperator,
+  literal: number | bigint,
+  slow: VectorTest,
+): VectorTest {
   const row = `const x=values[$i];w|=(${orderWithNumber[operator]})<<$b`
   const number = Number(literal)
   return (frame, vectors, need, out) => {
@@ -36,7 +40,7 @@ function askLiteral(operator: CompareOperator, literal: number | bigint, slow: A
   }
 }
 
-function askPairs(operator: CompareOperator, slow: Ask): Ask {
+function comparePairs(operator: CompareOperator, slow: VectorTest): VectorTest {
   return (frame, vectors, need, out) => {
     const [a, b] = vectors
     const isAlike = 'values' in a && b && 'values' in b && a.values.constructor === b.values.constructor

@@ -7,19 +7,19 @@ import { eachNeeded } from '../evaluate/each-needed.ts'
 import { Frame } from '../evaluate/frame.ts'
 import { vectorOf } from '../evaluate/load.ts'
 import { Memo } from '../evaluate/memo.ts'
-import type { Ask, ValueNode } from '../evaluate/node.ts'
+import type { ValueNode, VectorTest } from '../evaluate/node.ts'
 import { readerOf, scalarsFrom } from '../evaluate/read.ts'
 import { isEncoded } from '../evaluate/scalar.ts'
 import type { Codes } from '../evaluate/vector.ts'
 import type { CallPlan } from '../plan/plan.ts'
-import { lookAfterProgress } from '../work.ts'
+import { checkTimeAfterProgress } from '../work.ts'
 import { generated } from './generate.ts'
 
 /** Dictionary- or run-end-encoded values: each entry is tested, or computed, once. */
 export const dictionary: FastPath = {
   name: 'dictionary',
-  ask(plan, slow) {
-    return plan.kind === 'compare' && plan.right.kind !== 'literal' ? undefined : askEntries(slow)
+  vectorTest(plan, slow) {
+    return plan.kind === 'compare' && plan.right.kind !== 'literal' ? undefined : testEntries(slow)
   },
   value(plan, slow, build) {
     if (plan.kind !== 'call') return undefined
@@ -31,54 +31,53 @@ export const dictionary: FastPath = {
 }
 
 /** Tests each entry of a dictionary once, then looks up the rows' codes. */
-export function askEntries(slow: Ask): Ask {
-  const tables = new WeakMap<object, Answers>()
-  const ask: Ask = (frame, vectors, need, out) => {
+export function testEntries(slow: VectorTest): VectorTest {
+  const tables = new WeakMap<object, EntryResults>()
+  const test: VectorTest = (frame, vectors, need, out) => {
     const [vector] = vectors
     if (vector.kind !== 'codes') {
       slow(frame, vectors, need, out)
       return
     }
-    let answers = tables.get(vector.key)
-    if (answers === undefined) {
+    let results = tables.get(vector.key)
+    if (results === undefined) {
       const entries = vector.entries.reduce((sum, batch) => sum + batch.length, 0)
-      answers = { table: new Uint8Array(entries), known: 0 }
-      tables.set(vector.key, answers)
+      results = { table: new Uint8Array(entries), known: 0 }
+      tables.set(vector.key, results)
     }
     // Run-end-encoded values may be dictionary-encoded in turn.
-    answerEntries(answers, vector.entries, ask)
-    lookUp(vector.codes, answers.table, frame.length, need, out)
+    fillResults(results, vector.entries, test)
+    lookUp(vector.codes, results.table, frame.length, need, out)
   }
-  return ask
+  return test
 }
 
 /** 1 for each of the first `known` entries that passes. */
-interface Answers {
+interface EntryResults {
   readonly table: Uint8Array
   known: number
 }
 
-/** Entries that are tested at once. */
 const entriesAtOnce = 4096
 
 /** Tests the remaining entries. A dictionary may be long, so results are kept when the work pauses. */
-function answerEntries(answers: Answers, entries: readonly AnyBatch[], ask: Ask): void {
-  if (answers.known === answers.table.length) return
+function fillResults(results: EntryResults, entries: readonly AnyBatch[], test: VectorTest): void {
+  if (results.known === results.table.length) return
   const frame = new Frame()
   try {
     let first = 0
     for (const batch of entries) {
       const rows = { length: batch.length, columns: [batch] }
-      for (let start = answers.known - first; start < batch.length; start = answers.known - first) {
+      for (let start = results.known - first; start < batch.length; start = results.known - first) {
         frame.moveTo(rows, start, Math.min(start + entriesAtOnce, batch.length))
         const out = frame.bitmap()
         const known = validRowsOf(frame, batch, frame.allRows(), addValidity(frame, batch, null))
-        ask(frame, [vectorOf(frame, batch, known, known)], known, out)
+        test(frame, [vectorOf(frame, batch, known, known)], known, out)
         for (let i = 0; i < frame.length; i++) {
-          answers.table[first + start + i] = (out[i >>> 5]! >>> (i & 31)) & 1
+          results.table[first + start + i] = (out[i >>> 5]! >>> (i & 31)) & 1
         }
-        answers.known += frame.length
-        lookAfterProgress()
+        results.known += frame.length
+        checkTimeAfterProgress()
       }
       first += batch.length
     }

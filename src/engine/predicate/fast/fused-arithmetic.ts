@@ -12,7 +12,6 @@ type Loop = (n: number, need: Bitmap, out: Bitmap, ...parameters: unknown[]) => 
 
 /** Most operations of a formula: the generated loop repeats each of them 32 times. */
 const mostOperations = 8
-/** Most loops that are kept. */
 const mostLoops = 64
 
 /**
@@ -41,9 +40,9 @@ export const fusedArithmetic: FastPath = {
         const found = valuesOf(frame, need, leaves)
         if (found === undefined) slow.test(frame, need, wanted, yes, no)
         else {
-          const { asked, arrays } = found
-          loopOf(row, leaves.length, constants.length)(frame.length, asked, yes, ...arrays, ...constants)
-          if (wanted !== wantTrue) subtract(asked, yes, no, frame.words)
+          const { validRows, arrays } = found
+          loopOf(row, leaves.length, constants.length)(frame.length, validRows, yes, ...arrays, ...constants)
+          if (wanted !== wantTrue) subtract(validRows, yes, no, frame.words)
         }
         frame.release(mark)
       },
@@ -125,19 +124,19 @@ function valuesOf(
   frame: Frame,
   need: Bitmap,
   leaves: readonly ValueNode[],
-): { readonly asked: Bitmap; readonly arrays: readonly Float64Array[] } | undefined {
+): { readonly validRows: Bitmap; readonly arrays: readonly Float64Array[] } | undefined {
   const arrays: Float64Array[] = []
-  let asked = need
+  let validRows = need
   for (const leaf of leaves) {
     const vector = leaf.vector(frame, need)
     if (vector.kind !== 'numbers' || !(vector.values instanceof Float64Array)) return undefined
     arrays.push(vector.values)
     if (vector.valid === null) continue
     const both = frame.bitmap()
-    intersect(asked, vector.valid, both, frame.words)
-    asked = both
+    intersect(validRows, vector.valid, both, frame.words)
+    validRows = both
   }
-  return { asked, arrays }
+  return { validRows, arrays }
 }
 
 const loops = new Map<string, Loop>()

@@ -4,13 +4,11 @@ import type { FastPath } from '../evaluate/build.ts'
 import type { ValueNode } from '../evaluate/node.ts'
 import type { NumberArray } from '../evaluate/vector.ts'
 import type { Plan } from '../plan/plan.ts'
-import { look } from '../work.ts'
+import { checkTime } from '../work.ts'
 import { bothValid } from './arithmetic.ts'
 import { functionOf, mayGenerate } from './generate.ts'
 
-/** Most operations of a formula. */
 const mostOperations = 8
-/** Most loops that are kept. */
 const mostLoops = 64
 
 type Loop = (n: number, out: Int32Array, ...parameters: unknown[]) => void
@@ -38,7 +36,7 @@ export const fusedIntegers: FastPath = {
       cost: leaves.reduce((sum, leaf) => sum + leaf.cost, operations),
       raises: slow.raises,
       vector(frame, need) {
-        look()
+        checkTime()
         const arrays: NumberArray[] = []
         let valid: Bitmap | null = null
         for (const leaf of leaves) {

@@ -1,7 +1,7 @@
 import type { FastPath } from '../evaluate/build.ts'
-import { askEach, questionNode } from '../evaluate/question.ts'
 import type { Matches } from '../evaluate/text-pattern.ts'
-import { askEntries } from './dictionary.ts'
+import { testEach, valueTestNode } from '../evaluate/value-test.ts'
+import { testEntries } from './dictionary.ts'
 import { lettersEqualTest } from './text/like.ts'
 
 /**
@@ -20,18 +20,18 @@ export const letters: FastPath = {
     const matches: Matches = (bytes, from, to) =>
       evaluate(Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString()) === wanted
     const test = lettersEqualTest(Buffer.from(wanted), kernel.to, matches)
-    const question = {
+    const valueTest = {
       args: left.args,
       holds: (value: Parameters<typeof evaluate>[0]) => evaluate(value) === wanted,
       negated: plan.operator === '<>',
-      noIsNull: false,
+      falseIsNull: false,
     }
-    const each = askEach(question)
-    const ask = askEntries((frame, vectors, need, out) => {
+    const each = testEach(valueTest)
+    const entriesTest = testEntries((frame, vectors, need, out) => {
       const [vector] = vectors
       if (vector.kind === 'texts') test(vector, frame.length, need, out)
       else each(frame, vectors, need, out)
     })
-    return questionNode(question, [build.value(left.args[0]!)], ask)
+    return valueTestNode(valueTest, [build.value(left.args[0]!)], entriesTest)
   },
 }

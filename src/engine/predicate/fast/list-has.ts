@@ -4,7 +4,7 @@ import { type Bitmap, noRows } from '../../arrow/bitmap.ts'
 import type { FastPath } from '../evaluate/build.ts'
 import { Frame, sliceRows } from '../evaluate/frame.ts'
 import { type TestNode, wantTrue } from '../evaluate/node.ts'
-import { look } from '../work.ts'
+import { checkTime } from '../work.ts'
 
 /**
  * `array_has` with a literal: all items of a slice's lists are compared at once, then each list is searched for a
@@ -43,7 +43,7 @@ function search(isItem: TestNode, items: AnyBatch, start: number, end: number): 
   const frame = new Frame()
   try {
     for (let from = start; from < end; from += sliceRows) {
-      look()
+      checkTime()
       frame.moveTo({ length: items.length, columns: [items] }, from, Math.min(from + sliceRows, end))
       const yes = frame.bitmap()
       isItem.test(frame, frame.allRows(), wantTrue, yes, frame.bitmap())

@@ -4,12 +4,12 @@ import type { Build, FastPath } from '../evaluate/build.ts'
 import { isWidening } from '../evaluate/call.ts'
 import type { TestNode } from '../evaluate/node.ts'
 import { holdsFor } from '../evaluate/operators.ts'
-import { askEach, type Question, questionNode } from '../evaluate/question.ts'
 import { isLong } from '../evaluate/scalar.ts'
+import { testEach, type ValueTest, valueTestNode } from '../evaluate/value-test.ts'
 import type { NumberArray } from '../evaluate/vector.ts'
 import type { ArithmeticPlan, CastPlan, CompareOperator, Plan } from '../plan/plan.ts'
 import { ofKind } from './compare-numbers.ts'
-import { askEntries } from './dictionary.ts'
+import { testEntries } from './dictionary.ts'
 import { generated, mayGenerate } from './generate.ts'
 import { orderWithNumber } from './orders.ts'
 
@@ -87,25 +87,25 @@ function compared(
 ): TestNode {
   const isQuotient = narrow.operator === '/'
   const holds = holdsFor[operator]
-  const question: Question = {
+  const valueTest: ValueTest = {
     args: [narrow.left],
     holds: (value) => holds((isQuotient ? Math.trunc(Number(value) / divisor) : Number(value) % divisor) - y),
     negated: false,
-    noIsNull: false,
+    falseIsNull: false,
   }
   const size = Math.abs(divisor)
   const isPower = (size & (size - 1)) === 0
   const x = isQuotient ? quotient : isPower ? remainderOfPower : remainder
   const row = `const v=values[$i],x=${x};w|=(${orderWithNumber[operator]})<<$b`
   const by = isPower && !isQuotient ? size : divisor
-  const each = askEach(question)
-  const ask = askEntries((frame, vectors, need, out) => {
+  const each = testEach(valueTest)
+  const test = testEntries((frame, vectors, need, out) => {
     const [vector] = vectors
     const values = vector.kind === 'numbers' ? vector.values : undefined
     const loop = values && generated<Loop>('values,y,d,e', ofKind(values, row))
     if (loop === undefined) each(frame, vectors, need, out)
     else loop(frame.length, need, out, values!, y, by, 1 / by)
   })
-  const node = questionNode(question, [build.value(narrow.left)], ask)
+  const node = valueTestNode(valueTest, [build.value(narrow.left)], test)
   return { ...node, cost: node.cost + 1 }
 }

@@ -10,16 +10,16 @@ type Loop<V> = (values: V, n: number, need: Bitmap, out: Bitmap) => void
 /** `IN` a list of numbers. */
 export const numberSets: FastPath = {
   name: 'number-sets',
-  ask(plan, slow) {
+  vectorTest(plan, slow) {
     if (plan.kind !== 'in') return undefined
     const [first] = plan.values
     if (typeof first !== 'number' && typeof first !== 'bigint') return undefined
-    const askNumbers = numberSet(plan.values.map(Number))
-    const askLongs = typeof first === 'bigint' ? longSet(plan.values as readonly bigint[]) : undefined
+    const testNumbers = numberSet(plan.values.map(Number))
+    const testLongs = typeof first === 'bigint' ? longSet(plan.values as readonly bigint[]) : undefined
     return (frame, vectors, need, out) => {
       const [vector] = vectors
-      if (vector.kind === 'longs' && askLongs) askLongs(halvesOf(vector.values), frame.length, need, out)
-      else if (vector.kind === 'numbers') askNumbers(vector.values, frame.length, need, out)
+      if (vector.kind === 'longs' && testLongs) testLongs(halvesOf(vector.values), frame.length, need, out)
+      else if (vector.kind === 'numbers') testNumbers(vector.values, frame.length, need, out)
       else slow(frame, vectors, need, out)
     }
   },
@@ -40,10 +40,10 @@ function numberSet(list: readonly number[]): Loop<NumberArray> {
 }
 
 /** Does the work of a loop, or returns false if it cannot. */
-type Try = (values: NumberArray, n: number, need: Bitmap, out: Bitmap) => boolean
+type TryTest = (values: NumberArray, n: number, need: Bitmap, out: Bitmap) => boolean
 
 /** A list shorter than the loop's is filled up with one of its values. */
-function oneByOne(few: readonly number[], hasNaN: boolean): Try {
+function oneByOne(few: readonly number[], hasNaN: boolean): TryTest {
   const size = few.length <= 4 ? 4 : comparedOneByOne
   const padded = Array.from({ length: size }, (_, i) => few[i] ?? few[0]!)
   const names = padded.map((_, i) => `k${i}`)
@@ -61,7 +61,7 @@ function oneByOne(few: readonly number[], hasNaN: boolean): Try {
 const longestTable = 65_536
 
 /** Integers in a small range: a byte for each from the least to the greatest, read without a branch. */
-function inTable(list: readonly number[]): Try | undefined {
+function inTable(list: readonly number[]): TryTest | undefined {
   const least = list.reduce((a, b) => Math.min(a, b), Infinity)
   const range = list.reduce((a, b) => Math.max(a, b), -Infinity) - least
   if (!list.every(Number.isInteger) || !(range < longestTable)) return undefined

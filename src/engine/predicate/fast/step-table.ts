@@ -7,7 +7,6 @@ export class StepTable {
   first = 0
   /** One less than the number of entries, which is a power of two; -1 if there is none. */
   mask = -1
-  /** Results that are numbers. */
   numbers: Int32Array = new Int32Array(0)
   /** Results that are BigInts, as halves. */
   halves: Int32Array = new Int32Array(0)

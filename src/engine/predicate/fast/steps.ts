@@ -6,7 +6,7 @@ import type { ValueNode } from '../evaluate/node.ts'
 import { isLong } from '../evaluate/scalar.ts'
 import type { NumberArray, Numbers, Vector } from '../evaluate/vector.ts'
 import type { Plan } from '../plan/plan.ts'
-import { look } from '../work.ts'
+import { checkTime } from '../work.ts'
 import { halvesOf } from './compare-numbers.ts'
 import { StepTable } from './step-table.ts'
 
@@ -79,23 +79,23 @@ function tableFor(type: DataType, { step, at }: Steps) {
     const vector = arg.vector(frame, need)
     if (vector.kind !== 'longs' && vector.kind !== 'numbers') return undefined
     const { valid } = vector
-    const places = frame.array(Int32Array, frame.length)
+    const indices = frame.array(Int32Array, frame.length)
     const longs = vector.kind === 'longs' ? halvesOf(vector.values) : undefined
-    if (!(longs && table.mask >= 0 && longPlaces(longs, step, table, places))) {
+    if (!(longs && table.mask >= 0 && longIndices(longs, step, table, indices))) {
       const range = rangeOf(frame, vector, step, need)
       // A few values far apart are faster one by one.
       if (range === undefined || range[1] - range[0] > frame.length) return undefined
-      look()
+      checkTime()
       if (!table.cover(range[0], range[1])) return undefined
-      if (longs) anyLongPlaces(longs, step, table.first, table.mask, places)
-      else numberPlaces((vector as Numbers).values, step, table.first, table.mask, places)
+      if (longs) anyLongIndices(longs, step, table.first, table.mask, indices)
+      else numberIndices((vector as Numbers).values, step, table.first, table.mask, indices)
     }
     if (type.typeId !== Type.Timestamp) {
-      lookUp(table.numbers, places)
-      return { kind: 'numbers', type, valid, values: places }
+      lookUp(table.numbers, indices)
+      return { kind: 'numbers', type, valid, values: indices }
     }
     const values = frame.array(BigInt64Array, frame.length)
-    lookUpLongs(table.halves, places, new Int32Array(values.buffer, 0, frame.length * 2))
+    lookUpLongs(table.halves, indices, new Int32Array(values.buffer, 0, frame.length * 2))
     return { kind: 'longs', type, valid, values }
   }
 }
@@ -105,7 +105,12 @@ function tableFor(type: DataType, { step, at }: Steps) {
  * negative, or 2^51 or more. A BigInt for each row would cost more than all the rest, and rounding down twice as much
  * as cutting to an integer. Below 2^51, adding a half exceeds any rounding error, and does not reach the next step.
  */
-function longPlaces(halves: Uint32Array, step: number, { first, mask }: StepTable, out: Int32Array): boolean {
+function longIndices(
+  halves: Uint32Array,
+  step: number,
+  { first, mask }: StepTable,
+  out: Int32Array,
+): boolean {
   // The quotient must fit into 32 bits.
   if (step < 2 ** 20) return false
   const inverse = 1 / step
@@ -113,9 +118,9 @@ function longPlaces(halves: Uint32Array, step: number, { first, mask }: StepTabl
   const n = out.length
   for (let i = 0; i < n; i++) {
     const high = halves[2 * i + 1]!
-    const place = ((((high * 4294967296 + halves[2 * i]! + 0.5) * inverse) | 0) - first) | 0
-    const known = place & mask
-    missed |= (place ^ known) | (high >>> 19)
+    const index = ((((high * 4294967296 + halves[2 * i]! + 0.5) * inverse) | 0) - first) | 0
+    const known = index & mask
+    missed |= (index ^ known) | (high >>> 19)
     out[i] = known
   }
   return missed === 0
@@ -125,7 +130,7 @@ function longPlaces(halves: Uint32Array, step: number, { first, mask }: StepTabl
  * As `longPlaces`, for any values below 2^53. The caller knows that the steps of needed values are in the table. There,
  * a quotient of doubles never reaches the next whole number.
  */
-function anyLongPlaces(
+function anyLongIndices(
   halves: Uint32Array,
   step: number,
   first: number,
@@ -139,23 +144,29 @@ function anyLongPlaces(
   }
 }
 
-function numberPlaces(values: NumberArray, step: number, first: number, mask: number, out: Int32Array): void {
+function numberIndices(
+  values: NumberArray,
+  step: number,
+  first: number,
+  mask: number,
+  out: Int32Array,
+): void {
   const n = out.length
   for (let i = 0; i < n; i++) out[i] = (Math.floor(values[i]! / step) - first) & mask
 }
 
 /** Replaces table indices by the entries of the table. */
-function lookUp(table: Int32Array, places: Int32Array): void {
-  const n = places.length
-  for (let i = 0; i < n; i++) places[i] = table[places[i]!]!
+function lookUp(table: Int32Array, indices: Int32Array): void {
+  const n = indices.length
+  for (let i = 0; i < n; i++) indices[i] = table[indices[i]!]!
 }
 
-function lookUpLongs(table: Int32Array, places: Int32Array, out: Int32Array): void {
-  const n = places.length
+function lookUpLongs(table: Int32Array, indices: Int32Array, out: Int32Array): void {
+  const n = indices.length
   for (let i = 0; i < n; i++) {
-    const place = places[i]!
-    out[2 * i] = table[2 * place]!
-    out[2 * i + 1] = table[2 * place + 1]!
+    const index = indices[i]!
+    out[2 * i] = table[2 * index]!
+    out[2 * i + 1] = table[2 * index + 1]!
   }
 }
 

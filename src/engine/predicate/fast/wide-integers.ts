@@ -5,7 +5,7 @@ import { holdsFor } from '../evaluate/operators.ts'
 /** Comparisons of integers of 128 and 256 bits, such as decimals: word by word, without a BigInt for each. */
 export const wideIntegers: FastPath = {
   name: 'wide-integers',
-  ask(plan, slow) {
+  vectorTest(plan, slow) {
     if (plan.kind !== 'compare') return undefined
     const { operator, right } = plan
     if (right.kind === 'literal' && typeof right.value !== 'bigint') return undefined

@@ -2,7 +2,7 @@ import type { DataType } from '@uwdata/flechette'
 import { comparisonType, numericType } from '../plan/coerce.ts'
 import { compare, fold, isLiteral } from '../plan/fold.ts'
 import { resolveField } from '../plan/names.ts'
-import { lookInto } from '../plan/operators.ts'
+import { unsupportedType } from '../plan/operators.ts'
 import type { Plan, Scalar } from '../plan/plan.ts'
 import { cast, refuse } from '../plan/scope.ts'
 import {
@@ -26,7 +26,7 @@ function commonType(call: Call, first = 0, keepsLast = false): DataType {
   let type: DataType = none
   for (const [i, arg] of call.args.entries()) {
     if (i < first) continue
-    if (!isReadable(arg.type)) throw lookInto(call.scope, arg.type, call.at)
+    if (!isReadable(arg.type)) throw unsupportedType(call.scope, arg.type, call.at)
     // Of two time zones, the last one is kept.
     const common: DataType | undefined = keepsLast
       ? comparisonType(arg.type, type)
@@ -69,7 +69,7 @@ function isNeverNull(plan: Plan): boolean {
  */
 const nvl: FunctionPlanner = (call) => {
   expectArguments(call, 2)
-  for (const { type } of call.args) if (!isReadable(type)) throw lookInto(call.scope, type, call.at)
+  for (const { type } of call.args) if (!isReadable(type)) throw unsupportedType(call.scope, type, call.at)
   const [a, b] = call.args.map((arg) => arg.type) as [DataType, DataType]
   const type =
     isNull(a) && isNull(b) ? boolean : isNull(a) ? plainType(b, b) : plainType(a, isNull(b) ? a : b)

@@ -97,17 +97,17 @@ function word(call: Call, index: number, first: string, second: string): string 
 const slice: FunctionPlanner = (call) => {
   expectArguments(call, 3, 4)
   const { plan, item } = knownList(call)
-  const places = call.args.slice(1).map((_, i) => integerArgument(call, i + 1))
+  const positions = call.args.slice(1).map((_, i) => integerArgument(call, i + 1))
   return strictCall(
     call,
     listOf(item),
-    [plan, ...places],
+    [plan, ...positions],
     (list: List, from: bigint, to: bigint, step = 1n) => {
       if (step === 0n) throw badValue(call, 'a step of 0', 'Take each first item, or each other one.')
       const { length } = list
-      const place = (at: bigint) => Number(at < 0n ? at + BigInt(length) : at - 1n)
-      const first = Math.max(place(from), 0)
-      const last = Math.min(place(to), length - 1)
+      const position = (at: bigint) => Number(at < 0n ? at + BigInt(length) : at - 1n)
+      const first = Math.max(position(from), 0)
+      const last = Math.min(position(to), length - 1)
       const items: Scalar[] = []
       if (first >= length || last < 0) return items
       const wide =

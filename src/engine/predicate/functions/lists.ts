@@ -165,7 +165,7 @@ const empty: FunctionPlanner = (call) => {
   return strictCall(call, boolean, [listArgument(call, 0).plan], (list: List) => list.length === 0)
 }
 
-const place: FunctionPlanner = (call) => {
+const itemPosition: FunctionPlanner = (call) => {
   expectArguments(call, 2, 3)
   const args = listAndItem(call)
   if (call.args.length === 3) args.push(integerArgument(call, 2))
@@ -203,8 +203,8 @@ export function elementFunction(
     throw wrongType(call, 1, 'an integer')
   }
   return strictCall(call, item, [plan, cast(scope, index, long, at)], (list: List, position: bigint) => {
-    const place = Number(position)
-    return (place > 0 ? list[place - 1] : place < 0 ? list.at(place) : null) ?? null
+    const index = Number(position)
+    return (index > 0 ? list[index - 1] : index < 0 ? list.at(index) : null) ?? null
   })
 }
 
@@ -279,10 +279,10 @@ export const listFunctions: Record<string, FunctionPlanner> = {
   empty,
   array_empty: empty,
   list_empty: empty,
-  array_position: place,
-  list_position: place,
-  array_indexof: place,
-  list_indexof: place,
+  array_position: itemPosition,
+  list_position: itemPosition,
+  array_indexof: itemPosition,
+  list_indexof: itemPosition,
   array_element: element,
   list_element: element,
   array_extract: element,

@@ -32,7 +32,6 @@ const maxInstructions = 5_000
 /** Steps to compile a character of a pattern, and a class such as `\\d`, which has hundreds of ranges. */
 const stepsOfPattern = 2_000
 const stepsOfClass = 300_000
-/** Steps to compile an instruction. */
 const stepsOfInstruction = 200
 /** Steps for each match found, where there may be many. */
 const stepsOfMatch = 800
@@ -157,7 +156,7 @@ const count: FunctionPlanner = (call) => {
 }
 
 /** The start of the nth match, counted in characters from 1; 0 if there is none. */
-const place: FunctionPlanner = (call) => {
+const matchPosition: FunctionPlanner = (call) => {
   expectArguments(call, 2, 5)
   const args = [asText(call, 0), asText(call, 1)]
   const compile = compiler(call, args[1]!, 4, 'ims')
@@ -229,6 +228,6 @@ export const regexpFunctions: Record<string, FunctionPlanner> = {
   regexp_like: like,
   regexp_match: match,
   regexp_count: count,
-  regexp_instr: place,
+  regexp_instr: matchPosition,
   regexp_replace: replace,
 }

@@ -23,11 +23,11 @@ const splitPart: FunctionPlanner = (call) => {
   expectArguments(call, 3)
   const args = [textArgument(call, 0), textArgument(call, 1), integerArgument(call, 2)]
   return strictCall(call, text, args, (value: string, delimiter: string, position: bigint) => {
-    const place = Number(position)
+    const index = Number(position)
     chargeCall(call, value.length * stepsOfCharacter)
-    if (place === 0) throw badValue(call, 'the part 0', 'Count parts from 1, or from -1 at the end.')
+    if (index === 0) throw badValue(call, 'the part 0', 'Count parts from 1, or from -1 at the end.')
     const parts = delimiter === '' ? [value] : value.split(delimiter)
-    return (place > 0 ? parts[place - 1] : parts.at(place)) ?? ''
+    return (index > 0 ? parts[index - 1] : parts.at(index)) ?? ''
   })
 }
 

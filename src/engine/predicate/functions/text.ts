@@ -97,7 +97,7 @@ function codePoints(value: string): number {
 }
 
 /** The position of a substring, in characters from 1; 0 if it does not occur. */
-function placeOf(value: string, part: string): number {
+function positionOf(value: string, part: string): number {
   const index = value.indexOf(part)
   return index < 0 ? 0 : codePoints(value.slice(0, index)) + 1
 }
@@ -274,7 +274,7 @@ const length = lenient(integer, (value = '') => codePoints(value), 1, {
   kind: 'textLength',
   of: 'characters',
 })
-const place = simple(integer, (value = '', part = '') => placeOf(value, part), 2)
+const textPosition = simple(integer, (value = '', part = '') => positionOf(value, part), 2)
 
 export const textFunctions: Record<string, FunctionPlanner> = {
   lower: simple(text, (value = '') => value.toLowerCase(), 1, { kind: 'letters', to: 'small' }),
@@ -316,9 +316,9 @@ export const textFunctions: Record<string, FunctionPlanner> = {
     (value, part) => value.includes(part),
     (part) => [any, part, any],
   ),
-  strpos: place,
-  instr: place,
-  position: place,
+  strpos: textPosition,
+  instr: textPosition,
+  position: textPosition,
   left: side((chars, count) => chars.slice(0, count)),
   right: side((chars, count) => (count === 0 ? [] : chars.slice(-count))),
   repeat,

@@ -79,13 +79,13 @@ function lossless(from: DataType, to: DataType): Convert | undefined {
       return grew ? undefined : converted
     }
   }
-  if (!mustReturn(from, to)) return convert
+  if (!mustRoundTrip(from, to)) return convert
   // A zone changes a time, and loses nothing of it. A date belongs to its zone.
   const [here, there] = isInstant(from) && isInstant(to) ? [zoneless(from), zoneless(to)] : [from, to]
-  const [forth, back] = [converter(here, there)!, converter(there, here)!]
+  const [convertTo, convertBack] = [converter(here, there)!, converter(there, here)!]
   return (value) => {
-    const same = forth(value)
-    return same !== undefined && back(same) === value ? convert(value) : undefined
+    const same = convertTo(value)
+    return same !== undefined && convertBack(same) === value ? convert(value) : undefined
   }
 }
 
@@ -99,7 +99,7 @@ function zoneless(type: DataType): DataType {
 }
 
 /** Whether a conversion must be reversible without a difference. */
-function mustReturn(from: DataType, to: DataType): boolean {
+function mustRoundTrip(from: DataType, to: DataType): boolean {
   switch (from.typeId) {
     case Type.Float:
       return to.typeId === Type.Int

@@ -23,13 +23,13 @@ type Cast = Extract<Expression, { kind: 'cast' }>
  * top through AND, OR, NOT, operators and IS NULL only, `regexp_match` returns whether there is a match. In an
  * `argument` of a function, column names must match exactly.
  */
-type Place = 'condition' | 'value' | 'argument'
+type BindContext = 'condition' | 'value' | 'argument'
 
 type CastMaker = (scope: Scope, plan: Plan, type: DataType, at: number, orNull: boolean) => Plan
 
 /** Resolves an expression's names and types. */
-export function bind(scope: Scope, expression: Expression, place: Place = scope.wanted): Plan {
-  return keptBound(expression, () => bindExpression(scope, expression, place))
+export function bind(scope: Scope, expression: Expression, context: BindContext = scope.wanted): Plan {
+  return keptBound(expression, () => bindExpression(scope, expression, context))
 }
 
 /** Length of an expression, in characters, from which on its plan is kept while planning pauses. */
@@ -40,16 +40,16 @@ export function keptBound(expression: Expression, make: () => Plan): Plan {
   return expression.end - expression.at < keptLength ? make() : kept(expression, make)
 }
 
-function bindExpression(scope: Scope, expression: Expression, place: Place): Plan {
+function bindExpression(scope: Scope, expression: Expression, context: BindContext): Plan {
   const { at } = expression
-  const inner = place === 'argument' ? place : 'value'
+  const inner = context === 'argument' ? context : 'value'
   const bound = (part: Expression) => bind(scope, part, inner)
   const same = (part: Expression) => {
-    const plan = bind(scope, part, place)
-    return place === 'condition' ? matched(plan) : plan
+    const plan = bind(scope, part, context)
+    return context === 'condition' ? asCondition(plan) : plan
   }
   const castTo = ({ arg, to, at, orNull }: Cast, inside: (part: Expression) => Plan, make: CastMaker) => {
-    if (place !== 'argument') return make(scope, inside(arg), to.type, at, orNull)
+    if (context !== 'argument') return make(scope, inside(arg), to.type, at, orNull)
     const value = inside(arg)
     const counted = orNull ? value : inSeconds(scope, value, to.inArgument, at)
     return make(scope, counted, to.inArgument, at, orNull)
@@ -60,7 +60,7 @@ function bindExpression(scope: Scope, expression: Expression, place: Place): Pla
     part.kind === 'cast' && isComparison(expression) ? compared(part) : same(part)
   switch (expression.kind) {
     case 'name':
-      return resolveName(scope.text, scope.schema, expression.parts, at, place === 'argument')
+      return resolveName(scope.text, scope.schema, expression.parts, at, context === 'argument')
     case 'field':
       return fieldPlan(scope, bound(expression.arg), expression.name, at)
     case 'element':
@@ -113,7 +113,7 @@ function bindExpression(scope: Scope, expression: Expression, place: Place): Pla
       return casePlan(scope, expression, (part) => bind(scope, part, inner))
     case 'list':
       // The reference computes the items of a list only within arguments.
-      if (place !== 'argument' || expression.items.every((item) => isLiteralExpression(item)))
+      if (context !== 'argument' || expression.items.every((item) => isLiteralExpression(item)))
         return bindLiteral(scope, expression)
       return planCall(scope, 'make_array', mapInSteps(expression.items, same), at)
     default:
@@ -175,13 +175,13 @@ function isNullPlan(arg: Plan, negated: boolean): Plan {
   return fold({ kind: 'isNull', type: boolean, arg, negated })
 }
 
-/** As `matched`, for a condition on rows; values are unchanged. */
-export function matchedIn(scope: Scope, plan: Plan): Plan {
-  return scope.wanted === 'condition' ? matched(plan) : plan
+/** As `asCondition` where a condition is wanted; values are unchanged. */
+export function asWanted(scope: Scope, plan: Plan): Plan {
+  return scope.wanted === 'condition' ? asCondition(plan) : plan
 }
 
 /** As a condition, `regexp_match(…)` returns whether there is a match. */
-export function matched(plan: Plan): Plan {
+export function asCondition(plan: Plan): Plan {
   if (plan.kind !== 'call' || plan.function.name !== 'regexp_match') return plan
   return isNullPlan(plan, true)
 }

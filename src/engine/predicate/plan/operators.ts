@@ -3,7 +3,7 @@ import { comparisonType } from './coerce.ts'
 import { compare as compareValues, fold, isLiteral } from './fold.ts'
 import { literal } from './literals.ts'
 import type { CastPlan, CompareOperator, NonNullScalar, Plan, Scalar } from './plan.ts'
-import { cast, looseCast, refuse, type Scope, settled } from './scope.ts'
+import { cast, checkedCasts, looseCast, refuse, type Scope } from './scope.ts'
 import { timeRange } from './time-range.ts'
 import { boolean, isBoolean, isNull, isReadable, itemType, typeName } from './types.ts'
 import { unwrapped, unwrappedAll } from './unwrap.ts'
@@ -26,12 +26,12 @@ export function comparePlan(
   const a = looseCast(scope, left, type, at)
   const b = looseCast(scope, right, type, at)
   if (isNullLiteral(a) || isNullLiteral(b)) return literal(boolean, null)
-  if (itemType(type)) return compareLists(operator, settled(scope, a), settled(scope, b), at)
+  if (itemType(type)) return compareLists(operator, checkedCasts(scope, a), checkedCasts(scope, b), at)
   const onRight = isLiteral(b) ? unwrapped(operator, a, b, turns) : undefined
   const onLeft = isLiteral(a) ? unwrapped(operator, b, a, turns) : undefined
   const sides = {
-    left: settled(scope, onRight?.plan ?? onLeft?.value ?? a),
-    right: settled(scope, onRight?.value ?? onLeft?.plan ?? b),
+    left: checkedCasts(scope, onRight?.plan ?? onLeft?.value ?? a),
+    right: checkedCasts(scope, onRight?.value ?? onLeft?.plan ?? b),
   }
   const range = timeRange(operator, sides.left, sides.right)
   return range ?? fold({ kind: 'compare', type: boolean, operator, ...sides })
@@ -52,13 +52,13 @@ export function commonType(scope: Scope, left: DataType, right: DataType, at: nu
   const type = isReadable(left) && isReadable(right) ? comparisonType(left, right) : undefined
   if (type) return type
   const unreadable = isReadable(left) ? (isReadable(right) ? undefined : right) : left
-  if (unreadable) throw lookInto(scope, unreadable, at)
+  if (unreadable) throw unsupportedType(scope, unreadable, at)
   const problem = `a comparison of ${typeName(left)} with ${typeName(right)}`
   throw refuse(scope, at, problem, 'Compare values of the same kind, or CAST one to the type of the other.')
 }
 
 /** The error for a type whose values the language cannot use. */
-export function lookInto(scope: Scope, type: DataType, at: number): Error {
+export function unsupportedType(scope: Scope, type: DataType, at: number): Error {
   const who = scope.wanted === 'value' ? 'expressions' : 'predicates'
   const problem = `a value of type ${typeName(type)}, into which ${who} cannot look,`
   return refuse(scope, at, problem, 'Such a column can only be asked whether it IS NULL or IS NOT NULL.')
@@ -149,7 +149,7 @@ function betweenCall(
       value,
     }
     // Beside NULL an unsupported cast is not an error.
-    return isNullLiteral(value) && !isUnknown ? side : { ...side, plan: settled(scope, side.plan) }
+    return isNullLiteral(value) && !isUnknown ? side : { ...side, plan: checkedCasts(scope, side.plan) }
   })
   const plans = sides.filter(({ value }) => isUnknown || !isNullLiteral(value)).map(({ plan }) => plan)
   const inner = plans.reduce((one, other) => (castsOf(one).length <= castsOf(other).length ? one : other))
@@ -204,7 +204,7 @@ export function inPlan(scope: Scope, arg: Plan, items: readonly Plan[], negated:
   const { plan: cut, values } = alone
     ? { plan: alone.plan, values: [alone.value] }
     : (unwrappedAll(given, all, turns) ?? { plan: given, values: all })
-  const plan = settled(scope, cut)
+  const plan = checkedCasts(scope, cut)
   if (!values.every(isLiteral) || isLiteral(plan) || itemType(type)) return inCall(plan, values, negated, at)
   const known: NonNullScalar[] = []
   for (const { value } of values) if (value !== null) known.push(value)

@@ -52,7 +52,7 @@ function noCast(scope: Scope, from: DataType, to: DataType, at: number): Catalog
 
 /**
  * As `cast`, for a comparison. If no value can be converted, a literal beside it may still have a value of its type.
- * Otherwise `settled` refuses the cast.
+ * Otherwise `checkedCasts` refuses the cast.
  */
 export function looseCast(scope: Scope, plan: Plan, type: DataType, at: number, orNull = false): Plan {
   if (isLiteral(plan) || sameType(plan.type, type)) return cast(scope, plan, type, at, orNull)
@@ -74,10 +74,10 @@ function unable(): never {
 }
 
 /** The plan without casts that change nothing. Refuses a cast that is not possible. */
-export function settled(scope: Scope, plan: Plan): Plan {
+export function checkedCasts(scope: Scope, plan: Plan): Plan {
   if (plan.kind !== 'cast') return plan
   if (plan.convert === unable) throw noCast(scope, plan.arg.type, plan.type, plan.at)
-  const arg = settled(scope, plan.arg)
+  const arg = checkedCasts(scope, plan.arg)
   if (sameType(arg.type, plan.type)) return arg
   return arg === plan.arg ? plan : { ...plan, arg }
 }

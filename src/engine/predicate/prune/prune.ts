@@ -2,7 +2,7 @@ import { Type } from '@uwdata/flechette'
 import { isWidening } from '../evaluate/call.ts'
 import { operandsOf } from '../evaluate/fold.ts'
 import { opposite } from '../evaluate/logic.ts'
-import { type Wanted, wantBoth, wantFalse, wantTrue } from '../evaluate/node.ts'
+import { type WantedOutcomes, wantBoth, wantFalse, wantTrue } from '../evaluate/node.ts'
 import { flipped, holdsFor } from '../evaluate/operators.ts'
 import { compareScalars } from '../evaluate/scalar.ts'
 import type { ColumnPlan, CompareOperator, InPlan, LikePlan, Plan, Scalar } from '../plan/plan.ts'
@@ -18,7 +18,7 @@ interface Outcomes {
   readonly raises: boolean
 }
 
-const anything: Outcomes = { isTrue: true, isFalse: true, isNull: true, raises: false }
+const unknownOutcomes: Outcomes = { isTrue: true, isFalse: true, isNull: true, raises: false }
 
 /**
  * What statistics prove for a predicate without reading rows: it is true for `none` of them, for `all`, or rows must be
@@ -39,7 +39,7 @@ interface Known {
   readonly rows: number
 }
 
-function outcomesOf(plan: Plan, wanted: Wanted, known: Known): Outcomes {
+function outcomesOf(plan: Plan, wanted: WantedOutcomes, known: Known): Outcomes {
   switch (plan.kind) {
     case 'literal':
       return only(plan.value as boolean | null)
@@ -78,7 +78,7 @@ function outcomesOf(plan: Plan, wanted: Wanted, known: Known): Outcomes {
 }
 
 function unknown(plan: Plan): Outcomes {
-  return { ...anything, raises: mayRaise(plan) }
+  return { ...unknownOutcomes, raises: mayRaise(plan) }
 }
 
 function mayRaise(plan: Plan): boolean {
@@ -97,7 +97,7 @@ function negated({ isTrue, isFalse, isNull, raises }: Outcomes): Outcomes {
 }
 
 /** `AND` of the operands, or of their negations. */
-function junction(args: readonly Plan[], wanted: Wanted, known: Known, negate: boolean): Outcomes {
+function junction(args: readonly Plan[], wanted: WantedOutcomes, known: Known, negate: boolean): Outcomes {
   let isTrue = true
   let isFalse = false
   let isNull = false
@@ -113,8 +113,8 @@ function junction(args: readonly Plan[], wanted: Wanted, known: Known, negate: b
     isNull ||= outcomes.isNull
     isNeverNull &&= outcomes.isTrue || outcomes.isNull
     // No row is left for the next operands, nor for their errors.
-    const settled = wanted === wantTrue ? !outcomes.isTrue : !outcomes.isTrue && !outcomes.isNull
-    if (settled) break
+    const isDecided = wanted === wantTrue ? !outcomes.isTrue : !outcomes.isTrue && !outcomes.isNull
+    if (isDecided) break
   }
   return { isTrue, isFalse, isNull: isNull && isNeverNull, raises }
 }
@@ -122,7 +122,7 @@ function junction(args: readonly Plan[], wanted: Wanted, known: Known, negate: b
 function nullness(arg: Plan, known: Known): Outcomes {
   if (arg.kind === 'column') {
     const statistics = known.statistics(arg.path)
-    if (statistics === undefined) return { ...anything, isNull: false }
+    if (statistics === undefined) return { ...unknownOutcomes, isNull: false }
     const { nullCount } = statistics
     return { isTrue: nullCount > 0, isFalse: nullCount < known.rows, isNull: false, raises: false }
   }
@@ -142,12 +142,12 @@ interface Range {
 /** The range of a column's values. Returns outcomes directly if nothing is known, or if all values are null. */
 function rangeOf(column: ColumnPlan, { statistics, rows }: Known): Range | Outcomes {
   const found = statistics(column.path)
-  if (found === undefined) return anything
+  if (found === undefined) return unknownOutcomes
   const { nullCount, min, max } = found
   if (nullCount >= rows) return only(null)
   const hasNull = nullCount > 0
   if (min === undefined || max === undefined || min === null || max === null) {
-    return { ...anything, isNull: hasNull }
+    return { ...unknownOutcomes, isNull: hasNull }
   }
   return { min, max, hasNull, hasNaN: column.type.typeId === Type.Float && found.hasNaN !== false }
 }
@@ -163,7 +163,7 @@ function compared(operator: CompareOperator, left: Plan, right: Plan, known: Kno
     return only(null)
   }
   if (left.kind !== 'column' || right.kind !== 'literal') {
-    return { ...anything, raises: mayRaise(left) || mayRaise(right) }
+    return { ...unknownOutcomes, raises: mayRaise(left) || mayRaise(right) }
   }
   const range = rangeOf(left, known)
   if (!('min' in range)) return range

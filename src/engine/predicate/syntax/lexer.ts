@@ -1,5 +1,5 @@
 import { excerpt, predicateError } from '../errors.ts'
-import { kept, lookAfterProgress } from '../work.ts'
+import { checkTimeAfterProgress, kept } from '../work.ts'
 
 /** The longest predicate, in bytes of UTF-8. */
 export const maxPredicateBytes = 65_536
@@ -34,7 +34,7 @@ export function tokenize(text: string): Token[] {
   while (at < text.length) {
     const token = readToken(text, at)
     tokens.push(token)
-    if (tokens.length % tokensAtOnce === 0) lookAfterProgress()
+    if (tokens.length % tokensAtOnce === 0) checkTimeAfterProgress()
     at = skipBlank(text, token.end)
   }
   tokens.push({ kind: 'end', text: '', at: text.length, end: text.length })

@@ -28,7 +28,7 @@ interface Cast {
   readonly after: FieldNode
 }
 
-interface Wanted {
+interface FieldAlteration {
   readonly found: FoundField
   readonly alteration: ColumnAlteration
 }
@@ -36,7 +36,7 @@ interface Wanted {
 /** Makes several alterations at once. All paths are those before the change. */
 export function alterColumns(schema: TableSchema, alterations: readonly ColumnAlteration[]): ColumnEdit {
   const { tree, nextId } = treeOfSchema(schema)
-  const wanted = new Map<number, Wanted>()
+  const wanted = new Map<number, FieldAlteration>()
   for (const alteration of alterations) {
     const found = findField(schema, tree, alteration.path)
     if (wanted.has(found.node.id)) {
@@ -64,13 +64,13 @@ export function alterColumns(schema: TableSchema, alterations: readonly ColumnAl
 }
 
 /** Whether a field, or one within it, gets another type. */
-function changesType(node: FieldNode, wanted: ReadonlyMap<number, Wanted>): boolean {
+function changesType(node: FieldNode, wanted: ReadonlyMap<number, FieldAlteration>): boolean {
   const type = wanted.get(node.id)?.alteration.type
   if (type !== undefined && typeName(type) !== typeName(node.field.type)) return true
   return node.children.some((child) => changesType(child, wanted))
 }
 
-function alter(node: FieldNode, wanted: ReadonlyMap<number, Wanted>): FieldNode {
+function alter(node: FieldNode, wanted: ReadonlyMap<number, FieldAlteration>): FieldNode {
   const { found, alteration } = wanted.get(node.id) ?? {}
   const children = node.children.map((child) => alter(child, wanted))
   if (new Set(children.map(({ field }) => field.name)).size < children.length && isStruct(node)) {
@@ -107,7 +107,7 @@ function alter(node: FieldNode, wanted: ReadonlyMap<number, Wanted>): FieldNode 
   return { ...treeOf([{ ...field, type }], idsFrom(0))[0]!, id: node.id }
 }
 
-function isAltered(node: FieldNode, wanted: ReadonlyMap<number, Wanted>): boolean {
+function isAltered(node: FieldNode, wanted: ReadonlyMap<number, FieldAlteration>): boolean {
   return wanted.has(node.id) || node.children.some((child) => isAltered(child, wanted))
 }
 
@@ -115,9 +115,9 @@ function isStruct({ field }: FieldNode): boolean {
   return field.type.typeId === Type.Struct
 }
 
-function workOf(schema: TableSchema, casts: readonly Cast[], checks: readonly Wanted[]): ColumnWork {
+function workOf(schema: TableSchema, casts: readonly Cast[], checks: readonly FieldAlteration[]): ColumnWork {
   const isFree =
-    ({ found }: Wanted) =>
+    ({ found }: FieldAlteration) =>
     (entry: Parameters<NonNullable<ColumnWork['isDone']>>[0]) =>
       statisticsIn(entry, schema, found.indices)?.nullCount === 0
   const reads = new Set([...casts.map(({ index }) => index), ...checks.map(({ found }) => found.indices[0]!)])

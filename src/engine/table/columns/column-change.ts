@@ -16,10 +16,10 @@ import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Changed, SchemaChange, Snapshot, WorkOptions } from '../table-engine.ts'
 import { Growth } from '../write/growth.ts'
 import { reviseManifest, storeSchema, writeSegment } from '../write/write-manifest.ts'
-import { ColumnMaker } from './column-maker.ts'
+import { ColumnFileWriter } from './column-file-writer.ts'
 import { bytesOfComputed, type ComputedColumn } from './compute.ts'
 import { type FieldNode, fieldOf, idsOf } from './field-tree.ts'
-import { closeUp } from './live-rows.ts'
+import { compactRows } from './live-rows.ts'
 import type { ColumnSource } from './make-columns.ts'
 
 /** The columns of a table after a change. */
@@ -47,7 +47,7 @@ export interface ColumnWork extends ColumnSource {
 export type EditColumns = (schema: TableSchema, timeSlice: TimeSlice) => Promise<ColumnEdit>
 
 /** The completed work for the live rows of a fragment: a file written, or the rows checked. */
-interface Done {
+interface CompletedWork {
   readonly file: ColumnFile | undefined
   readonly live: Bitmap | undefined
 }
@@ -61,7 +61,7 @@ export class ColumnChange implements SchemaChange {
   readonly #edit: EditColumns
   #key = ''
   /** The completed work, by the content of fragments. */
-  readonly #done = new Map<string, Done>()
+  readonly #done = new Map<string, CompletedWork>()
 
   constructor(storage: Storage, edit: EditColumns) {
     this.#storage = storage
@@ -112,7 +112,13 @@ export class ColumnChange implements SchemaChange {
     let rowsDone = 0
     let nextRow = 0
     await this.#measure(snapshot, work, timeSlice)
-    const maker = await ColumnMaker.start(this.#storage, snapshot, work, fileSchema(work.writes), timeSlice)
+    const maker = await ColumnFileWriter.start(
+      this.#storage,
+      snapshot,
+      work,
+      fileSchema(work.writes),
+      timeSlice,
+    )
     const begin = async (entry: FragmentEntry) => {
       const firstRow = nextRow
       nextRow += entry.rows - (entry.deletions?.count ?? 0)
@@ -153,7 +159,7 @@ export class ColumnChange implements SchemaChange {
       nextRow += entry.rows - (entry.deletions?.count ?? 0)
       if (this.#done.has(contentKey(entry))) continue
       const live = await readLive(this.#storage, prefix, entry)
-      const read = closeUp(await readColumns(this.#storage, prefix, schema, entry, work.reads), live)
+      const read = compactRows(await readColumns(this.#storage, prefix, schema, entry, work.reads), live)
       for await (const more of bytesOfComputed(columns, read, firstRow, timeSlice)) {
         bytes += more
         growth.check(bytes)
@@ -169,7 +175,7 @@ export class ColumnChange implements SchemaChange {
     timeSlice: TimeSlice,
   ): Promise<{ segments: readonly SegmentEntry[]; tail: readonly FragmentEntry[] }> {
     const { segments: known, tail } = snapshot.body
-    const revise = (entry: FragmentEntry) => withoutUnneeded(this.#withFile(entry, layout), columns)
+    const revise = (entry: FragmentEntry) => withoutUnusedFiles(this.#withFile(entry, layout), columns)
     if (layout === '') return { segments: known, tail: tail.map(revise) }
     const segments: SegmentEntry[] = []
     let rest: readonly FragmentEntry[] = []
@@ -201,7 +207,7 @@ function columnsAfter(
 }
 
 /** The entry without files whose columns are all gone. The first file remains, as it determines the number of rows. */
-function withoutUnneeded(entry: FragmentEntry, columns: StoredColumns | undefined): FragmentEntry {
+function withoutUnusedFiles(entry: FragmentEntry, columns: StoredColumns | undefined): FragmentEntry {
   if (entry.files === undefined || columns === undefined) return entry
   const ids = new Set(columns.ids)
   const isNeeded = ({ layout = '' }: ColumnFile) =>

@@ -62,7 +62,7 @@ export function taken(name: string): CatalogError {
 /** Removes columns, and fields within structs. A struct is removed with the last of its fields. */
 export function dropColumns(schema: TableSchema, paths: readonly string[]): ColumnEdit {
   const { tree, nextId } = treeOfSchema(schema)
-  const gone = new Set<number>()
+  const dropped = new Set<number>()
   for (const text of paths) {
     const found = findField(schema, tree, text)
     const [holder, around] = [found.way.at(-2), found.way.at(-3)]
@@ -71,19 +71,19 @@ export function dropColumns(schema: TableSchema, paths: readonly string[]): Colu
         `${JSON.stringify(text)} is a part of the type of ${JSON.stringify(holder.field.name)}, and no field of a struct. Drop the whole column.`,
       )
     }
-    gone.add(found.node.id)
+    dropped.add(found.node.id)
   }
-  const edited = without(tree, gone)
+  const edited = without(tree, dropped)
   if (edited.length === 0)
     throw invalid('A table needs at least one column. Keep one of them, or drop the table.')
   return { tree: edited, nextId }
 }
 
-function without(nodes: readonly FieldNode[], gone: ReadonlySet<number>): FieldNode[] {
+function without(nodes: readonly FieldNode[], dropped: ReadonlySet<number>): FieldNode[] {
   return nodes.flatMap((node) => {
-    if (gone.has(node.id)) return []
+    if (dropped.has(node.id)) return []
     if (node.children.length === 0) return [node]
-    const children = without(node.children, gone)
+    const children = without(node.children, dropped)
     return children.length === 0 ? [] : [{ ...node, children }]
   })
 }

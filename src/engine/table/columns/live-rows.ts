@@ -7,7 +7,7 @@ import type { FragmentRows } from '../read/fragment-read.ts'
 import { selectRows } from '../read/row-selection.ts'
 
 /** The live rows of a fragment, without gaps. Deleted rows must not make a change of columns fail. */
-export function closeUp(rows: FragmentRows, live: Bitmap | undefined): FragmentRows {
+export function compactRows(rows: FragmentRows, live: Bitmap | undefined): FragmentRows {
   if (live === undefined) return rows
   const { runs, rows: length } = selectRows(live, rows.length, 0, rows.length)
   return {
@@ -17,7 +17,12 @@ export function closeUp(rows: FragmentRows, live: Bitmap | undefined): FragmentR
 }
 
 /** Moves values of live rows to the positions of these rows. Deleted rows get any existing value. */
-export function spread(batch: AnyBatch, type: DataType, live: Bitmap | undefined, rows: number): AnyBatch {
+export function expandRows(
+  batch: AnyBatch,
+  type: DataType,
+  live: Bitmap | undefined,
+  rows: number,
+): AnyBatch {
   if (live === undefined) return batch
   if (batch.length === 0) return nullBatch(type, rows, Number.POSITIVE_INFINITY)
   const runs: number[] = []
@@ -32,7 +37,7 @@ export function spread(batch: AnyBatch, type: DataType, live: Bitmap | undefined
 }
 
 /** The row in a fragment of the live row at this index. */
-export function placeOf(live: Bitmap | undefined, index: number, rows: number): number {
+export function rowOfLive(live: Bitmap | undefined, index: number, rows: number): number {
   if (live === undefined) return index
   const { runs } = selectRows(live, rows, index, 1)
   return runs[0]!

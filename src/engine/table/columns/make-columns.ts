@@ -6,7 +6,7 @@ import type { TableSchema } from '../format/table-schema.ts'
 import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import type { Storage } from '../storage/objects.ts'
 import { type EncodedFile, encodeFile } from '../write/fragment-write.ts'
-import { closeUp, spread } from './live-rows.ts'
+import { compactRows, expandRows } from './live-rows.ts'
 
 /** New columns to compute for a fragment. Sent to worker threads in this form. */
 export interface ColumnTask {
@@ -31,7 +31,7 @@ export interface ColumnSource {
 }
 
 /** A fragment that gets new columns. */
-export interface FragmentToDo<Entry = FragmentLayout> {
+export interface PendingFragment<Entry = FragmentLayout> {
   readonly entry: Entry
   readonly live: Bitmap | undefined
   /** The number of its first live row, counted over all fragments. */
@@ -51,12 +51,12 @@ export async function makeColumns(
   schema: TableSchema,
   { reads, compute }: ColumnSource,
   file: TableSchema,
-  { entry, live, firstRow }: FragmentToDo,
+  { entry, live, firstRow }: PendingFragment,
   timeSlice: TimeSlice,
 ): Promise<MadeColumns | undefined> {
   const from = await readColumns(storage, prefix, schema, entry, reads)
-  const computed = await compute(closeUp(from, live), firstRow, timeSlice)
+  const computed = await compute(compactRows(from, live), firstRow, timeSlice)
   if (file.fields.length === 0) return undefined
-  const batches = computed.map((batch, i) => spread(batch, file.fields[i]!.type, live, entry.rows))
+  const batches = computed.map((batch, i) => expandRows(batch, file.fields[i]!.type, live, entry.rows))
   return { file: await encodeFile(file, batches, timeSlice), from }
 }

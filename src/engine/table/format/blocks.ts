@@ -31,7 +31,7 @@ export async function withBlockSums(
 /** The checksum of a block by its number; undefined if there is no such block. */
 export type SumOfBlock = (block: number) => number | undefined
 
-/** Reads the checksums that `withBlockSums` wrote. */
+/** Decodes what `withBlockSums` wrote. */
 export function readBlockSums(bytes: Uint8Array): SumOfBlock {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return (block) => (block * 4 + 4 <= bytes.length ? view.getUint32(block * 4, true) : undefined)

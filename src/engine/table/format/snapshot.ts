@@ -97,9 +97,9 @@ function requireBases(
   named: ManifestBody['bases'] = [],
   allowed: ManifestBody['bases'] = [],
 ): void {
-  const stranger = named.find((base) => !allowed.includes(base))
-  if (stranger !== undefined)
-    throw brokenObject(path, `names files in ${JSON.stringify(stranger)}, which its version may not name`)
+  const foreign = named.find((base) => !allowed.includes(base))
+  if (foreign !== undefined)
+    throw brokenObject(path, `names files in ${JSON.stringify(foreign)}, which its version may not name`)
 }
 
 /** Refuses entries with files outside of the table's location and of all `bases`. */
@@ -111,9 +111,9 @@ function requireWithin(
   const isWithin = (file: string) =>
     bases.some((base) => file.startsWith(base) && isEngineObject(file.slice(base.length)))
   for (const entry of entries) {
-    const stranger = pathsOf(entry).find((file) => leadsOut(file) && !isWithin(file))
-    if (stranger !== undefined)
-      throw brokenObject(path, `names the file ${JSON.stringify(stranger)}, which is not its own`)
+    const foreign = pathsOf(entry).find((file) => leadsOut(file) && !isWithin(file))
+    if (foreign !== undefined)
+      throw brokenObject(path, `names the file ${JSON.stringify(foreign)}, which is not its own`)
   }
 }
 

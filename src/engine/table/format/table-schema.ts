@@ -29,7 +29,7 @@ export class TableColumns {
   /** The schemas of files, by layout. */
   readonly #files = new Map<string, FileColumns>()
   /** The locations of columns in fragments, by the layouts of their files. */
-  readonly #places = new Map<string, readonly (Place | undefined)[]>()
+  readonly #locations = new Map<string, readonly (ColumnLocation | undefined)[]>()
 
   constructor(schema: Schema, stored: StoredColumns) {
     this.stored = stored
@@ -43,15 +43,15 @@ export class TableColumns {
   }
 
   /** The location of each column of the table in a fragment; undefined for a column that is null there. */
-  placesIn(entry: FragmentLayout): readonly (Place | undefined)[] {
+  locationsIn(entry: FragmentLayout): readonly (ColumnLocation | undefined)[] {
     const layouts = [entry.layout ?? '', ...(entry.files ?? []).map(({ layout = '' }) => layout)]
     const key = layouts.join()
-    let places = this.#places.get(key)
-    if (places === undefined) {
-      places = this.#tree.map((column) => this.#find(column, layouts))
-      this.#places.set(key, places)
+    let locations = this.#locations.get(key)
+    if (locations === undefined) {
+      locations = this.#tree.map((column) => this.#find(column, layouts))
+      this.#locations.set(key, locations)
     }
-    return places
+    return locations
   }
 
   /** The schema of files with this layout. */
@@ -64,7 +64,7 @@ export class TableColumns {
     return layout === this.stored.layout ? this.stored.ids : this.stored.layouts[layout]!.ids
   }
 
-  #find(column: FieldNode, layouts: readonly string[]): Place | undefined {
+  #find(column: FieldNode, layouts: readonly string[]): ColumnLocation | undefined {
     for (const [file, layout] of layouts.entries()) {
       const source = matchColumns(column, this.#fileOf(layout).tree)
       if (source) return { file, source }
@@ -91,7 +91,7 @@ interface FileColumns {
 }
 
 /** The location of a column in a fragment: the number of its file, the first being 0, and its position there. */
-export interface Place {
+export interface ColumnLocation {
   readonly file: number
   readonly source: ColumnSource
 }
@@ -109,9 +109,9 @@ export function bytesOfColumn(
 ): number {
   if (index >= fields.length) return 0
   if (columns === undefined || columns.fits(entry)) return entry.columns[index]![1]
-  const place = columns.placesIn(entry)[index]
-  if (place === undefined) return Math.ceil(bytesOfNull(fields[index]!.type) * entry.rows)
-  return fileAt(entry, place.file).columns[place.source.index]![1]
+  const location = columns.locationsIn(entry)[index]
+  if (location === undefined) return Math.ceil(bytesOfNull(fields[index]!.type) * entry.rows)
+  return fileAt(entry, location.file).columns[location.source.index]![1]
 }
 
 function bytesOfNull(type: DataType): number {
@@ -187,7 +187,7 @@ export function withSchema(
 }
 
 /** The entry of a file, with this layout. */
-export function stamped<T extends ColumnFile>(file: T, key: string): T {
+export function withLayoutKey<T extends ColumnFile>(file: T, key: string): T {
   if ((file.layout ?? '') === key) return file
   const { layout: _, ...rest } = file
   return (key === '' ? rest : { ...rest, layout: key }) as T

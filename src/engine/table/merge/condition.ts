@@ -69,8 +69,8 @@ export class PairCondition {
     const runs = new RunBuilder()
     for (const row of target) runs.add(row, row + 1)
     const [given, read] = this.#sides
-    const chosen = this.#source.choose(source)
-    const left = given.map((i) => assemble(fields[i]!.type, this.#source.pieces(i, chosen)))
+    const selected = this.#source.select(source)
+    const left = given.map((i) => assemble(fields[i]!.type, this.#source.pieces(i, selected)))
     const right = read.map((i) => assemble(fields[i]!.type, [{ batch: columns[i]!, runs: runs.done() }]))
     const rows = {
       length,
@@ -79,9 +79,9 @@ export class PairCondition {
       ),
     }
     const found = await walk(this.#predicate.steps(rows, 0, length, undefined, this.#budget), timeSlice)
-    const places: number[] = []
-    forEachRow(found, (place) => places.push(place))
-    return places
+    const indices: number[] = []
+    forEachRow(found, (index) => indices.push(index))
+    return indices
   }
 }
 

@@ -4,9 +4,9 @@ import type { KeyValues } from './key-values.ts'
 const none = -1
 
 /** Table slots per row, and the slots that a table may have for any number of rows. */
-const placesPerRow = 8
+const slotsPerRow = 8
 const morePerRow = 32
-const fewPlaces = 1 << 22
+const fewSlots = 1 << 22
 
 /** Beyond this, numbers are not exact. Larger integers are found by their hashes. */
 const tooLarge = 2 ** 52
@@ -23,7 +23,7 @@ export function denseKeys(keys: Keys, rows: number): KeyLookup | undefined {
   const bounds = boundsOf(own, rows)
   if (bounds === undefined) return undefined
   const size = bounds.max - bounds.min + 1
-  const most = Math.max(rows * placesPerRow, Math.min(rows * morePerRow, fewPlaces))
+  const most = Math.max(rows * slotsPerRow, Math.min(rows * morePerRow, fewSlots))
   return size <= most ? new DenseKeys(own, bounds.min, size) : undefined
 }
 
@@ -45,52 +45,52 @@ class DenseKeys implements KeyLookup {
   readonly #own: Words
   readonly #min: number
   /** The first row of each key, by the key's distance from the least one. */
-  readonly #places: Int32Array
+  readonly #slots: Int32Array
 
   constructor(own: Words, min: number, size: number) {
     this.#own = own
     this.#min = min
-    this.#places = new Int32Array(size).fill(none)
+    this.#slots = new Int32Array(size).fill(none)
   }
 
   add(start: number, end: number, into: Int32Array): void {
     const own = this.#own
-    const places = this.#places
-    this.#placesOf(own, start, end, into)
+    const slots = this.#slots
+    this.#slotsOf(own, start, end, into)
     for (let row = start; row < end; row++) {
-      const place = into[row - start]!
-      if (place === none) continue
-      if (places[place] === none) places[place] = row
-      into[row - start] = places[place]!
+      const slot = into[row - start]!
+      if (slot === none) continue
+      if (slots[slot] === none) slots[slot] = row
+      into[row - start] = slots[slot]!
     }
   }
 
   find(keys: Keys, start: number, end: number, into: Int32Array): void {
     const [given] = keys
     if (given?.kind !== 'words') throw new TypeError('keys of another type')
-    const places = this.#places
-    this.#placesOf(given, start, end, into)
+    const slots = this.#slots
+    this.#slotsOf(given, start, end, into)
     for (let i = 0; i < end - start; i++) {
-      const place = into[i]!
-      if (place !== none) into[i] = places[place]!
+      const slot = into[i]!
+      if (slot !== none) into[i] = slots[slot]!
     }
   }
 
   /** The slot of each key; -1 for keys outside of the range, and for nulls. */
-  #placesOf(keys: Words, start: number, end: number, into: Int32Array): void {
+  #slotsOf(keys: Words, start: number, end: number, into: Int32Array): void {
     const { words, width } = keys
-    const { length } = this.#places
+    const { length } = this.#slots
     const signed = signedOf(words)
     const min = this.#min
     if (width === 1) {
       for (let row = start; row < end; row++) {
-        const place = signed[row]! - min
-        into[row - start] = place >= 0 && place < length ? place : none
+        const slot = signed[row]! - min
+        into[row - start] = slot >= 0 && slot < length ? slot : none
       }
     } else {
       for (let row = start; row < end; row++) {
-        const place = signed[row * 2 + 1]! * 2 ** 32 + words[row * 2]! - min
-        into[row - start] = place >= 0 && place < length ? place : none
+        const slot = signed[row * 2 + 1]! * 2 ** 32 + words[row * 2]! - min
+        into[row - start] = slot >= 0 && slot < length ? slot : none
       }
     }
     if (keys.validity.length === 0) return

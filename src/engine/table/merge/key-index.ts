@@ -28,7 +28,7 @@ export class KeyIndex {
   readonly #lookup: KeyLookup
   /** For each row, the next one with the same key. */
   readonly #next: Int32Array
-  /** Rows whose key a previous row has. */
+  /** For each row, the first one with the same key; -1 for a key with a null in it. */
   readonly #firsts: Int32Array
 
   private constructor(lookup: KeyLookup, rows: number) {

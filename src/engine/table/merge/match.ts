@@ -126,7 +126,7 @@ async function updatesOf(
 ): Promise<Pick<FragmentMatch, 'updated' | 'sources'>> {
   const { index } = source
   if (condition === undefined) {
-    for (const first of firsts) if (index.nextOf(first) >= 0) throw ambiguous(source, first)
+    for (const first of firsts) if (index.nextOf(first) >= 0) throw ambiguousUpdate(source, first)
     return { updated: hits, sources: firsts }
   }
   const updated = noRows(rows)
@@ -134,11 +134,11 @@ async function updatesOf(
   let target: number[] = []
   let from: number[] = []
   const ask = async () => {
-    for (const place of await condition.select({ target, source: from }, columns, timeSlice)) {
-      const row = target[place]!
-      if (hasRow(updated, row)) throw ambiguous(source, from[place]!)
+    for (const index of await condition.select({ target, source: from }, columns, timeSlice)) {
+      const row = target[index]!
+      if (hasRow(updated, row)) throw ambiguousUpdate(source, from[index]!)
       addRow(updated, row)
-      sources.push(from[place]!)
+      sources.push(from[index]!)
     }
     target = []
     from = []
@@ -157,7 +157,7 @@ async function updatesOf(
   return { updated, sources: sources.done() }
 }
 
-function ambiguous(source: MergeSource, row: number) {
+function ambiguousUpdate(source: MergeSource, row: number) {
   return invalid(
     `Several of the rows to merge would update one row of the table (${source.describe(row)}). Send one row for each key, or a condition that only one of them meets.`,
   )

@@ -22,7 +22,7 @@ import type {
 import { piecesOf } from '../write/gather.ts'
 import { Growth } from '../write/growth.ts'
 import { Removal, type RowFinder } from '../write/remove-rows.ts'
-import { Living, RowWriter } from '../write/row-writer.ts'
+import { LivePositions, RowWriter } from '../write/row-writer.ts'
 import { reviseManifest } from '../write/write-manifest.ts'
 import { PairCondition } from './condition.ts'
 import { type FragmentMatch, type MergePlan, matchFragment } from './match.ts'
@@ -56,7 +56,7 @@ interface Prepared extends MergePlan {
   readonly writer: RowWriter
   readonly matches: Map<string, Matched>
   /** The position of each source row among the inserted rows; -1 for those not written. */
-  readonly places: Int32Array
+  readonly positions: Int32Array
 }
 
 /** The matches of a fragment, and the position of the first of its updated rows. */
@@ -104,7 +104,7 @@ class Merge implements Change {
       removal: new Removal(this.#storage),
       writer: new RowWriter(this.#storage, prefix, schema, this.#mostRows),
       matches: new Map(),
-      places: new Int32Array(inserts ? source.rows : 0).fill(-1),
+      positions: new Int32Array(inserts ? source.rows : 0).fill(-1),
     }
     return this.#prepared
   }
@@ -113,13 +113,13 @@ class Merge implements Change {
     const snapshot = base as LoadedSnapshot
     const timeSlice = new TimeSlice(options.signal)
     const prepared = await this.prepare(snapshot, timeSlice)
-    const attempt = new Attempt(this.#storage, snapshot, prepared, timeSlice)
-    return prepared.removal.from(snapshot, attempt, timeSlice, options, async ({ removed, ...left }) => {
-      const inserted = this.#options.inserts ? await attempt.insert() : 0
-      const added = await prepared.writer.fragmentsOf(attempt.living, timeSlice)
+    const baseMerge = new BaseMerge(this.#storage, snapshot, prepared, timeSlice)
+    return prepared.removal.from(snapshot, baseMerge, timeSlice, options, async ({ removed, ...left }) => {
+      const inserted = this.#options.inserts ? await baseMerge.insert() : 0
+      const added = await prepared.writer.fragmentsOf(baseMerge.livePositions, timeSlice)
       options.signal?.throwIfAborted()
       const parts = { ...left, tail: [...left.tail, ...added] }
-      const { updated } = attempt
+      const { updated } = baseMerge
       const counts: RowCounts = { inserted, updated, deleted: removed - updated }
       return {
         snapshot: await reviseManifest(this.#storage, snapshot, parts, options.version),
@@ -139,11 +139,11 @@ interface FoundRows {
 }
 
 /** A merge into one base. */
-class Attempt implements RowFinder {
+class BaseMerge implements RowFinder {
   depth = minPrefetchDepth
   /** How many rows are updated. */
   updated = 0
-  readonly living = new Living()
+  readonly livePositions = new LivePositions()
   readonly #found: FoundRows[] = []
   /** The least position of the next rows. */
   #next = 0
@@ -152,14 +152,14 @@ class Attempt implements RowFinder {
   readonly #prepared: Prepared
   readonly #timeSlice: TimeSlice
   /** The first rows of the keys that the table has. */
-  readonly #met: Bitmap
+  readonly #matchedFirsts: Bitmap
 
   constructor(storage: Storage, snapshot: LoadedSnapshot, prepared: Prepared, timeSlice: TimeSlice) {
     this.#storage = storage
     this.#snapshot = snapshot
     this.#prepared = prepared
     this.#timeSlice = timeSlice
-    this.#met = noRows(prepared.source.rows)
+    this.#matchedFirsts = noRows(prepared.source.rows)
   }
 
   verdict(entry: FragmentEntry): 'none' | 'some' | 'all' {
@@ -188,20 +188,20 @@ class Attempt implements RowFinder {
     }
   }
 
-  async found(entry: FragmentEntry, live: Bitmap | undefined): Promise<void> {
+  async onFound(entry: FragmentEntry, live: Bitmap | undefined): Promise<void> {
     const matched = this.#prepared.matches.get(contentKey(entry))!
     const { hits, firsts, updated } = matched.match
     let hit = 0
     forEachRow(hits, (row) => {
       const first = firsts[hit++]!
-      if (live === undefined || hasRow(live, row)) addRow(this.#met, first)
+      if (live === undefined || hasRow(live, row)) addRow(this.#matchedFirsts, first)
     })
     if (this.#prepared.matched !== 'update') return
     const count = countRows(updated)
     if (count > 0) this.#found.push({ entry, live, matched, count })
   }
 
-  async settled(): Promise<void> {
+  async onAllFound(): Promise<void> {
     await this.#measure()
     for (const found of this.#found) await this.#add(found)
   }
@@ -234,7 +234,7 @@ class Attempt implements RowFinder {
     const left = live ? noRows(entry.rows) : updated
     if (live) intersect(updated, live, left, left.length)
     this.updated += countRows(left)
-    this.living.add(matched.start, updated, left)
+    this.livePositions.add(matched.start, updated, left)
   }
 
   end(): void {}
@@ -246,10 +246,10 @@ class Attempt implements RowFinder {
     const others = [...schema.fields.keys()].filter((i) => !source.has(i))
     const { columns } = await readColumns(this.#storage, prefix, schema, entry, others)
     const rows = selectRows(updated, entry.rows, 0, entry.rows)
-    const chosen = source.choose(sources)
+    const selected = source.select(sources)
     const pieces = schema.fields.map((_, i) => {
       const batch = columns[i]
-      return batch ? piecesOf(batch, rows) : source.pieces(i, chosen)
+      return batch ? piecesOf(batch, rows) : source.pieces(i, selected)
     })
     for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)
     if (this.#timeSlice.due) await this.#timeSlice.rest()
@@ -257,16 +257,16 @@ class Attempt implements RowFinder {
 
   /** Inserts the rows of the source whose key the table does not have. Returns their number. */
   async insert(): Promise<number> {
-    const { places } = this.#prepared
+    const { positions } = this.#prepared
     const wanted = this.#unmatched()
     // Rows that were written for an earlier base stay as long as all are in order.
     let kept = 0
-    while (kept < wanted.length && places[wanted[kept]!]! >= this.#next)
-      this.#next = places[wanted[kept++]!]! + 1
+    while (kept < wanted.length && positions[wanted[kept]!]! >= this.#next)
+      this.#next = positions[wanted[kept++]!]! + 1
     for (let start = kept; start < wanted.length; start += insertedAtOnce) {
       await this.#insert(wanted.subarray(start, start + insertedAtOnce))
     }
-    this.living.addPlaces(wanted, places)
+    this.livePositions.addNumbers(wanted, positions)
     return wanted.length
   }
 
@@ -276,16 +276,16 @@ class Attempt implements RowFinder {
     let count = 0
     for (let row = 0; row < source.rows; row++) {
       const first = source.index.firstOf(row)
-      if (first < 0 || !hasRow(this.#met, first)) rows[count++] = row
+      if (first < 0 || !hasRow(this.#matchedFirsts, first)) rows[count++] = row
     }
     return rows.subarray(0, count)
   }
 
   async #insert(numbers: Int32Array): Promise<void> {
-    const { source, places, schema, writer } = this.#prepared
-    for (let i = 0; i < numbers.length; i++) places[numbers[i]!] = writer.rows + i
-    const chosen = source.choose(numbers)
-    const pieces = schema.fields.map((_, i) => source.pieces(i, chosen))
+    const { source, positions, schema, writer } = this.#prepared
+    for (let i = 0; i < numbers.length; i++) positions[numbers[i]!] = writer.rows + i
+    const selected = source.select(numbers)
+    const pieces = schema.fields.map((_, i) => source.pieces(i, selected))
     for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)
     if (this.#timeSlice.due) await this.#timeSlice.rest()
   }

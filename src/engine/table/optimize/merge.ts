@@ -40,7 +40,6 @@ export interface Merged {
   readonly sources: ReadonlyMap<string, Source>
   readonly rows: number
   readonly written: readonly FragmentEntry[]
-  /** The columns that were written. */
   readonly layout: StoredLayout
   /** Whether dropped columns were left out. */
   readonly saves: boolean
@@ -96,7 +95,7 @@ export async function merge(
 function columnsIn({ fields, columns }: TableSchema, entries: readonly FragmentEntry[]): number[] {
   const all = [...fields.keys()]
   if (columns === undefined) return all
-  const found = all.filter((index) => entries.some((entry) => columns.placesIn(entry)[index]))
+  const found = all.filter((index) => entries.some((entry) => columns.locationsIn(entry)[index]))
   // A file needs a column to have rows.
   return found.length > 0 ? found : [0]
 }

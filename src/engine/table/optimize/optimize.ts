@@ -4,10 +4,10 @@ import { fragmentsOf, groupsOf, type LoadedSnapshot } from '../format/snapshot.t
 import {
   idsOfSchema,
   lacks,
-  stamped,
   storedColumnsOf,
   type TableSchema,
   withLayout,
+  withLayoutKey,
 } from '../format/table-schema.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Change, Changed, OptimizeGoals, Snapshot, WorkOptions } from '../table-engine.ts'
@@ -122,7 +122,7 @@ class Walk {
   async next(entry: FragmentEntry): Promise<void> {
     const replacement = this.#byPath.get(entry.path)
     // Collects neighbours that were merged in this order, even if some of them are gone.
-    if (replacement === undefined || !this.#goesOn(replacement, entry)) await this.finish()
+    if (replacement === undefined || !this.#continuesRun(replacement, entry)) await this.finish()
     if (replacement === undefined || this.#used.has(replacement)) {
       this.entries.push(entry)
       return
@@ -146,7 +146,7 @@ class Walk {
     const layout = this.#layoutOf(replacement)
     for (const entry of instead) {
       this.affected += entry.rows - (entry.deletions?.count ?? 0)
-      this.entries.push(stamped(entry, layout))
+      this.entries.push(withLayoutKey(entry, layout))
     }
   }
 
@@ -163,7 +163,7 @@ class Walk {
     return key
   }
 
-  #goesOn(replacement: RebasableMerge, { path }: FragmentEntry): boolean {
+  #continuesRun(replacement: RebasableMerge, { path }: FragmentEntry): boolean {
     return this.#replacement === replacement && replacement.comesAfter(this.#found.at(-1)!.path, path)
   }
 }

@@ -131,7 +131,9 @@ function neededBytes({ columns }: TableSchema, entry: FragmentEntry, bytes: numb
   if (columns === undefined || columns.fits(entry)) return bytesIn([entry])
   const files = filesOf(entry)
   const needed = new Set(
-    columns.placesIn(entry).flatMap((place) => (place ? `${place.file} ${place.source.index}` : [])),
+    columns
+      .locationsIn(entry)
+      .flatMap((location) => (location ? `${location.file} ${location.source.index}` : [])),
   )
   for (const [number, file] of files.entries()) {
     for (const [index, [, length]] of file.columns.entries()) {

@@ -11,7 +11,7 @@ import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { bytesOfColumn, type TableSchema } from '../format/table-schema.ts'
 import { bytesOf } from '../scan/prefetch-depth.ts'
 import type { QueryOptions } from '../table-engine.ts'
-import { partBytes } from './made-columns.ts'
+import { partBytes } from './answer-reader.ts'
 import { PlainColumns } from './plain-columns.ts'
 import type { Pick } from './projection.ts'
 
@@ -34,7 +34,7 @@ export class AnswerEncoder {
   /** The picks with different paths. Aliases of one path share their batches. */
   readonly #distinct: readonly Pick[]
   /** For each pick, the index of its distinct pick. */
-  readonly #places: readonly number[]
+  readonly #distinctOf: readonly number[]
   readonly #plain: PlainColumns
   readonly #most: number
   readonly #batchBytes: number
@@ -61,15 +61,15 @@ export class AnswerEncoder {
     const { schema } = snapshot
     this.#picks = picks
     this.#table = schema
-    const places = new Map<string, number>()
+    const indices = new Map<string, number>()
     const uses: number[] = []
     const distinct: Pick[] = []
-    this.#places = this.#picks.map((pick) => {
+    this.#distinctOf = this.#picks.map((pick) => {
       const key = pick.path?.join() ?? `=${pick.expression!.text}`
-      const place = places.get(key) ?? distinct.push(pick) - 1
-      places.set(key, place)
-      uses[place] = (uses[place] ?? 0) + 1
-      return place
+      const index = indices.get(key) ?? distinct.push(pick) - 1
+      indices.set(key, index)
+      uses[index] = (uses[index] ?? 0) + 1
+      return index
     })
     this.#distinct = distinct
     this.#uses = uses
@@ -172,7 +172,7 @@ export class AnswerEncoder {
     for (const made of assembled) {
       for (const batches of this.#plain.of(made)) {
         this.#count(batches)
-        yield this.#places.map((place) => batches[place]!)
+        yield this.#distinctOf.map((index) => batches[index]!)
       }
     }
   }
@@ -203,12 +203,12 @@ export class AnswerEncoder {
 
   #count(batches: readonly AnyBatch[]): void {
     if (!this.#mayExceed) return
-    for (const place of this.#places) this.#bytes += byteLength(batches[place]!)
+    for (const index of this.#distinctOf) this.#bytes += byteLength(batches[index]!)
     let sum = this.#bytes
     if (this.isWhole) {
       for (const [i, batch] of batches.entries())
         this.#dictionaries[i] = Math.max(this.#dictionaries[i]!, dictionaryBytes(batch))
-      for (const place of this.#places) sum += this.#dictionaries[place]!
+      for (const index of this.#distinctOf) sum += this.#dictionaries[index]!
     }
     this.#total = sum
     if (sum > this.#most) throw tooLarge(this.#most)
@@ -222,7 +222,7 @@ export class AnswerEncoder {
         ? bytesOfColumn(this.#table, entry, path[0]!) / Math.max(1, entry.rows)
         : fixedBytes(field.type),
     )
-    return this.#places.reduce((sum, place) => sum + sizes[place]!, 0)
+    return this.#distinctOf.reduce((sum, index) => sum + sizes[index]!, 0)
   }
 }
 

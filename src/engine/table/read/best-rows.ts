@@ -1,7 +1,7 @@
 import { invalid } from '../../../base/errors.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
-import { compareKey, promising, type SortKey, type SortValue, sortReader } from './sort-keys.ts'
+import { candidateRows, compareKey, type SortKey, type SortValue, sortReader } from './sort-keys.ts'
 import { sortedRows } from './sort-rows.ts'
 
 /** Values, and rows at most, between two checks of the clock. */
@@ -85,7 +85,7 @@ export class BestRows {
       return
     }
     const ties = this.#keys.length > 1
-    for (const row of promising(batches[0]!, this.#keys[0]!, worst[0]!, ties, start, end)) {
+    for (const row of candidateRows(batches[0]!, this.#keys[0]!, worst[0]!, ties, start, end)) {
       if (this.#isBetter(row, readers, worst)) this.#push(fragment, row, readers)
     }
   }
@@ -155,7 +155,6 @@ export class BestRows {
   }
 }
 
-/** Bytes of a value in memory. */
 function bytesOf(value: SortValue): number {
   if (typeof value === 'bigint') return 40
   return typeof value === 'object' && value !== null ? value.length + 128 : 16

@@ -2,7 +2,7 @@ import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { compile, prune } from '../scan/fragment.ts'
-import { placed, withRowColumns } from '../scan/row-columns.ts'
+import { withPositions, withRowColumns } from '../scan/row-columns.ts'
 import { distanceColumn } from '../search/distance-column.ts'
 import { planSearch, type SearchPlan } from '../search/search.ts'
 import type { Storage } from '../storage/objects.ts'
@@ -94,7 +94,7 @@ async function scanStep(
 ): Promise<string> {
   const found = { none: 0, some: 0, all: 0 }
   let skipped = 0
-  for await (const entry of placed(fragmentsOf(storage, snapshot))) {
+  for await (const entry of withPositions(fragmentsOf(storage, snapshot))) {
     const verdict = predicate ? prune(predicate, snapshot.schema, entry) : 'all'
     found[verdict]++
     if (verdict === 'none') skipped += entry.rows

@@ -38,14 +38,14 @@ export function planFewRows(
   const alone = new Set<string>()
   let bytes = 0
   const fits = columns === undefined || columns.fits(entry)
-  const places = fits ? undefined : columns.placesIn(entry)
+  const locations = fits ? undefined : columns.locationsIn(entry)
   for (const index of indices) {
     if (index >= fields.length) continue
-    const place = places === undefined ? { file: 0, source: { index } } : places[index]
-    if (place === undefined) continue
-    const file = fileAt(entry, place.file)
+    const location = locations === undefined ? { file: 0, source: { index } } : locations[index]
+    if (location === undefined) continue
+    const file = fileAt(entry, location.file)
     if (file.blocks === undefined) continue
-    const within = place.source.index
+    const within = location.source.index
     const size = file.columns[within]![1]
     bytes += size
     const { type } = (fits ? fields : columns!.schemaOf(file.layout ?? '').fields)[within]!
@@ -54,7 +54,7 @@ export function planFewRows(
     const readCost = readCostOf(storage.content)
     const { reads, read } = planReads(size, valueBuffersOf(type), entry.rows, runs, readCost)
     const cost = reads * readCost + read
-    if (cost >= size * worthwhile || storage.cache.pays(key, size, cost)) continue
+    if (cost >= size * worthwhile || storage.cache.shouldLoad(key, size, cost)) continue
     alone.add(key)
     bytes += read - size
   }

@@ -86,11 +86,11 @@ export function readable<T>(path: string, read: () => T): T {
   try {
     return read()
   } catch (cause) {
-    throw strange(path, cause)
+    throw undecodable(path, cause)
   }
 }
 
 /** The error for bytes with a correct checksum that cannot be decoded. */
-export function strange(path: string, cause: unknown): CatalogError {
+export function undecodable(path: string, cause: unknown): CatalogError {
   return brokenObject(path, 'is not the Arrow file that the manifest describes', { cause })
 }

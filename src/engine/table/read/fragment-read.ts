@@ -9,7 +9,7 @@ import { fromSource } from '../format/column-source.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentLayout } from '../format/manifest.ts'
 import { fileAt, type TableColumns, type TableSchema } from '../format/table-schema.ts'
-import { type Placed, rowColumn } from '../scan/row-columns.ts'
+import { type FragmentPosition, rowColumn } from '../scan/row-columns.ts'
 import { coalesceReads, gatherReads } from '../storage/coalesced-read.ts'
 import { readRange, type Storage } from '../storage/objects.ts'
 import { columnKey, type FewRows } from './few-rows.ts'
@@ -34,7 +34,7 @@ export async function readColumns(
   storage: Storage,
   prefix: string,
   schema: TableSchema,
-  entry: FragmentLayout & Placed,
+  entry: FragmentLayout & FragmentPosition,
   indices: Iterable<number>,
   few?: FewRows,
 ): Promise<FragmentRows> {
@@ -70,11 +70,11 @@ async function gatherColumns(
   wanted: ReadonlySet<number>,
   few: FewRows | undefined,
 ): Promise<FragmentRows> {
-  const places = table.placesIn(entry)
+  const locations = table.locationsIn(entry)
   const files = new Map<number, Set<number>>()
   for (const index of wanted) {
-    const place = places[index]
-    if (place) files.set(place.file, (files.get(place.file) ?? new Set()).add(place.source.index))
+    const location = locations[index]
+    if (location) files.set(location.file, (files.get(location.file) ?? new Set()).add(location.source.index))
   }
   const read = new Map<number, FragmentRows>()
   await Promise.all(
@@ -87,9 +87,9 @@ async function gatherColumns(
   const columns: (AnyBatch | undefined)[] = fields.map(() => undefined)
   for (const index of wanted) {
     const { type } = fields[index]!
-    const place = places[index]
-    columns[index] = place
-      ? fromSource(read.get(place.file)!.columns[place.source.index]!, type, place.source)
+    const location = locations[index]
+    columns[index] = location
+      ? fromSource(read.get(location.file)!.columns[location.source.index]!, type, location.source)
       : nullBatch(type, length, Number.POSITIVE_INFINITY)
   }
   return { length, columns }

@@ -7,8 +7,8 @@ import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import { RunBuilder } from '../../arrow/take/runs.ts'
 import { assemble, type Piece, wholeOf } from '../../arrow/take/take.ts'
 import type { QueryOptions } from '../table-engine.ts'
+import type { AnswerReader } from './answer-reader.ts'
 import { BestRows } from './best-rows.ts'
-import type { ColumnMaker } from './made-columns.ts'
 import type { Pick } from './projection.ts'
 import type { SelectedRows } from './selected-rows.ts'
 import type { SortKey } from './sort-keys.ts'
@@ -35,7 +35,7 @@ export interface OrderedRows {
 /** The pieces of each column of the answer, in the order of the keys. */
 export async function* orderedRows(
   selected: AsyncGenerator<SelectedRows>,
-  maker: ColumnMaker,
+  maker: AnswerReader,
   { keys, skip, limit, picks, memory, timeSlice }: OrderedRows,
 ): AsyncGenerator<{
   readonly pieces: readonly (readonly Piece[])[]
@@ -62,7 +62,7 @@ export async function* orderedRows(
   const sorted = await best.sorted(timeSlice)
   const fragments = sorted.fragments.subarray(skip)
   const rows = sorted.rows.subarray(skip)
-  const { places, wanted } = await grouped(fragments, rows, sources, timeSlice)
+  const { positions, wanted } = await grouped(fragments, rows, sources, timeSlice)
   // Read the wanted rows of each fragment, one fragment after the other.
   const gathered: AnyBatch[][] = picks.map(() => [])
   let bytes = best.bytes
@@ -89,7 +89,7 @@ export async function* orderedRows(
   const perRow = (bytes - best.bytes) / rows.length
   for (let at = 0; at < rows.length; at += chunkRows) {
     const runs = new RunBuilder()
-    for (const place of places.subarray(at, at + chunkRows)) runs.add(place, place + 1)
+    for (const position of positions.subarray(at, at + chunkRows)) runs.add(position, position + 1)
     const taken = runs.done()
     // Lazily, in the order of the keys: all at once would block other work.
     const pieces = columns.map((batch) => [wholeOf(assemble(batch.type, [{ batch, runs: taken }]))])
@@ -153,15 +153,15 @@ async function grouped(
     wanted.set(fragment, runs)
     if (timeSlice.due) await timeSlice.rest()
   }
-  const places = new Int32Array(rows.length)
+  const positions = new Int32Array(rows.length)
   for (let i = 0; i < rows.length; i++) {
     const part = parts[fragments[i]!]!
     const row = rows[i]!
     const q = row >>> 5
-    places[i] = part.before[q]! + bitsOf(part.rows[q]! & ((1 << (row & 31)) - 1))
+    positions[i] = part.before[q]! + bitsOf(part.rows[q]! & ((1 << (row & 31)) - 1))
     if ((i & 8191) === 0 && timeSlice.due) await timeSlice.rest()
   }
-  return { places, wanted }
+  return { positions, wanted }
 }
 
 function tooLarge(): Error {

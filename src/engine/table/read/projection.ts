@@ -70,7 +70,7 @@ async function pickOf(schema: Schema, text: string, compile: Compile, isAliased:
   const column =
     findPath(schema, text) ?? (isAliased && !text.startsWith('`') ? inOtherCase(schema, text) : undefined)
   if (column !== undefined) return column
-  // A misspelled name is not reported as an expression.
+  // A misspelled name is an unknown column, not an expression.
   if (isName.test(text) && !isConstant.test(text)) return resolve(schema, text)
   const expression = await compile(text)
   const { type, nullable, path } = expression

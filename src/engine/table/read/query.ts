@@ -8,13 +8,13 @@ import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { compileValues } from '../scan/expression.ts'
 import { compile, prune } from '../scan/fragment.ts'
-import { placed, readsOffsets } from '../scan/row-columns.ts'
+import { readsOffsets, withPositions } from '../scan/row-columns.ts'
 import { startScan } from '../scan/scan.ts'
 import { searchRows } from '../search/search.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { CountOptions, QueryOptions } from '../table-engine.ts'
 import { AnswerEncoder, type ColumnBatches, inChunks, streamedBytes } from './answer.ts'
-import { ColumnMaker } from './made-columns.ts'
+import { AnswerReader } from './answer-reader.ts'
 import { orderedRows } from './ordered.ts'
 import { projection } from './projection.ts'
 import { type SelectedRows, selectedRows } from './selected-rows.ts'
@@ -114,7 +114,7 @@ async function* readBatches(
     answer.checkMade(pick, bytes)
     return hold(bytes)
   }
-  const maker = new ColumnMaker(storage, snapshot, picks, answer.indices, timeSlice, onMade)
+  const maker = new AnswerReader(storage, snapshot, picks, answer.indices, timeSlice, onMade)
   const columns = [...answer.indices, ...keys.map(({ path }) => path[0]!)]
   const inOrder = keys.length > 0
   const part = inOrder ? { skip: 0, limit: Number.POSITIVE_INFINITY } : { skip, limit }
@@ -229,7 +229,7 @@ export async function countMatching(
   let sum = 0
   try {
     const fragments = fragmentsOf(storage, snapshot)
-    const entries = readsOffsets(schema, predicate.columns) ? placed(fragments) : fragments
+    const entries = readsOffsets(schema, predicate.columns) ? withPositions(fragments) : fragments
     for await (const { entry, verdict, count } of prefetch(entries, begin, scan)) {
       if (count) sum += await count()
       else if (verdict === 'all') sum += entry.rows - (entry.deletions?.count ?? 0)

@@ -6,7 +6,7 @@ import { type FetchRuns, RowReader } from '../../arrow/ipc/row-reader.ts'
 import { blockBytes, readBlockSums, type SumOfBlock } from '../format/blocks.ts'
 import { BlockReader } from '../storage/block-reader.ts'
 import { type Range, readRange, type Storage } from '../storage/objects.ts'
-import { type FileLayout, readDictionaries, readHead, strange } from './file-head.ts'
+import { type FileLayout, readDictionaries, readHead, undecodable } from './file-head.ts'
 
 /** A file of a fragment. */
 export interface OpenFile {
@@ -47,7 +47,7 @@ export async function readRowsAlone(
   } catch (cause) {
     // Bytes with correct checksums may still be invalid. Decoding them finds that.
     if (cause instanceof CatalogError && cause.code !== 'InvalidInput') throw cause
-    throw strange(path, cause)
+    throw undecodable(path, cause)
   }
 }
 

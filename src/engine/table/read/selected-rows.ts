@@ -6,7 +6,13 @@ import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { prune, readFragment, selectMatches } from '../scan/fragment.ts'
-import { liveRowsOf, namedRows, type Placed, placed, readsOffsets } from '../scan/row-columns.ts'
+import {
+  type FragmentPosition,
+  liveRowsOf,
+  namedRows,
+  readsOffsets,
+  withPositions,
+} from '../scan/row-columns.ts'
 import { type PendingResult, startScan } from '../scan/scan.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { Progress } from '../table-engine.ts'
@@ -24,7 +30,7 @@ export interface Selecting {
 
 /** Rows of a fragment that a query selects. */
 export interface SelectedRows {
-  readonly entry: FragmentEntry & Required<Placed>
+  readonly entry: FragmentEntry & Required<FragmentPosition>
   readonly selection: RowSelection
 }
 
@@ -72,7 +78,7 @@ export async function* selectedRows(
   const entries = fragmentsOf(storage, snapshot)
   try {
     for await (const { entry, verdict, matches } of prefetch(
-      readsOffsets(schema, read) ? placed(entries) : entries,
+      readsOffsets(schema, read) ? withPositions(entries) : entries,
       begin,
       plan,
     )) {

@@ -28,11 +28,11 @@ const mostKeys = 64
  * is missing or not sortable, and for too many keys.
  */
 export function sortKeys(schema: Schema, orderBy: readonly Ordering[], most?: number): SortKey[] {
-  return decisive(orderBy, (ordering) => sortKey(schema, ordering), schema.fields.length, most)
+  return effectiveKeys(orderBy, (ordering) => sortKey(schema, ordering), schema.fields.length, most)
 }
 
 /** The keys that have an effect, one for each such ordering. Columns from `rowColumns` on identify a row. */
-export function decisive(
+export function effectiveKeys(
   orderBy: readonly Ordering[],
   make: (ordering: Ordering) => SortKey,
   rowColumns: number,
@@ -45,14 +45,14 @@ export function decisive(
     if (names.has(ordering.column)) continue
     names.add(ordering.column)
     const key = make(ordering)
-    const place = key.path.join()
-    if (keys.has(place) || isDecided) continue
+    const pathKey = key.path.join()
+    if (keys.has(pathKey) || isDecided) continue
     if (keys.size === most) {
       throw invalid(
         `order_by has more than ${most} keys, which is the most. Sort by fewer columns, or open the catalog with a larger orderKeys.`,
       )
     }
-    keys.set(place, key)
+    keys.set(pathKey, key)
     isDecided = key.path[0]! >= rowColumns
   }
   return [...keys.values()]
@@ -168,7 +168,7 @@ function compareValues(a: NonNullable<SortValue>, b: NonNullable<SortValue>): nu
  * The rows of a run that can be among the best by the first key, given the worst row's value of it. Excludes rows if
  * that is possible without reading their values. Equal rows are included with `ties`.
  */
-export function promising(
+export function candidateRows(
   batch: AnyBatch,
   key: SortKey,
   bound: SortValue,

@@ -9,7 +9,7 @@ import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import { statisticsIn } from '../statistics/stored-statistics.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ScanResultKind } from './message.ts'
-import { bindingSchema, type Placed, rowStatistics } from './row-columns.ts'
+import { bindingSchema, type FragmentPosition, rowStatistics } from './row-columns.ts'
 
 /**
  * Compiles a predicate for the given time, and yields when it is due. Loads the predicate language when first called.
@@ -28,7 +28,7 @@ export async function compile(
 export function prune(
   predicate: Predicate,
   schema: TableSchema,
-  entry: FragmentEntry & Placed,
+  entry: FragmentEntry & FragmentPosition,
 ): 'none' | 'some' | 'all' {
   const { length } = schema.fields
   return predicate.prune(

@@ -30,7 +30,7 @@ export function withRowColumns(schema: Schema): Schema {
 }
 
 /** A fragment's position in a version. */
-export interface Placed {
+export interface FragmentPosition {
   /** How many live rows precede it. Set if an expression reads `_rowoffset`. */
   readonly liveBefore?: number
 }
@@ -41,7 +41,9 @@ export function readsOffsets(schema: Schema, columns: readonly number[]): boolea
 }
 
 /** Adds positions to fragments, so that `_rowoffset` can be read. */
-export async function* placed(entries: AsyncIterable<FragmentEntry>): AsyncGenerator<FragmentEntry & Placed> {
+export async function* withPositions(
+  entries: AsyncIterable<FragmentEntry>,
+): AsyncGenerator<FragmentEntry & FragmentPosition> {
   let liveBefore = 0
   for await (const entry of entries) {
     yield { ...entry, liveBefore }
@@ -69,7 +71,7 @@ export function liveRowsOf({ rows, deletions }: Pick<FragmentEntry, 'rows' | 'de
 
 /** A row column, for all rows or those in runs; `which` is its index among the row columns. */
 export function rowColumn(
-  entry: FragmentLayout & Placed,
+  entry: FragmentLayout & FragmentPosition,
   which: number,
   live: Bitmap | undefined,
   runs: ArrayLike<number> = [0, entry.rows],
@@ -115,7 +117,10 @@ function liveBetween(live: Bitmap, start: number, end: number): number {
 }
 
 /** Statistics of a row column, without reading the fragment. */
-export function rowStatistics(entry: FragmentEntry & Placed, which: number): ColumnStatistics | undefined {
+export function rowStatistics(
+  entry: FragmentEntry & FragmentPosition,
+  which: number,
+): ColumnStatistics | undefined {
   if (which === 0) {
     const first = entry.firstId ?? 0
     return { nullCount: 0, min: BigInt(first), max: BigInt(first + entry.rows - 1) }
@@ -138,7 +143,7 @@ export class NamedRows {
   }
 
   /** The live ones in a fragment. */
-  in(entry: FragmentEntry & Placed, live: Bitmap | undefined): Bitmap {
+  in(entry: FragmentEntry & FragmentPosition, live: Bitmap | undefined): Bitmap {
     const found = noRows(entry.rows)
     const first = this.#which === 0 ? (entry.firstId ?? 0) : entry.liveBefore!
     const names = this.#names

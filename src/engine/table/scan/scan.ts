@@ -16,7 +16,7 @@ import { type FragmentThreads, threadsFor } from './threads.ts'
 /** The result of a fragment whose scan has begun. Results, and so errors, are awaited in fragment order. */
 export type PendingResult<T> = () => Promise<T>
 
-type Wanted = ScanResultKind | SearchTask
+type ScanOrSearch = ScanResultKind | SearchTask
 
 /** Evaluates a predicate on fragments of a snapshot, or searches them, on worker threads if worthwhile. */
 export interface Scan {
@@ -73,7 +73,7 @@ class LocalScan implements Scan {
 
   async begin<T extends ScanResult>(
     entry: FragmentEntry,
-    wanted: Wanted,
+    wanted: ScanOrSearch,
     among?: 'matches' | 'all',
   ): Promise<PendingResult<T>> {
     const { prefix, schema } = this.#snapshot
@@ -91,7 +91,7 @@ class LocalScan implements Scan {
 }
 
 /** The columns that a scan reads of a fragment. */
-function columnsRead(predicate: Predicate | undefined, wanted: Wanted): readonly number[] {
+function columnsRead(predicate: Predicate | undefined, wanted: ScanOrSearch): readonly number[] {
   const columns = predicate?.columns ?? []
   if (typeof wanted !== 'object' || columns.includes(wanted.column.path[0]!)) return columns
   return [...columns, wanted.column.path[0]!]
@@ -131,7 +131,7 @@ class ThreadedScan implements Scan {
 
   async begin<T extends ScanResult>(
     entry: FragmentEntry,
-    wanted: Wanted,
+    wanted: ScanOrSearch,
     among?: 'matches' | 'all',
   ): Promise<PendingResult<T>> {
     const predicate = among === 'all' ? undefined : this.#predicate
@@ -157,7 +157,7 @@ class ThreadedScan implements Scan {
 
   async #beginHere<T extends ScanResult>(
     entry: FragmentEntry,
-    wanted: Wanted,
+    wanted: ScanOrSearch,
     among: 'matches' | 'all' | undefined,
   ): Promise<PendingResult<T>> {
     const begun = await this.#here.begin(entry, wanted as SearchTask, among!)

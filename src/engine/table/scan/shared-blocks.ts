@@ -1,7 +1,7 @@
 /** Bytes of a block: a fragment's column of 64 bits. */
 const blockBytes = 8 << 20
 
-/** Smaller memory is allocated anew, which is as fast. */
+/** Smaller memory is not reused: a new allocation is as fast. */
 const smallest = 64 * 1024
 
 /**
@@ -18,7 +18,6 @@ export class SharedBlocks {
     this.#left = most
   }
 
-  /** The bytes of that many blocks. */
   static bytes(blocks: number): number {
     return blocks * blockBytes
   }

@@ -57,7 +57,7 @@ port.on('message', (message: ScanRequest | Cancel | GivenBack) => {
     next()
   }
 })
-say('ready')
+post('ready')
 
 function next(): void {
   while (waiting.length > 0 && running.size < waiting[0]!.depth) {
@@ -82,9 +82,9 @@ async function answer(request: ScanRequest, signal: AbortSignal): Promise<void> 
   try {
     const budgets = request.steps.map((steps) => new WorkBudget(undefined, steps))
     const { result, transfer } = await answerTo(request, new TimeSlice(signal), budgets)
-    say({ id, result, steps: request.steps.map((steps, i) => steps - budgets[i]!.left) }, transfer)
+    post({ id, result, steps: request.steps.map((steps, i) => steps - budgets[i]!.left) }, transfer)
   } catch (error) {
-    say({ id, failure: toFailure(error) })
+    post({ id, failure: toFailure(error) })
   }
 }
 
@@ -111,11 +111,11 @@ async function answerTo(
     const columns = compiled.expressionsOf(request, wanted).map((expression, i) => {
       return { field: file.fields[i]!, expression, budget: budgets[i]! }
     })
-    const todo = { entry, live, firstRow: wanted.firstRow }
+    const pending = { entry, live, firstRow: wanted.firstRow }
     // Contents other than files may not accept shared memory.
     return inBlocks(request.content.startsWith('file:'), async (memory) => {
       const source = computing(columns, memory)
-      return handOver((await makeColumns(storage, prefix, schema, source, file, todo, timeSlice))!)
+      return handOver((await makeColumns(storage, prefix, schema, source, file, pending, timeSlice))!)
     })
   }
   const predicate = compiled.predicateOf(request)
@@ -123,7 +123,7 @@ async function answerTo(
   if (typeof wanted === 'object') {
     const search = await beginSearch(storage, prefix, schema, predicate, entry, wanted)
     const result = await search(timeSlice, budget)
-    const arrays = result.nearest.flatMap(({ distances, places }) => [distances, places])
+    const arrays = result.nearest.flatMap(({ distances, positions }) => [distances, positions])
     const all = [...arrays, ...(result.vectors ? [result.vectors] : [])]
     return { result, transfer: all.map(({ buffer }) => buffer as ArrayBuffer) }
   }
@@ -173,7 +173,7 @@ function handOver({ file, from }: MadeColumns): FileAnswer {
   return { result: { ...file, parts }, transfer: [...transfer] }
 }
 
-function say(reply: Reply, transfer: ArrayBuffer[] = []): void {
+function post(reply: Reply, transfer: ArrayBuffer[] = []): void {
   port.postMessage(reply, transfer)
 }
 

@@ -7,7 +7,7 @@ import type { QueryOptions } from '../table-engine.ts'
 import { DistanceInputs, distanceColumn, distanceField, withDistance } from './distance-column.ts'
 
 /** A column that is computed from distances, once the rows are found. */
-export interface LateColumn {
+export interface DistanceExpression {
   readonly expression: ValueExpression
   readonly inputs: DistanceInputs
   /** The first pick of the inputs. */
@@ -20,7 +20,7 @@ export interface LateColumn {
 export interface SearchColumns {
   readonly fields: readonly Field[]
   /** The source of each field: a pick, the search, or a computation. */
-  readonly from: readonly (number | 'distance' | 'query' | LateColumn)[]
+  readonly from: readonly (number | 'distance' | 'query' | DistanceExpression)[]
   /** The columns to fetch from the table. */
   readonly picks: readonly Pick[]
 }
@@ -42,12 +42,12 @@ export async function answerColumns(
   }
   const offsetIndex = schema.fields.length + 1
   const rowOffset: Pick = { path: [offsetIndex], field: withRowColumns(schema).fields[offsetIndex]! }
-  const late = new Set<ValueExpression>()
+  const distanceExpressions = new Set<ValueExpression>()
   const compiled: Compile = async (text) => {
     if (!asksDistance.test(text)) return compile(text, schema)
     // The distance alone, in parentheses, is a path if the table has no such column.
     const expression = { ...(await compile(text, withDistance(schema))), path: undefined }
-    late.add(expression)
+    distanceExpressions.add(expression)
     return expression
   }
   const named = columns === undefined ? undefined : namesOf(columns)
@@ -64,19 +64,19 @@ export async function answerColumns(
     const from: SearchColumns['from'][number][] = []
     const fetched: Pick[] = []
     if (hasSeveral) add(int('query_index'), 'query')
-    let place = 0
+    let index = 0
     for (const [name, path] of asked) {
       if (path === distanceColumn) add(distanceField(name), 'distance')
-      else addPick(picks[place++]!)
+      else addPick(picks[index++]!)
     }
     if (!from.includes('distance')) add(distanceField(), 'distance')
     // The row id, if it was requested in addition.
-    for (; place < picks.length; place++) addPick(picks[place]!)
+    for (; index < picks.length; index++) addPick(picks[index]!)
     return { fields, from, picks: fetched }
 
     function addPick(pick: Pick): void {
       const { expression, field } = pick
-      if (expression === undefined || !late.has(expression)) {
+      if (expression === undefined || !distanceExpressions.has(expression)) {
         add(field, fetched.push(pick) - 1)
         return
       }

@@ -8,23 +8,23 @@ import { RunBuilder } from '../../arrow/take/runs.ts'
 import { assemble, type Piece } from '../../arrow/take/take.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
-import { ColumnMaker, type MadeRows } from '../read/made-columns.ts'
+import { AnswerReader, type AnswerRows } from '../read/answer-reader.ts'
 import type { Pick } from '../read/projection.ts'
-import type { Placed } from '../scan/row-columns.ts'
+import type { FragmentPosition } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
 
 /** The position of a row in a table: its row in the fragment, plus the number of the fragment times this. */
 export const fragmentPlaces = 2 ** 32
 
 /** A fragment with found rows. */
-export type FoundFragment = FragmentEntry & Required<Placed>
+export type FoundFragment = FragmentEntry & Required<FragmentPosition>
 
 /** Rows by their positions, in any order. A row may occur more than once. */
 export interface RowsToFetch {
-  readonly places: ArrayLike<number>
+  readonly positions: ArrayLike<number>
   readonly fragments: readonly FoundFragment[]
   /** The vectors of the rows if the search kept them, for the column at `path`. */
-  readonly vectors?: { readonly path: number; readonly at: (place: number) => Values | undefined }
+  readonly vectors?: { readonly path: number; readonly at: (position: number) => Values | undefined }
   /** Reserves the memory of the rows that were read. */
   readonly onBytes: (bytes: number) => Promise<void> | undefined
 }
@@ -45,16 +45,16 @@ export async function* fetchRows(
   timeSlice: TimeSlice,
 ): AsyncGenerator<readonly AnyBatch[]> {
   if (picks.length === 0) return yield []
-  const { places, fragments, vectors } = wanted
-  const isAtHand = (pick: Pick) =>
+  const { positions, fragments, vectors } = wanted
+  const isKept = (pick: Pick) =>
     vectors !== undefined &&
     pick.path?.length === 1 &&
     pick.path[0] === vectors.path &&
-    Array.prototype.every.call(places, (place: number) => vectors.at(place) !== undefined)
-  const atHand = picks.map(isAtHand)
-  const others = picks.filter((_, i) => !atHand[i])
-  const maker = new ColumnMaker(storage, snapshot, others, columnsOf(others), timeSlice)
-  const { byFragment, kept } = grouped(places)
+    Array.prototype.every.call(positions, (position: number) => vectors.at(position) !== undefined)
+  const areKept = picks.map(isKept)
+  const others = picks.filter((_, i) => !areKept[i])
+  const maker = new AnswerReader(storage, snapshot, others, columnsOf(others), timeSlice)
+  const { byFragment, kept } = grouped(positions)
   const columns = new Map<number, readonly AnyBatch[]>()
   let fetched = 0
   const parts = Array.from(byFragment, ([fragment, rows]) => {
@@ -72,7 +72,7 @@ export async function* fetchRows(
     }
     const made = others.length === 0 ? [] : await takeRows(rowsMade, others, onMade)
     const taken = picks.map(({ field }, i) =>
-      atHand[i]
+      areKept[i]
         ? ofVectors(
             field,
             rows.map((row) => vectors!.at(fragment * fragmentPlaces + row)!),
@@ -89,17 +89,17 @@ export async function* fetchRows(
   const fields = picks.map(({ field }) => field)
   // A row that is near several vectors is returned for each.
   let answered = 0
-  for (let start = 0, end = 0; start < places.length; start = end) {
+  for (let start = 0, end = 0; start < positions.length; start = end) {
     let bytes = 0
-    for (end = start; end < Math.min(places.length, start + rowsAtOnce) && bytes < bytesAtOnce; end++) {
-      const batches = columns.get(Math.floor(places[end]! / fragmentPlaces))!
+    for (end = start; end < Math.min(positions.length, start + rowsAtOnce) && bytes < bytesAtOnce; end++) {
+      const batches = columns.get(Math.floor(positions[end]! / fragmentPlaces))!
       for (const batch of batches) bytes += bytesOfRow(batch, kept[end]!)
     }
     const more = Math.max(0, answered + bytes - Math.max(fetched, answered))
     answered += bytes
     const waits = more > 0 ? wanted.onBytes(more) : undefined
     if (waits) await waits
-    yield* assembleColumns(fields, piecesOf(picks.length, columns, places, kept, start, end))
+    yield* assembleColumns(fields, piecesOf(picks.length, columns, positions, kept, start, end))
     if (timeSlice.due) await timeSlice.rest()
   }
 }
@@ -110,22 +110,22 @@ export function columnsOf(picks: readonly Pick[]): ReadonlySet<number> {
 }
 
 /** The wanted rows of each fragment, in order, and the index of each position among these. */
-function grouped(places: ArrayLike<number>) {
-  const order = Float64Array.from(places).sort()
+function grouped(positions: ArrayLike<number>) {
+  const order = Float64Array.from(positions).sort()
   const byFragment = new Map<number, number[]>()
   const keptAt = new Map<number, number>()
-  for (const place of order) {
-    if (keptAt.has(place)) continue
-    const fragment = Math.floor(place / fragmentPlaces)
+  for (const position of order) {
+    if (keptAt.has(position)) continue
+    const fragment = Math.floor(position / fragmentPlaces)
     const rows = byFragment.get(fragment) ?? []
     byFragment.set(fragment, rows)
-    keptAt.set(place, rows.push(place - fragment * fragmentPlaces) - 1)
+    keptAt.set(position, rows.push(position - fragment * fragmentPlaces) - 1)
   }
-  return { byFragment, kept: Int32Array.from(places, (place) => keptAt.get(place)!) }
+  return { byFragment, kept: Int32Array.from(positions, (position) => keptAt.get(position)!) }
 }
 
 async function takeRows(
-  parts: AsyncGenerator<MadeRows>,
+  parts: AsyncGenerator<AnswerRows>,
   picks: readonly Pick[],
   onMade: RowsToFetch['onBytes'],
 ): Promise<AnyBatch[]> {
@@ -155,7 +155,7 @@ function ofVectors({ type }: Pick['field'], vectors: readonly Values[]): AnyBatc
 function piecesOf(
   count: number,
   columns: ReadonlyMap<number, readonly AnyBatch[]>,
-  places: ArrayLike<number>,
+  positions: ArrayLike<number>,
   kept: Int32Array,
   start: number,
   end: number,
@@ -164,7 +164,7 @@ function piecesOf(
   let runs: number[] = []
   let current = -1
   for (let i = start; i < end; i++) {
-    const fragment = Math.floor(places[i]! / fragmentPlaces)
+    const fragment = Math.floor(positions[i]! / fragmentPlaces)
     if (fragment !== current) {
       runs = []
       current = fragment

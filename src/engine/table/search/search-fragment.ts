@@ -164,11 +164,11 @@ function keepNearest(
 
 function vectorsAt(batch: AnyBatch, dimension: number, nearest: readonly Nearest[]): Values {
   const source = batch.children[0]!.values as Float32Array
-  const count = nearest.reduce((sum, { places }) => sum + places.length, 0)
+  const count = nearest.reduce((sum, { positions }) => sum + positions.length, 0)
   const vectors = new (source.constructor as Float32ArrayConstructor)(count * dimension)
   let to = 0
-  for (const { places } of nearest) {
-    for (const row of places) {
+  for (const { positions } of nearest) {
+    for (const row of positions) {
       vectors.set(source.subarray(row * dimension, (row + 1) * dimension), to)
       to += dimension
     }

@@ -16,7 +16,7 @@ import { compile } from '../scan/fragment.ts'
 import { readsOffsets } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { QueryOptions, VectorSearch } from '../table-engine.ts'
-import { answerColumns, type LateColumn, type SearchColumns } from './answer-columns.ts'
+import { answerColumns, type DistanceExpression, type SearchColumns } from './answer-columns.ts'
 import { columnsOf, fetchRows, type RowsToFetch } from './fetch-rows.ts'
 import { type Found, findNearest } from './find-nearest.ts'
 import { postFilter } from './post-filter.ts'
@@ -35,7 +35,7 @@ const mostWithVectors = 1_000
 
 /** The rows that a search found, in the order of the answer. */
 export interface Hits {
-  readonly places: Float64Array
+  readonly positions: Float64Array
   readonly distances: Float32Array
   /** For each hit, the search that found it. */
   readonly queries: Int32Array
@@ -125,7 +125,7 @@ export async function searchRows(
   const { onStep } = options
   let started = performance.now()
   const { hits, found } = await runSearch(storage, snapshot, plan, options, timeSlice)
-  onStep?.({ name: 'rows', rows: hits.places.length, milliseconds: performance.now() - started })
+  onStep?.({ name: 'rows', rows: hits.positions.length, milliseconds: performance.now() - started })
   started = performance.now()
   const { columns } = plan
   const budgets = columns.from.map((from) =>
@@ -139,16 +139,23 @@ export async function searchRows(
   })
   const batches: (readonly AnyBatch[])[] = []
   let row = 0
-  const wanted = toFetch(hits.places, found, plan, options)
+  const wanted = toFetch(hits.positions, found, plan, options)
   for await (const batch of fetchRows(storage, snapshot, columns.picks, wanted, timeSlice)) {
-    const end = row + (batch[0]?.length ?? hits.places.length)
+    const end = row + (batch[0]?.length ?? hits.positions.length)
     const made: AnyBatch[] = []
     for (const [i, from] of columns.from.entries()) {
       if (typeof from === 'number') made.push(batch[from]!)
       else if (typeof from === 'string') made.push(own(from, hits, row, end))
       else
         made.push(
-          await late(from, batch, hits.distances.slice(row, end), budgets[i]!, timeSlice, wanted.onBytes),
+          await computeFromDistances(
+            from,
+            batch,
+            hits.distances.slice(row, end),
+            budgets[i]!,
+            timeSlice,
+            wanted.onBytes,
+          ),
         )
     }
     batches.push(...plain.of(made))
@@ -160,7 +167,7 @@ export async function searchRows(
     schema.fields.map((_, i) => batches.map((batch) => batch[i]!)),
   )
   timeSlice.signal?.throwIfAborted()
-  onStep?.({ name: 'columns', rows: hits.places.length, milliseconds: performance.now() - started })
+  onStep?.({ name: 'columns', rows: hits.positions.length, milliseconds: performance.now() - started })
   return joinParts(parts)
 }
 
@@ -183,7 +190,7 @@ export async function runSearch(
   const found = await findNearest(storage, snapshot, task, predicate, timeSlice, hasOffsets, onProgress)
   let hits = hitsOf(found)
   if (plan.filter === 'after') {
-    const rows = toFetch(hits.places, found, plan, { memory, maxBytes })
+    const rows = toFetch(hits.positions, found, plan, { memory, maxBytes })
     const keep = await postFilter(storage, snapshot, filter!, plan.now, hits, rows, timeSlice)
     hits = only(hits, (i) => keep[i] === 1)
   }
@@ -196,21 +203,21 @@ export async function runSearch(
     return rank >= offset && rank - offset < limit
   })
   if (plan.order.length > 0) {
-    const rows = toFetch(hits.places, found, plan, { memory, maxBytes })
+    const rows = toFetch(hits.positions, found, plan, { memory, maxBytes })
     hits = await inOrder(storage, snapshot, hits, plan.order, rows, timeSlice)
   }
   return { hits, found }
 }
 
 function toFetch(
-  places: Float64Array,
+  positions: Float64Array,
   { fragments, vectorAt }: Found,
   { task }: SearchPlan,
   { memory, maxBytes = Number.POSITIVE_INFINITY }: Pick<QueryOptions, 'memory' | 'maxBytes'>,
 ): RowsToFetch {
   let bytes = 0
   return {
-    places,
+    positions,
     fragments,
     ...(task.withVectors && { vectors: { path: task.column.path[0]!, at: vectorAt } }),
     onBytes: (more) => {
@@ -223,35 +230,35 @@ function toFetch(
 }
 
 function hitsOf({ nearest }: Found): Hits {
-  const count = nearest.reduce((sum, { places }) => sum + places.length, 0)
+  const count = nearest.reduce((sum, { positions }) => sum + positions.length, 0)
   const hits = {
-    places: new Float64Array(count),
+    positions: new Float64Array(count),
     distances: new Float32Array(count),
     queries: new Int32Array(count),
   }
   let at = 0
-  for (const [q, { places, distances }] of nearest.entries()) {
-    hits.places.set(places, at)
+  for (const [q, { positions, distances }] of nearest.entries()) {
+    hits.positions.set(positions, at)
     hits.distances.set(distances, at)
-    hits.queries.fill(q, at, at + places.length)
-    at += places.length
+    hits.queries.fill(q, at, at + positions.length)
+    at += positions.length
   }
   return hits
 }
 
-function only({ places, distances, queries }: Hits, isWanted: (index: number) => boolean): Hits {
+function only({ positions, distances, queries }: Hits, isWanted: (index: number) => boolean): Hits {
   const kept: number[] = []
-  for (let i = 0; i < places.length; i++) if (isWanted(i)) kept.push(i)
+  for (let i = 0; i < positions.length; i++) if (isWanted(i)) kept.push(i)
   return {
-    places: Float64Array.from(kept, (i) => places[i]!),
+    positions: Float64Array.from(kept, (i) => positions[i]!),
     distances: Float32Array.from(kept, (i) => distances[i]!),
     queries: Int32Array.from(kept, (i) => queries[i]!),
   }
 }
 
 /** A column that is computed from distances. */
-async function late(
-  { expression, inputs, first, offsets }: LateColumn,
+async function computeFromDistances(
+  { expression, inputs, first, offsets }: DistanceExpression,
   batch: readonly AnyBatch[],
   distances: Float32Array,
   budget: WorkBudget,

@@ -57,10 +57,10 @@ export function statisticsIn(
 ): ColumnStatistics | undefined {
   const { columns } = schema
   if (columns === undefined || columns.fits(entry)) return statisticsAt(entry.statistics, schema, path)
-  const place = columns.placesIn(entry)[path[0]!]
-  if (place === undefined) return { nullCount: entry.rows }
-  const file = filesOf(entry)[place.file]!
-  const within = sourcePath(place.source, path)
+  const location = columns.locationsIn(entry)[path[0]!]
+  if (location === undefined) return { nullCount: entry.rows }
+  const file = filesOf(entry)[location.file]!
+  const within = sourcePath(location.source, path)
   return within && statisticsAt(file.statistics, columns.schemaOf(file.layout ?? ''), within)
 }
 

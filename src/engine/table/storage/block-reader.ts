@@ -19,7 +19,7 @@ export interface Blocks {
   readonly sumOf: SumOfBlock
 }
 
-interface Asked {
+interface ReadRequest {
   readonly start: number
   readonly runs: ArrayLike<number>
   readonly resolve: (bytes: Uint8Array) => void
@@ -33,7 +33,7 @@ interface Asked {
 export class BlockReader {
   readonly #content: Content
   readonly #blocks: Blocks
-  #asked: Asked[] = []
+  #requests: ReadRequest[] = []
 
   constructor(content: Content, blocks: Blocks) {
     this.#content = content
@@ -43,27 +43,27 @@ export class BlockReader {
   /** The bytes of runs, relative to `start`, joined in a new buffer. */
   read(start: number, runs: ArrayLike<number>): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
-      if (this.#asked.length === 0) setImmediate(() => void this.#readAll())
-      this.#asked.push({ start, runs, resolve, reject })
+      if (this.#requests.length === 0) setImmediate(() => void this.#readAll())
+      this.#requests.push({ start, runs, resolve, reject })
     })
   }
 
   async #readAll(): Promise<void> {
-    const asked = this.#asked
-    this.#asked = []
+    const requests = this.#requests
+    this.#requests = []
     try {
-      const found = await this.#readBlocks(this.#rangesOf(asked))
-      for (const { start, runs, resolve } of asked) resolve(bytesOf(found, start, runs))
+      const found = await this.#readBlocks(this.#rangesOf(requests))
+      for (const { start, runs, resolve } of requests) resolve(bytesOf(found, start, runs))
     } catch (error) {
-      for (const { reject } of asked) reject(error)
+      for (const { reject } of requests) reject(error)
     }
   }
 
   /** The ranges of the requested blocks, in order, joined where they touch. */
-  #rangesOf(asked: readonly Asked[]): ByteRange[] {
+  #rangesOf(requests: readonly ReadRequest[]): ByteRange[] {
     const { bytesOfBlock, end, path } = this.#blocks
     const ranges: { start: number; end: number }[] = []
-    for (const { start, runs } of asked) {
+    for (const { start, runs } of requests) {
       let last: { start: number; end: number } | undefined
       for (let i = 0; i < runs.length; i += 2) {
         const first = start + runs[i]!
@@ -91,9 +91,9 @@ export class BlockReader {
       ? [...(await content.getRanges(path, merged))]
       : await getEach(content, path, merged)
     const broken = await this.#faultsOf(read, merged, ranges)
-    for (const { start, end, place } of broken) {
+    for (const { start, end, index } of broken) {
       // A network may have damaged the bytes in transit.
-      read[place] = await uncached(content).get(path, { start, end })
+      read[index] = await uncached(content).get(path, { start, end })
     }
     const [still] = await this.#faultsOf(read, broken, ranges)
     if (still !== undefined) throw brokenObject(path, still.fault)
@@ -103,14 +103,14 @@ export class BlockReader {
   /** The reads whose bytes differ from the checksums of their wanted blocks. */
   async #faultsOf(
     read: readonly (Uint8Array | undefined)[],
-    reads: readonly PlacedRange[],
+    reads: readonly IndexedRange[],
     ranges: readonly ByteRange[],
   ): Promise<readonly FaultyRange[]> {
     const { bytesOfBlock, sumOf } = this.#blocks
     const faults: FaultyRange[] = []
     let summed = 0
-    for (const [i, { start, end, parts, place = i }] of reads.entries()) {
-      const bytes = read[place]
+    for (const [i, { start, end, parts, index = i }] of reads.entries()) {
+      const bytes = read[index]
       let fault = faultOfLength(bytes, end - start)
       for (let p = 0; p < parts.length && fault === undefined; p++) {
         const range = ranges[parts[p]!]!
@@ -121,15 +121,15 @@ export class BlockReader {
           if (++summed % blocksAtOnce === 0) await nextTurn()
         }
       }
-      if (fault !== undefined) faults.push({ start, end, parts, place, fault })
+      if (fault !== undefined) faults.push({ start, end, parts, index, fault })
     }
     return faults
   }
 }
 
 /** A read with its index among all reads; by default its index in the list. */
-type PlacedRange = MergedRange & { readonly place?: number }
-type FaultyRange = MergedRange & { readonly place: number; readonly fault: string }
+type IndexedRange = MergedRange & { readonly index?: number }
+type FaultyRange = MergedRange & { readonly index: number; readonly fault: string }
 
 function faultOfLength(bytes: Uint8Array | undefined, wanted: number): string | undefined {
   if (bytes === undefined) return 'is missing'

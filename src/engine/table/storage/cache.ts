@@ -51,7 +51,7 @@ export class ByteCache {
    * Whether to load a value of `size` bytes of which only parts are needed now. Loading the parts costs as much as
    * `cost` bytes. True once parts have cost as much as the whole, if all requested values have room.
    */
-  pays(key: string, size: number, cost: number): boolean {
+  shouldLoad(key: string, size: number, cost: number): boolean {
     return this.#demand.add(key, size, cost, this.#limit)
   }
 

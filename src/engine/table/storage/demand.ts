@@ -1,9 +1,9 @@
 /** Most keys that are remembered. */
 const mostKeys = 10_000
 /** Most bytes of their values, as a multiple of the cache's limit. */
-const mostTimes = 4
+const rememberedFactor = 4
 
-interface Wanted {
+interface PartialReads {
   readonly size: number
   readonly spent: number
 }
@@ -15,27 +15,27 @@ interface Wanted {
  */
 export class Demand {
   /** In order of the last request. */
-  readonly #wanted = new Map<string, Wanted>()
+  readonly #partialReads = new Map<string, PartialReads>()
   #bytes = 0
 
   /** Records that parts are needed. Returns whether to read the whole value, because it has room beside all others. */
   add(key: string, size: number, cost: number, limit: number): boolean {
     // Never fits into the cache, so it must not take room from others.
     if (size > limit) return false
-    const spent = (this.#wanted.get(key)?.spent ?? 0) + cost
+    const spent = (this.#partialReads.get(key)?.spent ?? 0) + cost
     this.#forget(key)
-    this.#wanted.set(key, { size, spent })
+    this.#partialReads.set(key, { size, spent })
     this.#bytes += size
     const hasRoom = this.#bytes <= limit
-    for (const oldest of this.#wanted.keys()) {
-      if (this.#wanted.size <= mostKeys && this.#bytes <= limit * mostTimes) break
+    for (const oldest of this.#partialReads.keys()) {
+      if (this.#partialReads.size <= mostKeys && this.#bytes <= limit * rememberedFactor) break
       this.#forget(oldest)
     }
     return spent > size && hasRoom
   }
 
   #forget(key: string): void {
-    this.#bytes -= this.#wanted.get(key)?.size ?? 0
-    this.#wanted.delete(key)
+    this.#bytes -= this.#partialReads.get(key)?.size ?? 0
+    this.#partialReads.delete(key)
   }
 }

@@ -41,9 +41,9 @@ const objects = `data/${unique}\\.arrow|deletions/${unique}\\.arrow|_versions/(?
 /** Objects that a content of files is writing, or that remained there after a crash. */
 const unfinished = '(?:data|deletions|_versions(?:/segments)?)/\\.[0-9a-f-]{36}\\.partial'
 
-const ours = new RegExp(`^(?:${objects}|${unfinished})$`)
+const engineObjects = new RegExp(`^(?:${objects}|${unfinished})$`)
 
 /** Whether a path has the form of the engine's object names. `path` begins after the table's prefix. */
 export function isEngineObject(path: string): boolean {
-  return ours.test(path)
+  return engineObjects.test(path)
 }

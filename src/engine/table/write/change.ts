@@ -8,10 +8,10 @@ import { type FragmentEntry, type StoredColumns, totalsOf } from '../format/mani
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import {
   idsOfSchema,
-  stamped,
   storedColumnsOf,
   type TableSchema,
   withLayout,
+  withLayoutKey,
 } from '../format/table-schema.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Change } from '../table-engine.ts'
@@ -29,7 +29,7 @@ export function appendChange(
       const snapshot = base as LoadedSnapshot
       options.signal?.throwIfAborted()
       const { layout, columns } = layoutIn(snapshot, made)
-      const tail = [...snapshot.body.tail, ...written.map((entry) => stamped(entry, layout))]
+      const tail = [...snapshot.body.tail, ...written.map((entry) => withLayoutKey(entry, layout))]
       const changes = { columns, tail }
       return { snapshot: await reviseManifest(storage, snapshot, changes, options.version), affected: rows }
     },

@@ -21,21 +21,20 @@ export interface RowFinder {
    * Called for each searched fragment, in order. If it was searched for an earlier base, some of its rows may be
    * deleted.
    */
-  found?(entry: FragmentEntry, live: Bitmap | undefined): Promise<void>
+  onFound?(entry: FragmentEntry, live: Bitmap | undefined): Promise<void>
   /**
    * Called once all rows are found, before anything is written. May throw to refuse the change, or write rows of its
    * own.
    */
-  settled?(): Promise<void>
+  onAllFound?(): Promise<void>
   /** Stops work whose results are not needed any more. */
   end(): void
 }
 
 /** A version without the removed rows. */
-export interface Left {
+export interface RemainingRows {
   readonly segments: readonly SegmentEntry[]
   readonly tail: readonly FragmentEntry[]
-  /** The number of removed rows. */
   readonly removed: number
 }
 
@@ -61,19 +60,19 @@ interface Prepared {
 }
 
 /** The result for the rows found: an outcome, or deletions to write. */
-type Settled = Outcome | Deleted
+type OutcomeOrDeletions = Outcome | Deleted
 
 /** The result for a fragment. */
-interface Found {
+interface FragmentResult {
   readonly entry: FragmentEntry
-  readonly found: Settled
+  readonly result: OutcomeOrDeletions
 }
 
 /** Fragments of a segment, or those after all segments. */
 interface Group {
   readonly segment: SegmentEntry | undefined
   readonly entries: readonly FragmentEntry[]
-  readonly settled: readonly Found[]
+  readonly results: readonly FragmentResult[]
 }
 
 /** Removes rows from one base after the other, until the result is committed. Slow work is done once. */
@@ -92,7 +91,7 @@ export class Removal {
     finder: RowFinder,
     timeSlice: TimeSlice,
     { signal, onProgress }: WorkOptions,
-    finish: (left: Left) => Promise<T>,
+    finish: (left: RemainingRows) => Promise<T>,
   ): Promise<T> {
     const { prefix } = snapshot
     const rowsTotal = snapshot.rows + snapshot.deletedRows
@@ -106,8 +105,8 @@ export class Removal {
     }
     let removed = 0
     let rowsDone = 0
-    const write = async ({ segment, entries, settled }: Group) => {
-      const outcomes = this.#outcomesOf(prefix, settled, keep)
+    const write = async ({ segment, entries, results }: Group) => {
+      const outcomes = this.#outcomesOf(prefix, results, keep)
       const kept = outcomes.flatMap(({ entry }) => entry ?? [])
       for (const one of outcomes) removed += one.removed
       if (segment === undefined) tail = kept
@@ -117,19 +116,19 @@ export class Removal {
     const waiting: Group[] = []
     try {
       for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
-        const settled: Found[] = []
+        const results: FragmentResult[] = []
         const prepare = (entry: FragmentEntry) => this.#prepare(prefix, entry, finder)
         for await (const prepared of prefetch(entries, prepare, finder)) {
           const { entry } = prepared
-          settled.push({ entry, found: await settle(prepared, finder) })
+          results.push({ entry, result: await findResult(prepared, finder) })
           rowsDone += entry.rows
           onProgress?.({ rowsDone, rowsTotal })
           if (timeSlice.due) await timeSlice.rest()
         }
-        if (finder.settled) waiting.push({ segment, entries, settled })
-        else await write({ segment, entries, settled })
+        if (finder.onAllFound) waiting.push({ segment, entries, results })
+        else await write({ segment, entries, results })
       }
-      await finder.settled?.()
+      await finder.onAllFound?.()
       for (const group of waiting) await write(group)
       signal?.throwIfAborted()
       const result = await finish({ segments, tail, removed })
@@ -144,8 +143,8 @@ export class Removal {
   /** Determines the result for a fragment from what is known, or begins to search for its rows. */
   async #prepare(prefix: string, entry: FragmentEntry, finder: RowFinder): Promise<Prepared> {
     const known = this.#outcomes.get(keyOf(entry))
-    const hears = finder.found !== undefined
-    if (known && !hears) return { entry, outcome: known }
+    const hasListener = finder.onFound !== undefined
+    if (known && !hasListener) return { entry, outcome: known }
     const verdict = finder.verdict(entry)
     if (verdict === 'none') return { entry, outcome: { entry, removed: 0 } }
     if (verdict === 'all') {
@@ -166,15 +165,19 @@ export class Removal {
   }
 
   /** Begins to write the deletions of a group of fragments. Once they are written, the outcomes are remembered. */
-  #outcomesOf(prefix: string, settled: readonly Found[], keep: (write: Promise<void>) => void): Outcome[] {
-    const fresh = settled.flatMap(({ found }) => ('rows' in found ? found : []))
+  #outcomesOf(
+    prefix: string,
+    results: readonly FragmentResult[],
+    keep: (write: Promise<void>) => void,
+  ): Outcome[] {
+    const fresh = results.flatMap(({ result }) => ('rows' in result ? result : []))
     const { entries, written } = writeDeletions(this.#storage, prefix, fresh)
     const next = entries.values()
-    const outcomes = settled.map(({ entry, found }) =>
-      'rows' in found ? deleting(entry, next.next().value!) : found,
+    const outcomes = results.map(({ entry, result }) =>
+      'rows' in result ? withDeletions(entry, next.next().value!) : result,
     )
     const remember = () => {
-      for (const [i, { entry }] of settled.entries()) this.#outcomes.set(keyOf(entry), outcomes[i]!)
+      for (const [i, { entry }] of results.entries()) this.#outcomes.set(keyOf(entry), outcomes[i]!)
     }
     keep(written.then(remember))
     return outcomes
@@ -182,33 +185,35 @@ export class Removal {
 }
 
 /** Waits for the rows of a fragment. */
-async function settle({ entry, outcome, live, matches }: Prepared, finder: RowFinder): Promise<Settled> {
+async function findResult(
+  { entry, outcome, live, matches }: Prepared,
+  finder: RowFinder,
+): Promise<OutcomeOrDeletions> {
   if (matches === undefined) return outcome!
   const found = await matches()
-  await finder.found?.(entry, live)
-  return outcome ?? without(entry, live, found)
+  await finder.onFound?.(entry, live)
+  return outcome ?? resultOf(entry, live, found)
 }
 
-function without(entry: FragmentEntry, live: Bitmap | undefined, matches: Bitmap): Settled {
+function resultOf(entry: FragmentEntry, live: Bitmap | undefined, matches: Bitmap): OutcomeOrDeletions {
   const { rows } = entry
   const before = entry.deletions?.count ?? 0
   // Without earlier deletions, the matching rows are the deleted ones.
-  const deleted = live ? eitherGone(live, matches, rows) : matches
+  const deleted = live ? deletedOrMatching(live, matches, rows) : matches
   const count = countRows(deleted)
   if (count === before) return { entry, removed: 0 }
   if (count === rows) return { entry: undefined, removed: rows - before }
   return { rows, deleted, count }
 }
 
-/** Rows that were deleted before, and rows that match. */
-function eitherGone(live: Bitmap, matches: Bitmap, rows: number): Bitmap {
+function deletedOrMatching(live: Bitmap, matches: Bitmap, rows: number): Bitmap {
   const deleted = noRows(rows)
   for (let q = 0; q < deleted.length; q++) deleted[q] = ~live[q]! | matches[q]!
   clearTrailing(deleted, rows)
   return deleted
 }
 
-function deleting(entry: FragmentEntry, deletions: DeletionEntry): Outcome {
+function withDeletions(entry: FragmentEntry, deletions: DeletionEntry): Outcome {
   return { entry: { ...entry, deletions }, removed: deletions.count - (entry.deletions?.count ?? 0) }
 }
 

@@ -68,9 +68,9 @@ export class RowWriter {
   }
 
   /** The fragments of the rows that `live` has. Rows that are not written yet are written first. */
-  async fragmentsOf(living: Living, timeSlice: TimeSlice): Promise<readonly FragmentEntry[]> {
+  async fragmentsOf(livePositions: LivePositions, timeSlice: TimeSlice): Promise<readonly FragmentEntry[]> {
     while (this.#pendingRows > 0) await this.#write(Math.min(this.#most, this.#pendingRows), timeSlice)
-    const deleted = living.gone(this.rows)
+    const deleted = livePositions.unused(this.rows)
     return isEmpty(deleted) ? this.#written : withoutRows(this.#storage, this.#prefix, this.#written, deleted)
   }
 
@@ -97,9 +97,9 @@ export class RowWriter {
 }
 
 /** The positions of rows that a base needs. */
-export class Living {
+export class LivePositions {
   readonly #ranges: { readonly start: number; readonly rows: Bitmap; readonly left: Bitmap }[] = []
-  readonly #places: { readonly numbers: Int32Array; readonly places: Int32Array }[] = []
+  readonly #numbers: { readonly numbers: Int32Array; readonly positions: Int32Array }[] = []
 
   /** Adds those rows that are `left` of the rows whose positions begin at `start`. */
   add(start: number, rows: Bitmap, left: Bitmap): void {
@@ -107,30 +107,30 @@ export class Living {
   }
 
   /** Adds the positions of some rows, by their numbers. */
-  addPlaces(numbers: Int32Array, places: Int32Array): void {
-    this.#places.push({ numbers, places })
+  addNumbers(numbers: Int32Array, positions: Int32Array): void {
+    this.#numbers.push({ numbers, positions })
   }
 
   /** All other positions. */
-  gone(rows: number): Bitmap {
-    const gone = allRows(rows)
-    const live = (place: number) => {
-      gone[place >>> 5]! &= ~(1 << (place & 31))
+  unused(rows: number): Bitmap {
+    const unused = allRows(rows)
+    const keepPosition = (position: number) => {
+      unused[position >>> 5]! &= ~(1 << (position & 31))
     }
     for (const { start, rows, left } of this.#ranges) {
       if (left === rows) {
-        clearRange(gone, start, start + countRows(rows))
+        clearRange(unused, start, start + countRows(rows))
         continue
       }
-      let place = start
+      let position = start
       forEachRow(rows, (row) => {
-        if (hasRow(left, row)) live(place)
-        place++
+        if (hasRow(left, row)) keepPosition(position)
+        position++
       })
     }
-    for (const { numbers, places } of this.#places) {
-      for (let i = 0; i < numbers.length; i++) live(places[numbers[i]!]!)
+    for (const { numbers, positions } of this.#numbers) {
+      for (let i = 0; i < numbers.length; i++) keepPosition(positions[numbers[i]!]!)
     }
-    return gone
+    return unused
   }
 }

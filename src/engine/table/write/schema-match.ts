@@ -5,11 +5,11 @@ import {
   type Filling,
   type Fit,
   fitting,
-  Misfit,
-  misfit,
-  missing,
+  missingColumn,
   nullColumn,
-  surplus,
+  schemaMismatch,
+  UnfitValue,
+  unknownColumn,
 } from '../../arrow/fit.ts'
 import { childFields } from '../../arrow/layout.ts'
 import { sliceBatch } from '../../arrow/take/take.ts'
@@ -27,7 +27,7 @@ export async function matchSchema(
   const columns: AnyColumn[] = []
   for (const [i, match] of matchFields(table, schema, { castBytes: 0 }).entries()) {
     const wanted = schema.fields[i]!
-    if (match === undefined && !wanted.nullable) throw missing(wanted.name)
+    if (match === undefined && !wanted.nullable) throw missingColumn(wanted.name)
     columns.push(match ? await fitColumn(wanted, match, timeSlice) : nullColumn(wanted, table.numRows))
   }
   return columns
@@ -42,7 +42,7 @@ export function matchSome(table: Table, schema: Schema): (AnyColumn | undefined)
     try {
       return checked(wanted, fit ? makeColumn(wanted.type, batchesOf(given).map(fit)) : given)
     } catch (error) {
-      throw error instanceof Misfit ? error.toError(error.row) : error
+      throw error instanceof UnfitValue ? error.toError(error.row) : error
     }
   })
 }
@@ -56,10 +56,10 @@ interface Match {
 function matchFields(table: Table, schema: Schema, filling: Filling | undefined): (Match | undefined)[] {
   const { fields } = table.schema
   const wantedNames = new Set(schema.fields.map(({ name }) => name))
-  const places = new Map(fields.map(({ name }, i) => [name, i]))
-  for (const { name } of fields) if (!wantedNames.has(name)) throw surplus(name)
+  const indices = new Map(fields.map(({ name }, i) => [name, i]))
+  for (const { name } of fields) if (!wantedNames.has(name)) throw unknownColumn(name)
   return schema.fields.map((wanted) => {
-    const index = places.get(wanted.name)
+    const index = indices.get(wanted.name)
     if (index === undefined) return undefined
     const fit = fitting(wanted, fields[index]!, filling)
     return { given: table.children[index] as AnyColumn, fit }
@@ -79,7 +79,7 @@ async function fitColumn(wanted: Field, { given, fit }: Match, timeSlice: TimeSl
       try {
         batches.push(fit(part))
       } catch (error) {
-        throw error instanceof Misfit ? error.toError(firstRow + start + error.row) : error
+        throw error instanceof UnfitValue ? error.toError(firstRow + start + error.row) : error
       }
       if (timeSlice.due) await timeSlice.rest()
     }
@@ -105,7 +105,7 @@ export function columnsOfNewTable(table: Table, signal: AbortSignal | undefined)
 /** Refuses nulls in a field that must not be null. Within a null struct or list they are allowed. */
 function checkNulls(field: Field, batches: readonly AnyBatch[], path: string): void {
   if (!field.nullable && batches.some(({ nullCount }) => nullCount > 0)) {
-    throw misfit(
+    throw schemaMismatch(
       `The field \`${path}\` contained null values even though the field is marked non-null in the schema. Fill them, or leave those rows out.`,
     )
   }

@@ -22,7 +22,7 @@ import { piecesOf } from './gather.ts'
 import { Growth } from './growth.ts'
 import { type Assignment, NewValues } from './new-values.ts'
 import { Removal, type RowFinder } from './remove-rows.ts'
-import { Living, RowWriter } from './row-writer.ts'
+import { LivePositions, RowWriter } from './row-writer.ts'
 import { ValueHold } from './value-memory.ts'
 import { reviseManifest } from './write-manifest.ts'
 
@@ -107,11 +107,11 @@ class Update implements Change {
     const prepared = await this.prepare(snapshot, timeSlice)
     const { predicate, removal, writer } = prepared
     const finder = predicate ? await matchFinder(this.#storage, snapshot, predicate, timeSlice) : everyRow
-    const attempt = new Attempt(this.#storage, snapshot, prepared, finder, timeSlice)
+    const baseUpdate = new BaseUpdate(this.#storage, snapshot, prepared, finder, timeSlice)
     try {
-      return await removal.from(snapshot, attempt, timeSlice, options, async ({ removed, ...left }) => {
-        const added = await writer.fragmentsOf(attempt.living, timeSlice)
-        attempt.memory.release()
+      return await removal.from(snapshot, baseUpdate, timeSlice, options, async ({ removed, ...left }) => {
+        const added = await writer.fragmentsOf(baseUpdate.livePositions, timeSlice)
+        baseUpdate.memory.release()
         options.signal?.throwIfAborted()
         const parts = { ...left, tail: [...left.tail, ...added] }
         return {
@@ -120,7 +120,7 @@ class Update implements Change {
         }
       })
     } finally {
-      attempt.memory.release()
+      baseUpdate.memory.release()
     }
   }
 }
@@ -143,8 +143,8 @@ interface FoundRows {
 }
 
 /** An update of one base. */
-class Attempt implements RowFinder {
-  readonly living = new Living()
+class BaseUpdate implements RowFinder {
+  readonly livePositions = new LivePositions()
   /** Held from the first long values on, until all rows are written. */
   readonly memory = new ValueHold()
   readonly #storage: Storage
@@ -196,14 +196,14 @@ class Attempt implements RowFinder {
     }
   }
 
-  async found(entry: FragmentEntry, live: Bitmap | undefined): Promise<void> {
+  async onFound(entry: FragmentEntry, live: Bitmap | undefined): Promise<void> {
     const matched = this.#prepared.matches.get(contentKey(entry))!
     const count = countRows(matched.rows)
     if (count > 0) this.#found.push({ entry, live, matched, count })
     else this.#firstRows.delete(entry.path)
   }
 
-  async settled(): Promise<void> {
+  async onAllFound(): Promise<void> {
     await this.#measure()
     for (const found of this.#found) await this.#add(found)
   }
@@ -219,7 +219,7 @@ class Attempt implements RowFinder {
     this.#firstRows.delete(entry.path)
     const left = live ? noRows(entry.rows) : matched.rows
     if (live) intersect(matched.rows, live, left, left.length)
-    this.living.add(matched.start, matched.rows, left)
+    this.livePositions.add(matched.start, matched.rows, left)
   }
 
   end(): void {

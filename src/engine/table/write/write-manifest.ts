@@ -73,7 +73,7 @@ export async function writeManifest(
   if (storage.beginPut) await storage.beginPut(prefix + path, bytes)
   else await storage.content.put(prefix + path, bytes)
   const snapshot = snapshotOf(prefix, refOf(path, bytes, body.bases), body, base)
-  // The next reader requests the newest version.
+  // Cached, as the next reader requests the newest version.
   return storage.cache.get(
     `${prefix}${path}@${snapshot.manifest.etag}`,
     () => bytes.length * 4,

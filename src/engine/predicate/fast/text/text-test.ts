@@ -16,7 +16,7 @@ export function eachText(matches: Matches): TextTest {
  * The bytes up to the end of their buffer, so that words of 4 bytes can be read past the texts; and how many of the
  * first `n` texts begin at least 8 bytes before that end.
  */
-export function readable({ bytes, offsets }: Texts, n: number): { view: DataView; safe: number } {
+export function wordView({ bytes, offsets }: Texts, n: number): { view: DataView; safe: number } {
   const view = new DataView(bytes.buffer, bytes.byteOffset)
   const limit = view.byteLength - 8
   if (offsets[n]! <= limit) return { view, safe: n }
@@ -31,7 +31,7 @@ export function readable({ bytes, offsets }: Texts, n: number): { view: DataView
 }
 
 /** Adds the matching rows of `need` from `first` to `n` to `out`, which has only earlier rows so far. */
-export function finish(
+export function testRemaining(
   matches: Matches,
   { bytes, offsets }: Texts,
   first: number,

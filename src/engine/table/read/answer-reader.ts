@@ -12,7 +12,7 @@ import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { TableSchema } from '../format/table-schema.ts'
 import { evaluateValues } from '../scan/expression.ts'
-import { type Placed, rowNumbers } from '../scan/row-columns.ts'
+import { type FragmentPosition, rowNumbers } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
 import { type FewRows, planFewRows } from './few-rows.ts'
 import { type FragmentRows, readColumns } from './fragment-read.ts'
@@ -36,7 +36,7 @@ export function rowsThatFit(rows: number, bytes: number, most: number): number {
 }
 
 /** Some rows of a fragment: the pieces of each column of the answer. */
-export interface MadeRows {
+export interface AnswerRows {
   readonly pieces: readonly (readonly Piece[])[]
   readonly rows: number
   /** Bytes of computed values. */
@@ -45,7 +45,7 @@ export interface MadeRows {
 
 /** Rows that are wanted of a fragment. */
 export interface WantedRows {
-  readonly entry: FragmentEntry & Required<Placed>
+  readonly entry: FragmentEntry & Required<FragmentPosition>
   readonly selection: { readonly runs: ArrayLike<number>; readonly rows: number }
 }
 
@@ -54,10 +54,10 @@ const mostAhead = 8
 const aheadBytes = 32 << 20
 
 /** Called with the bytes that were computed for a column of the answer. May delay the work, or refuse it. */
-export type OnMade = (pick: number, bytes: number) => Promise<void> | undefined
+export type OnComputed = (pick: number, bytes: number) => Promise<void> | undefined
 
 /** Reads the columns of an answer from fragments, and computes others from them. */
-export class ColumnMaker {
+export class AnswerReader {
   readonly #storage: Storage
   readonly #prefix: string
   readonly #schema: TableSchema
@@ -65,7 +65,7 @@ export class ColumnMaker {
   readonly #indices: ReadonlySet<number>
   readonly #budgets: readonly (WorkBudget | undefined)[]
   readonly #timeSlice: TimeSlice
-  readonly #onMade: OnMade | undefined
+  readonly #onComputed: OnComputed | undefined
 
   /** `onMade` is called for each column that was computed for some rows, before the next column is. */
   constructor(
@@ -74,9 +74,9 @@ export class ColumnMaker {
     picks: readonly Pick[],
     indices: ReadonlySet<number>,
     timeSlice: TimeSlice,
-    onMade?: OnMade,
+    onComputed?: OnComputed,
   ) {
-    this.#onMade = onMade
+    this.#onComputed = onComputed
     this.#storage = storage
     this.#prefix = prefix
     this.#schema = schema
@@ -93,7 +93,7 @@ export class ColumnMaker {
     readonly wanted: T
     /** About the bytes to read for the rows, if they are few. */
     readonly bytes: number | undefined
-    readonly made: AsyncGenerator<MadeRows>
+    readonly made: AsyncGenerator<AnswerRows>
   }> {
     const ahead = { depth: 0 }
     const begin = async (wanted: T) => {
@@ -117,7 +117,7 @@ export class ColumnMaker {
     { entry, selection }: WantedRows,
     few: FewRows | undefined,
     early: FragmentRows | undefined,
-  ): AsyncGenerator<MadeRows> {
+  ): AsyncGenerator<AnswerRows> {
     const read = early ?? (await this.#read(entry, few))
     const { rows } = selection
     const runs = few ? [0, rows] : selection.runs
@@ -137,13 +137,13 @@ export class ColumnMaker {
       const from = Math.max(start, runs[next]!)
       // Evaluation begins at a multiple of 32.
       const first = from & ~31
-      let asked = clipped(runs, next, from, Math.min(read.length, from + wanted))
-      let end = asked[asked.length - 1]!
-      let live = maskOf(asked, first, end)
+      let requested = clipped(runs, next, from, Math.min(read.length, from + wanted))
+      let end = requested[requested.length - 1]!
+      let live = maskOf(requested, first, end)
       const made: (AnyBatch | undefined)[] = []
       let bytes = 0
       let columnsMade = 0
-      let count = rowsIn(asked)
+      let count = rowsIn(requested)
       const mostBytes = Math.max(1, partBytes / computed.length)
       for (const [i, { expression }] of this.#picks.entries()) {
         if (columns[i] !== undefined) {
@@ -152,7 +152,7 @@ export class ColumnMaker {
         }
         const options = { live, budget: this.#budgets[i]!, numberOf, mostBytes }
         const batch = await evaluateValues(expression!, read, this.#timeSlice, options, first, end)
-        const taken = this.#onMade?.(i, byteLength(batch))
+        const taken = this.#onComputed?.(i, byteLength(batch))
         if (taken) await taken
         bytes += byteLength(batch)
         if (bytes > mostBytesOfRow) throw rowTooLarge()
@@ -160,11 +160,11 @@ export class ColumnMaker {
         const fit = rowsThatFit(Math.min(count, batch.length), bytes, ++columnsMade * mostBytes)
         if (fit === count) continue
         count = fit
-        asked = firstRows(asked, count)
-        end = asked[asked.length - 1]!
-        live = maskOf(asked, first, end)
+        requested = firstRows(requested, count)
+        end = requested[requested.length - 1]!
+        live = maskOf(requested, first, end)
       }
-      const inside = firstRows(asked, count)
+      const inside = firstRows(requested, count)
       const pieces = made.map((batch, i) =>
         batch === undefined ? [{ batch: columns[i]!, runs: inside }] : part([wholeOf(batch)], 0, count),
       )
@@ -178,7 +178,7 @@ export class ColumnMaker {
 
   /** The columns at paths, for sort keys. */
   async columnsAt(
-    entry: FragmentEntry & Placed,
+    entry: FragmentEntry & FragmentPosition,
     paths: readonly { readonly path: readonly number[]; readonly name: string }[],
   ): Promise<readonly AnyBatch[]> {
     const indices = new Set(paths.map(({ path }) => path[0]!))
@@ -194,8 +194,8 @@ function rowTooLarge(): CatalogError {
 }
 
 /** The row at a position among those of the runs. */
-function rowIn(runs: ArrayLike<number>, place: number): number {
-  let left = place
+function rowIn(runs: ArrayLike<number>, position: number): number {
+  let left = position
   let i = 0
   for (; left >= runs[i + 1]! - runs[i]!; i += 2) left -= runs[i + 1]! - runs[i]!
   return runs[i]! + left
@@ -218,7 +218,6 @@ function rowsIn(runs: readonly number[]): number {
   return count
 }
 
-/** The first rows of runs. */
 function firstRows(runs: readonly number[], count: number): number[] {
   const first: number[] = []
   for (let i = 0; count > 0; i += 2) {

@@ -12,7 +12,7 @@ import { ValueHold } from '../write/value-memory.ts'
 import { storeSchema } from '../write/write-manifest.ts'
 import { fragmentBytes } from '../write/write-rows.ts'
 import type { ColumnWork } from './column-change.ts'
-import { type ColumnTask, type FragmentToDo, makeColumns } from './make-columns.ts'
+import { type ColumnTask, makeColumns, type PendingFragment } from './make-columns.ts'
 
 /** The cost of a row of a computed column, relative to evaluating a predicate on a row. */
 const rowWork = 2
@@ -24,7 +24,7 @@ const bytesOfValue = (1 << 20) + 16
 const mostBytes = 256 << 20
 
 /** Makes new columns of a version's fragments, in worker threads if worthwhile, and writes them on this thread. */
-export class ColumnMaker {
+export class ColumnFileWriter {
   readonly #storage: Storage
   readonly #snapshot: LoadedSnapshot
   readonly #work: ColumnWork
@@ -60,9 +60,9 @@ export class ColumnMaker {
     work: ColumnWork,
     file: TableSchema,
     timeSlice: TimeSlice,
-  ): Promise<ColumnMaker> {
+  ): Promise<ColumnFileWriter> {
     const threads = work.expressions && (await threadsFor(storage, snapshot, timeSlice, rowWork))
-    return new ColumnMaker(storage, snapshot, work, file, timeSlice, threads)
+    return new ColumnFileWriter(storage, snapshot, work, file, timeSlice, threads)
   }
 
   /**
@@ -76,13 +76,13 @@ export class ColumnMaker {
   }
 
   /** Writes the new columns of a fragment; undefined if there are none. */
-  async make(todo: FragmentToDo<FragmentEntry>): Promise<ColumnFile | undefined> {
+  async make(pending: PendingFragment<FragmentEntry>): Promise<ColumnFile | undefined> {
     const memory = new ValueHold()
-    const bytes = this.#bytesFor(todo.entry)
+    const bytes = this.#bytesFor(pending.entry)
     try {
       const waits = memory.take(bytes, bytes, this.#timeSlice.signal)
       if (waits) await waits
-      return await this.#make(todo)
+      return await this.#make(pending)
     } finally {
       memory.release()
     }
@@ -105,13 +105,13 @@ export class ColumnMaker {
     return 2 * Math.min(most, likely, fragmentBytes)
   }
 
-  async #make(todo: FragmentToDo<FragmentEntry>): Promise<ColumnFile | undefined> {
-    const sent = this.#send(todo)
+  async #make(pending: PendingFragment<FragmentEntry>): Promise<ColumnFile | undefined> {
+    const sent = this.#send(pending)
     const made = await sent?.answer.catch((error: unknown) => {
       if (!(error instanceof WorkerLost)) throw error
       return undefined
     })
-    const file = made ?? (await this.#here(todo))
+    const file = made ?? (await this.#makeHere(pending))
     if (file === undefined) return undefined
     this.#largest = Math.max(this.#largest, file.size)
     try {
@@ -127,7 +127,7 @@ export class ColumnMaker {
   }
 
   /** Requests the file of a fragment from a worker thread; undefined if there is none. */
-  #send({ entry, firstRow }: FragmentToDo<FragmentEntry>): Sent<EncodedFile> | undefined {
+  #send({ entry, firstRow }: PendingFragment<FragmentEntry>): Sent<EncodedFile> | undefined {
     const { expressions = [] } = this.#work
     const wanted: ColumnTask = {
       expressions: expressions.map(({ expression: { text, now } }) => ({ text, now })),
@@ -139,7 +139,7 @@ export class ColumnMaker {
     return this.#threads?.send(entry, task, budgets)
   }
 
-  async #here(todo: FragmentToDo): Promise<EncodedFile | undefined> {
+  async #makeHere(pending: PendingFragment): Promise<EncodedFile | undefined> {
     const { prefix, schema } = this.#snapshot
     const start = performance.now()
     const made = await makeColumns(
@@ -148,7 +148,7 @@ export class ColumnMaker {
       schema,
       this.#work,
       this.#file,
-      todo,
+      pending,
       this.#timeSlice,
     )
     this.#threads?.spend(performance.now() - start)

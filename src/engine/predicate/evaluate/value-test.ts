@@ -1,9 +1,9 @@
 import { type Bitmap, intersect, subtract } from '../../arrow/bitmap.ts'
 import type { ComparePlan, InPlan, LikePlan, Plan, Scalar } from '../plan/plan.ts'
-import { look, spend } from '../work.ts'
+import { checkTime, spend } from '../work.ts'
 import { eachNeeded } from './each-needed.ts'
 import type { Frame } from './frame.ts'
-import { type Ask, type TestNode, type ValueNode, wantTrue } from './node.ts'
+import { type TestNode, type ValueNode, type VectorTest, wantTrue } from './node.ts'
 import { flipped, holdsFor } from './operators.ts'
 import { readerOf } from './read.ts'
 import { compareScalars, isTexts, sizeOf } from './scalar.ts'
@@ -12,10 +12,10 @@ import { type Matches, matcherOf, segmentsOf } from './text-pattern.ts'
 import type { Vector } from './vector.ts'
 
 /** A plan that tests values: null if one of them is null. */
-export type QuestionPlan = ComparePlan | InPlan | LikePlan
+export type ValueTestPlan = ComparePlan | InPlan | LikePlan
 
 /** The test of a plan. */
-export interface Question {
+export interface ValueTest {
   /** The expressions whose values are tested: one, or two that are compared. */
   readonly args: readonly Plan[]
   /** The result for values that are not null. */
@@ -23,7 +23,7 @@ export interface Question {
   /** Whether to negate the result. */
   readonly negated: boolean
   /** Whether a false result means null, as for a value that is not in a list which holds NULL. */
-  readonly noIsNull: boolean
+  readonly falseIsNull: boolean
 }
 
 /** A comparison whose literal, if it has one, is on the right. */
@@ -33,15 +33,15 @@ export function literalOnRight(plan: ComparePlan): ComparePlan {
   return { ...plan, operator: flipped[operator], left: right, right: left }
 }
 
-export function questionOf(plan: QuestionPlan): Question {
+export function valueTestOf(plan: ValueTestPlan): ValueTest {
   if (plan.kind === 'compare') {
     const holds = holdsFor[plan.operator]
-    const answers = { negated: false, noIsNull: false }
+    const defaults = { negated: false, falseIsNull: false }
     if (plan.right.kind !== 'literal') {
-      return { ...answers, args: [plan.left, plan.right], holds: (a, b) => holds(compareScalars(a, b)) }
+      return { ...defaults, args: [plan.left, plan.right], holds: (a, b) => holds(compareScalars(a, b)) }
     }
     const { value } = plan.right
-    return { ...answers, args: [plan.left], holds: (a) => holds(compareScalars(a, value)) }
+    return { ...defaults, args: [plan.left], holds: (a) => holds(compareScalars(a, value)) }
   }
   const { arg, negated } = plan
   // Created on first use: if a fast path applies, they are never used, and predicates may be long.
@@ -51,7 +51,7 @@ export function questionOf(plan: QuestionPlan): Question {
       isIn ??= isOneOf(plan.values)
       return isIn(value)
     }
-    return { args: [arg], holds, negated, noIsNull: plan.hasNull }
+    return { args: [arg], holds, negated, falseIsNull: plan.hasNull }
   }
   let matches: Matches | undefined
   const holds = (value: Scalar) => {
@@ -59,7 +59,7 @@ export function questionOf(plan: QuestionPlan): Question {
     const bytes = Buffer.from(value as string)
     return matches(bytes, 0, bytes.length)
   }
-  return { args: [arg], holds, negated, noIsNull: false }
+  return { args: [arg], holds, negated, falseIsNull: false }
 }
 
 /** In a Set, NaN equals itself and -0 equals 0, as in predicates. */
@@ -79,7 +79,7 @@ export function likeMatcher({ pattern, insensitive }: LikePlan): Matches {
 }
 
 /** Tests each needed row separately. */
-export function askEach({ holds }: Question): Ask {
+export function testEach({ holds }: ValueTest): VectorTest {
   return (frame, [first, second], need, out) => {
     const read = readerOf(first)
     const other = second === undefined ? () => null : readerOf(second)
@@ -93,25 +93,25 @@ export function askEach({ holds }: Question): Ask {
 }
 
 /** Tests the values of its arguments; null if one of them is null. */
-export function questionNode(
-  { args: plans, negated, noIsNull }: Question,
+export function valueTestNode(
+  { args: plans, negated, falseIsNull }: ValueTest,
   args: readonly ValueNode[],
-  ask: Ask,
+  test: VectorTest,
 ): TestNode {
   const more = args.length - 1 + (isTexts(plans[0]!.type) ? 3 : 0)
   return {
     cost: args.reduce((sum, arg) => sum + arg.cost, more),
     raises: args.some((arg) => arg.raises),
     test(frame, need, wanted, yes, no) {
-      look()
+      checkTime()
       const mark = frame.mark()
       const vectors = args.map((arg) => arg.vector(frame, need))
-      let asked = need
-      for (const vector of vectors) asked = knownRows(frame, vector, asked)
+      let validRows = need
+      for (const vector of vectors) validRows = knownRows(frame, vector, validRows)
       const [found, missed] = negated ? [no, yes] : [yes, no]
-      ask(frame, vectors as [Vector, Vector?], asked, found)
-      if (noIsNull) missed.fill(0, 0, frame.words)
-      else if (negated || wanted !== wantTrue) subtract(asked, found, missed, frame.words)
+      test(frame, vectors as [Vector, Vector?], validRows, found)
+      if (falseIsNull) missed.fill(0, 0, frame.words)
+      else if (negated || wanted !== wantTrue) subtract(validRows, found, missed, frame.words)
       frame.release(mark)
     },
   }
