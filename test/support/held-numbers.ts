@@ -198,7 +198,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['within two thousand seeds', 'test/simulation/mutants.test.ts', 'most = 2_000'],
   ],
   'docs/reliability.md': [
-    ['256 MiB; more are', 'src/engine/table/read/made-columns.ts', 'mostBytesOfRow = 256 << 20'],
+    ['256 MiB; more are', 'src/engine/table/read/answer-reader.ts', 'mostBytesOfRow = 256 << 20'],
     ['256 MiB; more wait', 'src/engine/table/write/value-memory.ts', 'new ByteBudget(256 << 20'],
     ['64 MiB, and', 'src/engine/table/write/new-values.ts', 'mostBytesOfRow = 64 << 20'],
     ['128 MiB; more', 'src/engine/table/write/write-rows.ts', 'fragmentBytes = 128 * 1024 * 1024'],
@@ -207,7 +207,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['Others wait for 30 seconds.', busy[1], busy[2]],
     ['changes the 30 seconds', busy[1], busy[2]],
     ['up to 64 pages', 'src/stores/lmdb/top-pages.ts', 'mostPages = 64'],
-    ['take some 5 ms', work, 'stretchMillis = 5'],
+    ['take some 5 ms', work, 'attemptMillis = 5'],
     ['10 million steps', work, 'mostStepsAtOnce = 10_000_000'],
     ['100 million steps', work, 'mostStepsOfConstants = 100_000_000'],
     ['100 billion steps', work, 'mostStepsInAll = 100_000_000_000'],

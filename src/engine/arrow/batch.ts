@@ -19,7 +19,7 @@ export type Offsets = Int32Array | BigInt64Array
 /** A buffer of no bytes: the validity of a batch without nulls. */
 export const emptyBytes = new Uint8Array(0)
 
-/** No value is rounded: 64-bit integers, timestamps and decimals come as bigint. */
+/** No value is rounded: 64-bit integers, timestamps and decimals become bigint. */
 export const extraction: ExtractionOptions = {
   useBigInt: true,
   useBigIntTimestamp: true,
@@ -46,7 +46,7 @@ export interface BatchParts {
 export function makeBatch(type: DataType, parts: BatchParts): AnyBatch {
   const { dictionary, ...rest } = parts
   const BatchType = batchType(type, extraction) as new (options: object) => AnyBatch
-  // Flechette raises ten to a decimal's scale, which fails when it is negative; unscaled values need no scale.
+  // Flechette computes ten to the power of a decimal's scale, which fails below zero. Unscaled values need no scale.
   const scaled = type.typeId === Type.Decimal && type.scale < 0 ? { ...type, scale: 0 } : type
   const batch = new BatchType({ nullCount: 0, validity: emptyBytes, ...rest, type: scaled })
   batch.type = type
@@ -54,7 +54,7 @@ export function makeBatch(type: DataType, parts: BatchParts): AnyBatch {
   return dictionary === undefined ? batch : setDictionary(batch, dictionary)
 }
 
-/** Lets the values of a struct have a member `__proto__`. Flechette would give them another prototype instead. */
+/** Allows a struct's values to have a member `__proto__`. Flechette would set their prototype instead. */
 function keepAllNames(batch: AnyBatch): void {
   const { names, children } = batch as unknown as { names: readonly string[]; children: readonly AnyBatch[] }
   if (!names.includes('__proto__')) return
@@ -63,7 +63,7 @@ function keepAllNames(batch: AnyBatch): void {
   Object.assign(batch, { factory })
 }
 
-/** Decodes values when the first one is read. Flechette's own `setDictionary` decodes all of them at once. */
+/** Decodes a value when it is first read. Flechette's own `setDictionary` decodes all of them at once. */
 function setDictionary(batch: AnyBatch, dictionary: AnyColumn): AnyBatch {
   return Object.defineProperty(Object.assign(batch, { dictionary }), 'cache', {
     configurable: true,
@@ -115,7 +115,7 @@ export function makeColumn(type: DataType, batches: readonly AnyBatch[]): AnyCol
   return new Column([...batches], type)
 }
 
-/** The memory that a batch lies in, with nested ones and dictionaries. */
+/** The buffers that a batch uses, those of nested batches and dictionaries included. */
 export function* buffersOf(batch: AnyBatch): Generator<ArrayBufferLike> {
   const { validity, values, offsets, sizes, children, typeIds, data, dictionary } = partsOf(batch)
   for (const part of [validity, values, offsets, sizes, typeIds, ...(data ?? [])]) {

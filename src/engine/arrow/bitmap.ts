@@ -48,7 +48,7 @@ export function readBits(
 ): Bitmap {
   const words = wordsFor(length)
   const source = bytes.subarray(start >>> 3, (start + length + 7) >>> 3)
-  // Bytes in memory order are words in little-endian order, as in everything else that views Arrow's buffers.
+  // Arrow's bytes viewed as words are little-endian. All code that views Arrow's buffers relies on it.
   const target = new Uint8Array(into.buffer, into.byteOffset, words * 4)
   target.set(source)
   target.fill(0, source.length)

@@ -1,4 +1,4 @@
-/** Bit-packed bytes as Arrow has them: bit `i` of a buffer is bit `i % 8` of byte `i / 8`. */
+/** Bit-packed bytes as in Arrow: bit `i` of a buffer is bit `i % 8` of byte `i / 8`. */
 
 /** How many of the first `count` bits are set. */
 export function countBits(bytes: Uint8Array, count: number): number {
@@ -38,7 +38,7 @@ export function fillBits(bytes: Uint8Array, start: number, count: number): void 
   for (; i < end; i++) bytes[i >> 3]! |= 1 << (i & 7)
 }
 
-/** Copies `count` bits into a target whose bits there are still 0. */
+/** Copies `count` bits into a target whose bits there must be 0. */
 export function copyBits(
   source: Uint8Array,
   from: number,

@@ -1,7 +1,7 @@
 import type { AnyBatch } from './batch.ts'
 import { layoutOf } from './layout.ts'
 
-/** About how many bytes one value takes. Values of a dictionary are stored once, and only their codes count. */
+/** About how many bytes one value takes. Dictionary values are stored once, so only the indices count. */
 export function bytesOfRow(batch: AnyBatch, row: number): number {
   const layout = layoutOf(batch.type)
   switch (layout.kind) {

@@ -8,26 +8,27 @@ import { nullBatch } from './null-batch.ts'
 import { fieldDifference } from './schema.ts'
 import { typeName } from './type-name.ts'
 
-/** What is done for rows that need not be as the table's: nulls where something is missing, casts to other types. */
+/** How rows are adapted to a table: missing values become nulls, and other types are cast. */
 export interface Filling {
-  /** About the bytes of what was cast so far. */
+  /** About the bytes of all casts so far. */
   castBytes: number
 }
 
-/** Makes of a batch of one field a batch of another. */
+/** Converts a batch of one field into a batch of another. */
 export type Fit = (batch: AnyBatch) => AnyBatch
 
-/** The error for columns that do not fit a table. */
-export function misfit(sentence: string): CatalogError {
+/** The error for columns that do not match a table. */
+export function schemaMismatch(sentence: string): CatalogError {
   return new CatalogError('TableSchemaValidationError', sentence)
 }
 
 /**
- * What makes batches of the field `given` fit the field `wanted`; undefined where they fit as they are. Fields of
- * structs are matched by name, at any depth, and those that are missing and may be null become nulls. A column of
- * Arrow's null type fits every field that may be null. Without `filling` every field of a struct must be there. Throws `TableSchemaValidationError` for all other differences,
- * with the path of the field. Where missing fields are filled, values of another type are cast to the wanted one, as
- * `canAssign` says; elsewhere only the same values that lie otherwise.
+ * Returns a converter from batches of `given` to batches of `wanted`; undefined if none is needed. Struct fields match
+ * by name at any depth. A column of Arrow's null type fits every nullable field.
+ *
+ * With `filling`, missing nullable fields become nulls, and values are cast as far as `canAssign` allows. Without it,
+ * every struct field must be present, and only the layout may differ. Throws `TableSchemaValidationError` with the path
+ * of the field for all other differences.
  */
 export function fitting(
   wanted: Field,
@@ -45,19 +46,19 @@ export function fitting(
   }
   const fits = hasSameShape(wanted, given) ? childFits(wanted, given, path, filling) : undefined
   if (fits === undefined) {
-    throw misfit(`Column ${JSON.stringify(path)} ${difference}. Convert it to the table's type.`)
+    throw schemaMismatch(`Column ${JSON.stringify(path)} ${difference}. Convert it to the table's type.`)
   }
   return (batch) => {
     try {
       return makeBatch(wanted.type, { ...partsOf(batch), children: fits.map((fit) => fit(batch)) })
     } catch (error) {
-      if (error instanceof Misfit) error.row = rowHolding(batch, error.row)
+      if (error instanceof UnfitValue) error.row = rowHolding(batch, error.row)
       throw error
     }
   }
 }
 
-/** The row of a batch that has a value of its children. */
+/** The row of a batch that holds the given item of its children. */
 function rowHolding({ type, offsets, length }: AnyBatch, item: number): number {
   if (type.typeId === Type.FixedSizeList) return Math.floor(item / type.stride)
   if (type.typeId === Type.Struct || offsets === undefined) return item
@@ -66,13 +67,13 @@ function rowHolding({ type, offsets, length }: AnyBatch, item: number): number {
   return row
 }
 
-/** Most bytes that the values of one insert, or of one fragment, may take once they are cast. */
+/** Most bytes that the values of one insert, or of one fragment, may take after casts. */
 export const mostCastBytes = 1 << 30
 
 function assign(batch: AnyBatch, type: DataType, path: string, filling: Filling): AnyBatch {
   filling.castBytes += castSize(batch, type)
   if (filling.castBytes > mostCastBytes) {
-    throw misfit(
+    throw schemaMismatch(
       `Column ${JSON.stringify(path)} would take more than ${mostCastBytes.toLocaleString('en')} bytes as ${typeName(type)}, together with what was cast before it. Send it in that type, or send fewer rows at once.`,
     )
   }
@@ -80,12 +81,12 @@ function assign(batch: AnyBatch, type: DataType, path: string, filling: Filling)
     return castBatch(batch, type)
   } catch (error) {
     if (!(error instanceof CastFailure)) throw error
-    throw new Misfit(path, type, error.row, batch.at(error.row))
+    throw new UnfitValue(path, type, error.row, batch.at(error.row))
   }
 }
 
 /** A value that the type of its column cannot hold. `row` is its index in the batch. */
-export class Misfit extends Error {
+export class UnfitValue extends Error {
   row: number
   readonly #path: string
   readonly #type: DataType
@@ -103,35 +104,35 @@ export class Misfit extends Error {
   toError(row: number): CatalogError {
     const value = this.#value
     const shown = typeof value === 'number' || typeof value === 'bigint' ? `${value}` : 'a value'
-    return misfit(
+    return schemaMismatch(
       `Column ${JSON.stringify(this.#path)} holds ${shown} in row ${row}, counted from 0, which ${typeName(this.#type)} cannot hold. Send a value that fits, or change the column's type first.`,
     )
   }
 }
 
 /** The error for a column that must be there and is not. */
-export function missing(path: string): CatalogError {
-  return misfit(
+export function missingColumn(path: string): CatalogError {
+  return schemaMismatch(
     `Append with different schema: column ${JSON.stringify(path)} is missing and must not be null. Send it with every row.`,
   )
 }
 
 function partial(path: string): CatalogError {
-  return misfit(`Field ${JSON.stringify(path)} is missing. Send structs with all of their fields.`)
+  return schemaMismatch(`Field ${JSON.stringify(path)} is missing. Send structs with all of their fields.`)
 }
 
-/** The error for a column that the table does not have. */
-export function surplus(path: string): CatalogError {
-  return misfit(
+/** The error for a column that is not in the table. */
+export function unknownColumn(path: string): CatalogError {
+  return schemaMismatch(
     `Column ${JSON.stringify(path)} is not in the table. Leave it out, or add it to the table first.`,
   )
 }
 
-/** Most bytes of nulls that are made at a time. */
+/** Most bytes of nulls that are created at a time. */
 const chunkBytes = 1 << 20
 const chunkRows = 65_536
 
-/** A column of nulls. It takes little memory, however many rows there are: all of its batches are the same few. */
+/** A column of nulls. Its batches share a few buffers, so it takes little memory for any number of rows. */
 export function nullColumn(field: Field, rows: number): AnyColumn {
   const perRow = byteLength(nulls(field, 1, field.name))
   const most = Math.max(1, Math.min(chunkRows, Math.floor(chunkBytes / Math.max(1, perRow))))
@@ -149,7 +150,7 @@ function nulls({ type }: Field, length: number, path: string): AnyBatch {
     return nullBatch(type, length)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw misfit(
+    throw schemaMismatch(
       `Column ${JSON.stringify(path)} is missing and would take too many nulls at once. Send it, or send fewer rows in a batch.`,
     )
   }
@@ -163,24 +164,24 @@ function hasSameShape({ type: a }: Field, { type: b }: Field): boolean {
   return a.typeId !== Type.RunEndEncoded && childFields(a).length > 0
 }
 
-/** How each child of the wanted field comes out of a batch of the given one. */
+/** For each child of the wanted field, how to take it from a batch of the given one. */
 function childFits(wanted: Field, given: Field, path: string, filling: Filling | undefined): Fit[] {
   const from = childFields(given.type)
   const into = childFields(wanted.type)
-  // Writers do not agree on the names of items and entries, so these have their places only.
+  // Writers disagree on the names of items and entries, so these match by position.
   if (wanted.type.typeId !== Type.Struct) {
     return into.map((child, i) => childFit(child, from[i]!, i, `${path}.${child.name}`, filling))
   }
-  const places = new Map(from.map(({ name }, i) => [name, i]))
+  const indices = new Map(from.map(({ name }, i) => [name, i]))
   const names = new Set(into.map(({ name }) => name))
   const extra = from.find(({ name }) => !names.has(name))
-  if (extra) throw surplus(`${path}.${extra.name}`)
+  if (extra) throw unknownColumn(`${path}.${extra.name}`)
   return into.map((child) => {
-    const index = places.get(child.name)
+    const index = indices.get(child.name)
     const childPath = `${path}.${child.name}`
     if (index !== undefined) return childFit(child, from[index]!, index, childPath, filling)
     if (!filling) throw partial(childPath)
-    if (!child.nullable) throw missing(childPath)
+    if (!child.nullable) throw missingColumn(childPath)
     return ({ length }) => nulls(child, length, childPath)
   })
 }
@@ -196,7 +197,7 @@ function childFit(
   return (batch) => (fit ? fit(visible(batch, batch.children[index]!)) : batch.children[index]!)
 }
 
-/** The values of a struct's field, null wherever the struct is: what lies there is nobody's value. */
+/** The values of a struct's field. They are null wherever the struct is: the bytes there have no meaning. */
 function visible({ type, nullCount, validity, length }: AnyBatch, child: AnyBatch): AnyBatch {
   if (type.typeId !== Type.Struct || nullCount === 0 || !hasValidity.has(layoutOf(child.type).kind))
     return child

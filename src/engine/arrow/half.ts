@@ -1,6 +1,6 @@
 let table: Float32Array | undefined
 
-/** The number a 16-bit float's bits stand for. Source: IEEE 754, binary16. */
+/** The number with these 16-bit float bits. Source: IEEE 754, binary16. */
 export function fromHalf(bits: number): number {
   return halves()[bits]!
 }

@@ -1,5 +1,5 @@
 /*
- * Rows in and out of Arrow, for those who have no table: clients, and iterations over answers.
+ * Conversion of rows to and from Arrow without a table: for clients, and for iteration over answers.
  */
 
 export { type ArrowInput, toArrowTable, toSchema } from './input/input.ts'

@@ -37,7 +37,7 @@ import type { JsonArrowField, JsonArrowSchema, JsonArrowType } from './types.ts'
 
 export type { JsonArrowField, JsonArrowSchema, JsonArrowType }
 
-/** The protocol's form of a schema. `fromJsonSchema` gives the schema back. */
+/** The protocol's form of a schema. `fromJsonSchema` reverses it. */
 export function toJsonSchema(schema: Schema): JsonArrowSchema {
   return { fields: schema.fields.map(toJsonField), ...jsonMetadata(schema.metadata) }
 }
@@ -162,7 +162,7 @@ function unit(text: string | undefined): 0 | 1 | 2 | 3 | undefined {
   return Object.hasOwn(unitNumbers, text ?? '') ? unitNumbers[text as 's'] : undefined
 }
 
-/** A dictionary of plain values as Lance writes it: the type of the values, the type of the index, the order. */
+/** A dictionary of plain values in Lance's form: the type of the values, the type of the index, the order. */
 const dictPattern = /^dict:(?!dict:)(.+):(u?int\d+):(true|false)$/
 
 function fromJsonType(json: JsonArrowType, fields: Field[]): DataType | undefined {

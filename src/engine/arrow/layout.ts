@@ -15,7 +15,7 @@ export type ValuesConstructor =
 
 export type OffsetsConstructor = typeof Int32Array | typeof BigInt64Array
 
-/** How values of a type lie in buffers. Reading, gathering and checking differ by layout. */
+/** The buffers of a type's values. Reading, gathering and checking differ by layout. */
 export type Layout =
   | { readonly kind: 'null' | 'bits' | 'struct' | 'runEnds' }
   /** `bytes` for each row, viewed as `array`. */
@@ -82,7 +82,7 @@ export function layoutOf(type: DataType): Layout {
   }
 }
 
-/** The fields of a batch's children. A dictionary has none, since its values lie elsewhere. */
+/** The fields of a batch's children. A dictionary has none, since its values are stored separately. */
 export function childFields(type: DataType) {
   return type.typeId !== Type.Dictionary && 'children' in type ? type.children : []
 }

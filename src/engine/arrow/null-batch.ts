@@ -2,7 +2,7 @@ import { type DataType, Type } from '@uwdata/flechette'
 import { type AnyBatch, type BatchParts, makeBatch, makeColumn } from './batch.ts'
 import { childFields, layoutOf } from './layout.ts'
 
-/** Most nulls in one batch that somebody sent. Without a limit, a few bytes could claim any number of them. */
+/** Most nulls in one batch from outside. Without a limit, a few bytes could claim any number of them. */
 const maxNulls = 2 ** 26
 
 /** A batch of nulls. Throws `RangeError` when there are too many. */

@@ -4,10 +4,7 @@ import { childFields, layoutOf } from './layout.ts'
 /** A row as an object: a value for each column, null where there is none. */
 export type PlainRow = Record<string, unknown>
 
-/**
- * The rows of a table as plain objects, in values that are taken as rows again and mean the same there: no value is
- * rounded, and none shares memory with the table.
- */
+/** The rows of a table as plain objects. They are valid input with equal values, and share no memory with the table. */
 export function* plainRows({ schema, children, numRows }: Table): Generator<PlainRow> {
   const columns = schema.fields.map(({ name, type }, index) => ({
     name,
@@ -29,7 +26,7 @@ function readOrNull(read: Read, value: unknown): unknown {
   return value === null || value === undefined ? null : read(value)
 }
 
-/** Sets a member of the object itself, whatever its name. */
+/** Sets an own member of the object, whatever its name. */
 function put(object: PlainRow, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value
   else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
@@ -47,7 +44,7 @@ function readerOf(type: DataType): Read {
       return (value) => dateOf(value as number, type.unit === 0)
     case Type.Timestamp: {
       const { unit } = type
-      // A Date has no smaller parts than milliseconds.
+      // A Date is precise to milliseconds only.
       return unit > 1 ? asIs : (value) => momentOf(value as bigint, unit === 0 ? 1_000n : 1n)
     }
     case Type.Decimal:
@@ -85,10 +82,7 @@ function readerOf(type: DataType): Read {
   }
 }
 
-/**
- * Lists are arrays. Vectors are typed arrays, as they were inserted: lists of numbers that arrays of numbers or bigints
- * would not become, where no item is null.
- */
+/** Lists become arrays. Vectors without nulls become typed arrays: input does not infer vectors from plain arrays. */
 function listReader(item: DataType, isFixed: boolean): Read {
   const read = readerOf(item)
   const isOfArrays =
@@ -102,7 +96,7 @@ function listReader(item: DataType, isFixed: boolean): Read {
     return (value) => Array.from(value as Iterable<unknown>, (member) => readOrNull(read, member))
   const vector = layout.array as { from(values: Iterable<unknown>): unknown }
   return (value) => {
-    // Where another vector has a null, or is null itself, all of them come as arrays.
+    // If another vector is null or has a null, all of them become arrays.
     const values = value as readonly unknown[]
     return Array.isArray(values) && values.includes(null) ? [...values] : vector.from(values)
   }
@@ -111,7 +105,7 @@ function listReader(item: DataType, isFixed: boolean): Read {
 const dayMillis = 86_400_000
 const mostMillis = 8_640_000_000_000_000
 
-/** A Date, or the number in the unit of the column where a Date cannot be, or would be rounded when it is inserted. */
+/** A Date, or the number in the column's unit if a Date cannot represent it or an insert would round it. */
 function dateOf(millis: number, isDay: boolean): Date | number {
   const isDate = Math.abs(millis) <= mostMillis && millis % dayMillis === 0
   if (isDate) return new Date(millis)
@@ -123,7 +117,7 @@ function momentOf(value: bigint, scale: bigint): Date | bigint {
   return Math.abs(millis) <= mostMillis ? new Date(millis) : value
 }
 
-/** The digits as text; unscaled where the scale is negative, which texts cannot be inserted in. */
+/** The digits as text; the unscaled value for a negative scale, since input accepts no such text. */
 function decimalOf(unscaled: bigint, scale: number): string | bigint {
   if (scale < 0) return unscaled
   const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0')

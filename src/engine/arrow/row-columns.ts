@@ -1,4 +1,4 @@
-/** Columns that Lance makes up for each row. */
+/** Columns that Lance computes for each row. */
 const rowColumns = new Set([
   '_rowid',
   '_rowaddr',
@@ -7,7 +7,7 @@ const rowColumns = new Set([
   '_row_last_updated_at_version',
 ])
 
-/** Whether a name is that of a column that Lance makes up and this catalog does not have, in any case. */
+/** Whether a name, in any case, is a computed column of Lance that this catalog does not have. */
 export function isRowColumn(name: string): boolean {
   return rowColumns.has(name.toLowerCase())
 }

@@ -34,9 +34,9 @@ export function checkColumns(schema: Schema): void {
 }
 
 /**
- * How the second field differs from the first, as words to follow the column's name ("is int32 and not string").
- * Undefined when they are the same. Metadata and the ids and order flags of dictionaries are not compared. With
- * `ignoreNullable`, nullability and the names of list items are not compared either.
+ * How the second field differs from the first, as words that follow the column's name ("is int32 and not string").
+ * Undefined if they are equal. Ignores metadata, and ids and order flags of dictionaries. With `ignoreNullable`,
+ * nullability and the names of list items are ignored, too.
  */
 export function fieldDifference(expected: Field, given: Field, ignoreNullable = false): string | undefined {
   const wanted = typeName(expected.type, ignoreNullable)
@@ -72,7 +72,7 @@ export function encodeSchema(schema: Schema): Uint8Array {
   return tableToIPC(new Table({ ...schema, fields }, columns), { format: 'stream' })!
 }
 
-/** The schema `encodeSchema` wrote. */
+/** The schema that `encodeSchema` wrote. */
 export function decodeSchema(bytes: Uint8Array): Schema {
   const placed = readEncapsulatedMessage(bytes, 0)
   if (placed?.message.kind !== 'schema') throw new TypeError('no Arrow schema')

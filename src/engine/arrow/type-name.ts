@@ -3,9 +3,9 @@ import { type DataType, type Field, Type } from '@uwdata/flechette'
 const units = ['s', 'ms', 'us', 'ns'] as const
 
 /**
- * A name that identifies a type: two types are the same exactly when their names are. Ids of dictionaries and metadata
- * of nested fields are left out. With `loose`, the nullability of nested fields is left out, too, and so are the
- * names of items of lists and maps. Writers do not agree on these.
+ * A name that identifies a type: two types are equal exactly if their names are. Ids of dictionaries and metadata of
+ * nested fields are ignored. With `loose`, so are the nullability of nested fields and the names of items of lists and
+ * maps, on which writers disagree.
  */
 export function typeName(type: DataType, loose = false): string {
   const fieldName = (field: Field, named = true): string => {

@@ -1,5 +1,5 @@
 /*
- * The forms of rows and schemas that callers give and get. They name no library of Arrow, so that those who use this
+ * The forms of rows and schemas that callers pass and receive. They refer to no Arrow library, so that users of this
  * package need the types of none.
  */
 
@@ -10,27 +10,27 @@ export interface ArrowTable {
 }
 
 /**
- * What is taken as rows: Arrow IPC bytes (stream or file), an Arrow table, or row objects. Bytes and the buffers of
- * tables are read where they lie: do not change them before the call that takes them is done.
+ * Accepted as rows: Arrow IPC bytes (stream or file), an Arrow table, or row objects. Bytes and the buffers of tables
+ * are not copied: do not change them before the call completes.
  */
 export type RowsInput = Uint8Array | ArrayBuffer | ArrowTable | readonly Readonly<Record<string, unknown>>[]
 
 /**
- * What is taken as columns: the schema of an Arrow library, its fields, the protocol's JSON form of one, or the bytes of
- * an Arrow IPC stream or file that has it.
+ * Accepted as columns: the schema of an Arrow library, its fields, the protocol's JSON form of one, or the bytes of an
+ * Arrow IPC stream or file that has it.
  */
 export type SchemaInput =
   | JsonArrowSchema
   | Uint8Array
   | { readonly fields: readonly { readonly name: string; readonly type: object }[] }
 
-/** A schema as the protocol's JSON has it, types under the names Lance gives them. */
+/** A schema in the protocol's JSON form, with Lance's names of types. */
 export interface JsonArrowSchema {
   readonly fields: readonly JsonArrowField[]
   readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
-/** A column, or a field of a struct, as the protocol's JSON has it. */
+/** A column, or a field of a struct, in the protocol's JSON form. */
 export interface JsonArrowField {
   readonly name: string
   readonly type: JsonArrowType
@@ -38,7 +38,7 @@ export interface JsonArrowField {
   readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
-/** A type as the protocol's JSON has it, such as `{ type: 'int64' }`. */
+/** A type in the protocol's JSON form, such as `{ type: 'int64' }`. */
 export interface JsonArrowType {
   readonly type: string
   /** Fields of a struct, the item of a list, members of a union, index and values of a dictionary. */

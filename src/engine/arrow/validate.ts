@@ -6,11 +6,11 @@ import { countBits } from './bits.ts'
 import { damaged } from './ipc/body.ts'
 import { childFields, layoutOf } from './layout.ts'
 
-/** Rows that are checked at a time, and bytes of text. */
+/** Rows, and bytes of text, that are checked at a time. */
 const sliceRows = 65_536
 const sliceBytes = 4 << 20
 
-/** A check that may take long. It stops now and then, so that other work can go on. */
+/** A check that may take long. It yields from time to time, so that other work can continue. */
 type Check<Result = void> = Generator<undefined, Result>
 
 /**
@@ -74,7 +74,7 @@ function* checkOffsets(offsets: Offsets, length: number, end: number, column: st
   if (last > end) throw damaged(column, `has offsets up to ${last} over ${end} values`)
 }
 
-/** Checks that offsets from `start` up to `end` do not go down, nor below the one before them. */
+/** Checks that offsets from `start` up to `end` never decrease, starting from the one before them. */
 function checkOrder(offsets: Offsets, start: number, end: number, column: string): void {
   if (offsets instanceof Int32Array) {
     let last = start === 0 ? 0 : offsets[start - 1]!
@@ -99,7 +99,7 @@ function* checkText(batch: AnyBatch, column: string): Check {
   const used = values.subarray(Number(offsets[0]), Number(offsets[batch.length]))
   const kind = yield* textKind(used)
   if (kind === 'ascii') return
-  // When all bytes together are valid, each value is valid, unless it begins in the middle of a character.
+  // If all bytes together are valid, a value is invalid only if it begins in the middle of a character.
   let whole = kind === 'utf8'
   for (let i = 0; whole && i < batch.length; i++) {
     const at = Number(offsets[i])
@@ -120,7 +120,7 @@ function* textKind(bytes: Uint8Array): Check<'ascii' | 'utf8' | undefined> {
   let kind: 'ascii' | 'utf8' = 'ascii'
   for (let at = 0, end = 0; at < bytes.length; at = end) {
     end = Math.min(at + sliceBytes, bytes.length)
-    // No character is cut: the bytes of one that come after its first are at most three.
+    // Chunks are cut between characters: a character has at most three continuation bytes.
     for (let back = 0; end < bytes.length && back < 3 && (bytes[end]! & 0xc0) === 0x80; back++) end--
     const part = bytes.subarray(at, end)
     if (!isAscii(part)) {
@@ -138,7 +138,7 @@ function* checkViews(batch: AnyBatch, text: boolean, column: string): Check {
   const ints = new DataView(views.buffer, views.byteOffset, views.byteLength)
   let seen = 0
   for (let i = 0; i < batch.length; i++) {
-    // Many values may lie at the same place, so their bytes are no measure of the work.
+    // Many values may share the same bytes, so the number of bytes does not bound the work.
     if (i % sliceRows === 0 || seen > sliceBytes) {
       seen = 0
       yield
@@ -184,7 +184,7 @@ function* checkIndices(batch: AnyBatch, column: string): Check {
   const indices = batch.values as Int32Array
   for (let i = 0; i < batch.length; i++) {
     if (i % sliceRows === 0) yield
-    // Comparing works for the 64-bit indices too.
+    // Comparisons work for 64-bit indices, too.
     if ((indices[i]! < 0 || indices[i]! >= end) && !isNull(batch, i)) {
       throw damaged(column, `has index ${indices[i]} into a dictionary of ${end} values`)
     }

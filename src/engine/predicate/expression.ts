@@ -12,11 +12,11 @@ import { planAtOnce, planInSteps, WorkBudget } from './work.ts'
 
 export type { ValueOptions } from './evaluate/values.ts'
 
-/** An expression for values of a table's rows, ready to be evaluated any number of times. */
+/** An expression for values of a table's rows. It can be evaluated any number of times. */
 export interface ValueExpression {
   /** The text it was compiled from. */
   readonly text: string
-  /** The time it was compiled for, in milliseconds since the epoch; undefined when it does not ask for it. */
+  /** The time that `now()` returns, in milliseconds since the epoch; undefined if it is not used. */
   readonly now: number | undefined
   /** The indices of the top-level columns it reads, in order. */
   readonly columns: readonly number[]
@@ -24,31 +24,31 @@ export interface ValueExpression {
   readonly type: DataType
   /** Whether its values can be null. */
   readonly nullable: boolean
-  /** The path of the column, or of the field of a struct, whose values it hands on; undefined for what is computed. */
+  /** The path of the column or struct field that it copies; undefined if it computes values. */
   readonly path: readonly number[] | undefined
   /**
-   * The most bytes of its values in so many rows, as far as that follows from the text; otherwise infinity. `ofColumn`
-   * gives the bytes of a column in all rows.
+   * The most bytes of its values in the given number of rows, if that follows from the text; otherwise infinity.
+   * `ofColumn` returns the bytes of a column in all rows.
    */
   mostBytes(rows: number, ofColumn: (index: number) => number): number
   /** The work that the functions of one scan may take. */
   budget(): WorkBudget
   /**
-   * Its values for the rows from `start` (a multiple of 32) to `end`, in steps of a few milliseconds: the caller rests
-   * between them as it likes. Throws `InvalidInput`, with the row, when a row makes it fail.
+   * Its values for the rows from `start` (a multiple of 32) to `end`, in steps of a few milliseconds, between which the
+   * caller can yield. Throws `InvalidInput` with the row if a row makes it fail.
    */
   steps(rows: Rows, start: number, end: number, options?: ValueOptions): Generator<void, AnyBatch>
-  /** The same at once. */
+  /** As `steps`, at once. */
   values(rows: Rows, start: number, end: number, options?: ValueOptions): AnyBatch
 }
 
 /**
- * Compiles an expression for values of tables of a schema: columns, literals, arithmetic, functions, conditions, CAST and
- * CASE. What is not in the language, names no column or mixes types is refused as `InvalidInput`, with the place and
- * what to write instead. `now` is the time that its `now()` stands for.
+ * Compiles an expression for values of tables of a schema: columns, literals, arithmetic, functions, conditions, CAST
+ * and CASE. Refuses other syntax, unknown columns and mixed types as `InvalidInput`, with the position and what to
+ * write instead. `now` is the time that its `now()` returns.
  *
- * With a `target` its values are converted as an assignment to that column does it. A constant that does not fit is
- * refused now, and a value that does not fit, or a null that it does not take, when its row is evaluated.
+ * With a `target` the values are converted as in an assignment to that column. A constant that does not fit is refused
+ * now. A value that does not fit, or a null that the target does not take, is refused when its row is evaluated.
  */
 export function compileExpression(
   text: string,
@@ -63,7 +63,7 @@ export function compileExpression(
   }
 }
 
-/** The same in steps of a few milliseconds, so that the caller can rest between them. */
+/** As `compileExpression`, in steps of a few milliseconds, between which the caller can yield. */
 export function* compileExpressionSteps(
   text: string,
   schema: Schema,

@@ -16,28 +16,28 @@ export {
 } from './expression.ts'
 export { WorkBudget } from './work.ts'
 
-/** A condition on a table's rows, ready to be asked any number of times. */
+/** A condition on a table's rows. It can be evaluated any number of times. */
 export interface Predicate {
   /** The text it was compiled from. */
   readonly text: string
-  /** The time it was compiled for, in milliseconds since the epoch; undefined when it does not ask for it. */
+  /** The time that `now()` returns, in milliseconds since the epoch; undefined if it is not used. */
   readonly now: number | undefined
   /** The indices of the top-level columns it reads, in order. */
   readonly columns: readonly number[]
-  /** A column and its values, if all that the predicate says is that the column has one of these values. */
+  /** A column and its values, if the predicate is only true for rows with one of these values, and for all of them. */
   readonly membership: { readonly column: number; readonly values: readonly Scalar[] } | undefined
   /**
-   * The rows from `start` (a multiple of 32) to `end` for which it is true, not false and not null; bit 0 is
-   * row `start`. Only rows in `live` count. Throws `InvalidInput` when a row makes it fail, as a division by
-   * zero does.
+   * The rows from `start` (a multiple of 32) to `end` for which it is true, not false and not null; bit 0 is row
+   * `start`. Only rows in `live` count. Throws `InvalidInput` if a row makes it fail, for example by a division by
+   * zero.
    */
   select(rows: Rows, start: number, end: number, live?: Bitmap): Bitmap
   /**
-   * What `select` gives, in steps of a few milliseconds: the caller rests between them as it likes. Throws
-   * `InvalidInput` when functions take more work than `budget` has left.
+   * As `select`, in steps of a few milliseconds, between which the caller can yield. Throws `InvalidInput` if functions
+   * take more work than `budget` has left.
    */
   steps(rows: Rows, start: number, end: number, live?: Bitmap, budget?: WorkBudget): Generator<void, Bitmap>
-  /** The same for how many they are. */
+  /** As `steps`, for the number of rows. */
   countSteps(
     rows: Rows,
     start: number,
@@ -47,22 +47,22 @@ export interface Predicate {
   ): Generator<void, number>
   /** The work that the functions of one scan may take. */
   budget(): WorkBudget
-  /** How many rows `select` would give. */
+  /** How many rows `select` would return. */
   count(rows: Rows, start: number, end: number, live?: Bitmap): number
-  /** What statistics say of `rows` rows: that it holds for none of them, for some perhaps, or for all. */
+  /** What statistics prove for `rows` rows: that it is true for none of them, perhaps for some, or for all. */
   prune(statistics: StatisticsOf, rows: number): 'none' | 'some' | 'all'
 }
 
 /**
- * Compiles a predicate for tables of a schema. What is not in the language, names no column, mixes types or
- * is too large is refused as `InvalidInput`, with the place and what to write instead. `now` is the time that
- * its `now()` stands for.
+ * Compiles a predicate for tables of a schema. Refuses other syntax, unknown columns, mixed types and too large
+ * predicates as `InvalidInput`, with the position and what to write instead. `now` is the time that its `now()`
+ * returns.
  */
 export function compilePredicate(text: string, schema: Schema, now: number = wallClock()): Predicate {
   return planAtOnce(compiler(text, schema, now))
 }
 
-/** The same in steps of a few milliseconds, so that the caller can rest between them. */
+/** As `compilePredicate`, in steps of a few milliseconds, between which the caller can yield. */
 export function compileSteps(text: string, schema: Schema, now: number): Generator<void, Predicate> {
   return planInSteps(compiler(text, schema, now))
 }
@@ -77,7 +77,7 @@ function membershipOf(plan: Plan): Predicate['membership'] {
   return isPlain ? { column: left.path[0]!, values: [right.value] } : undefined
 }
 
-/** What compiles a predicate. When it pauses, it is called again, and finds what it has done. */
+/** Compiles a predicate. If it pauses, it is called again, and reuses its partial results. */
 function compiler(text: string, schema: Schema, now: number): () => Predicate {
   let asksTime = false
   const time = () => {

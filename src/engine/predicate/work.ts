@@ -2,78 +2,80 @@ import { type CatalogError, invalid } from '../../base/errors.ts'
 import { performance } from '../../base/time.ts'
 
 /*
- * What planning and evaluation cost, so that no predicate holds up others. Both are synchronous, and one thread does
- * one thing at a time: so the stretch of work under way is this module's state, and functions need not be handed it.
+ * Limits for planning and evaluation, so that no predicate blocks others. Both are synchronous on one thread, so the
+ * current attempt is this module's state, and functions need not pass it on.
  *
- * A stretch pauses by throwing, and its caller does it again. Several rows are then fewer. For a plan, or for a single
- * row, the work keeps what it has done, and finds it when it is done again.
+ * An attempt pauses by throwing `pause`, and its caller tries again: several rows with fewer rows, a plan or a single
+ * row with the partial results of earlier attempts.
  *
- * What cannot pause is counted in steps of about a nanosecond, as functions announce them before they do it. What
- * takes too many between two places where it could pause is refused.
+ * Work that cannot pause is counted in steps of about a nanosecond, which functions charge in advance. Too many steps
+ * between two points where the work could pause are refused.
  */
 
-/** Steps that may be taken between two places where work could pause: for one row, or for one constant. */
+/** Most steps between two points where the work could pause: for one row, or for one constant. */
 export const mostStepsAtOnce = 10_000_000
-/** Steps that all constants of a predicate may take together. */
+/** Most steps of all constants of a predicate together. */
 const mostStepsOfConstants = 100_000_000
-/** Steps that the functions of one scan may take for all rows: some minutes. */
+/** Most steps that the functions of one scan may take for all rows: some minutes. */
 const mostStepsInAll = 100_000_000_000
-/** Milliseconds after which a stretch pauses. */
-const stretchMillis = 5
-/** Steps of a stretch that are known to take longer than that. */
-const stretchSteps = stretchMillis * 1_000_000
-/** Steps between looks at the clock, which take some 40 ns each. */
-const lookEvery = 20_000
-/** Parts of a plan that are kept between looks at the clock: each takes a microsecond or a few. */
-const keptEvery = 32
-/** Steps of one call that are done in pieces. */
+/** Milliseconds after which an attempt pauses. */
+const attemptMillis = 5
+/** Steps that certainly take longer than an attempt may. */
+const attemptSteps = attemptMillis * 1_000_000
+/** Steps between checks of the clock, which take some 40 ns each. */
+const stepsPerCheck = 20_000
+/** Parts of a plan that are kept between checks of the clock: each takes a microsecond or a few. */
+const partsPerCheck = 32
+/** Steps of one piece of a call. */
 export const stepsOfPiece = 1_000_000
-/** Bytes of values of no fixed size that several rows may make before they pause, and are done again as fewer. */
+/**
+ * Bytes of values without a fixed size that several rows may create. With more they pause, and fewer rows are tried.
+ */
 const mostBytes = 8 << 20
-/** The same of one row, or of one constant: more are refused. */
+/** The same for one row, or for one constant: more are refused. */
 const mostBytesOfRow = 64 << 20
-/** Bytes of a slice below which twice as many rows may be tried next. */
+/** If a slice takes fewer bytes, the next one may have twice as many rows. */
 export const fewBytes = mostBytes >> 1
 
-/** What is thrown when a stretch pauses. */
+/** Thrown when an attempt pauses. */
 export const pause = { name: 'Pause', message: 'Evaluation pauses.' } as const
 
-/** What work has done so far, kept for when it is done again. */
+/** Partial results of earlier attempts. */
 export class Progress {
   readonly kept = new Map<unknown, unknown>()
-  /** The steps that it took so far. */
+  /** The steps of earlier attempts. */
   steps = 0
 }
 
-/** Some rows that are evaluated at once, or one, or a predicate that is planned. */
-export class Stretch {
-  /** The steps that functions took so far. */
+/** An attempt to evaluate several rows, to evaluate one row, or to plan a predicate. */
+export class Attempt {
+  /** The steps that functions have taken so far. */
   steps: number
-  /** The steps that they had taken at the last place where the work could pause. */
+  /** `steps` at the last point where the work could pause. */
   mark: number
-  nextLook: number
-  /** Bytes of the values of no fixed size that were made so far, and may all be in memory. */
+  nextCheck: number
+  /** Bytes so far of values without a fixed size, all of which may be in memory. */
   bytes = 0
-  /** Parts that were kept since the last look at the clock; -1 before the first one. */
-  unlooked = -1
-  /** Whether it may pause anywhere, as it will be done again in smaller parts. */
+  /** Parts that were kept since the last check of the clock; -1 before the first one. */
+  partsSinceCheck = -1
+  /** Whether it may pause at any point, since its caller tries again with fewer rows. */
   readonly mayPause: boolean
   readonly millis: number
   until: number
-  /** What was done of it before; undefined for several rows. */
+  /** Results of earlier attempts; undefined for several rows. */
   readonly progress: Progress | undefined
-  /** The steps that it may take in all. */
+  /** The most steps that it may take in all. */
   readonly most: number
 
   constructor(
     mayPause: boolean,
-    millis: number = stretchMillis,
+    millis: number = attemptMillis,
     progress?: Progress,
     most: number = Number.POSITIVE_INFINITY,
   ) {
     this.steps = progress?.steps ?? 0
     this.mark = this.steps
-    this.nextLook = this.steps + lookEvery
+    this.nextCheck = this.steps + stepsPerCheck
     this.mayPause = mayPause
     this.millis = millis
     this.until = performance.now() + millis
@@ -92,45 +94,42 @@ export class Stretch {
   }
 }
 
-const unbounded = new Stretch(false, Number.POSITIVE_INFINITY)
+const unbounded = new Attempt(false, Number.POSITIVE_INFINITY)
 let current = unbounded
 
-/** Plans at once: the work of constants is bounded, and there are no pauses. */
+/** Plans without pauses: the work of constants is limited. */
 export function planAtOnce<T>(work: () => T): T {
   const progress = new Progress()
-  return new Stretch(false, Number.POSITIVE_INFINITY, progress, mostStepsOfConstants).run(work)
+  return new Attempt(false, Number.POSITIVE_INFINITY, progress, mostStepsOfConstants).run(work)
 }
 
-/** The same in steps of a few milliseconds: `work` is called again and again, and finds what it kept. */
+/** As `planAtOnce`, in steps of a few milliseconds: `work` is called repeatedly, and finds the results that it kept. */
 export function* planInSteps<T>(work: () => T): Generator<void, T> {
   const progress = new Progress()
   for (;;) {
-    const stretch = new Stretch(false, stretchMillis, progress, mostStepsOfConstants)
+    const attempt = new Attempt(false, attemptMillis, progress, mostStepsOfConstants)
     try {
-      return stretch.run(work)
+      return attempt.run(work)
     } catch (error) {
       if (error !== pause) throw error
     }
-    progress.steps = stretch.steps
+    progress.steps = attempt.steps
     yield
   }
 }
 
-/** Pauses when the stretch took too long. */
-export function look(): void {
+/** Pauses if the attempt took too long. */
+export function checkTime(): void {
   if (current.mayPause && performance.now() > current.until) throw pause
 }
 
-/** The same after work that need not be done again, so that a single row pauses, too. */
-export function lookAfterProgress(): void {
+/** As `checkTime`, after work whose result is kept, so that a single row can pause, too. */
+export function checkTimeAfterProgress(): void {
   current.mark = current.steps
   if (performance.now() > current.until) throw pause
 }
 
-/**
- * What `make` gives. It is kept, so that work which pauses and is done again finds it. It must do so by the same `key`:
- * one that is new each time would have it done forever.
- */
+/** The result of `make`, kept for later attempts, which must use the same `key`: otherwise the work never ends. */
 export function kept<T>(key: unknown, make: () => T): T {
   const known = recall<T>(key)
   if (known !== undefined) return known
@@ -141,20 +140,20 @@ export function kept<T>(key: unknown, make: () => T): T {
   return made
 }
 
-/** What was kept by a key. */
+/** A kept result. */
 export function recall<T>(key: unknown): T | undefined {
-  const stretch = current
-  const known = stretch.progress?.kept.get(key)
-  if (known !== undefined) stretch.mark = stretch.steps
+  const attempt = current
+  const known = attempt.progress?.kept.get(key)
+  if (known !== undefined) attempt.mark = attempt.steps
   return known as T | undefined
 }
 
-/** Keeps something for when the work is done again. */
+/** Keeps a result for later attempts. */
 export function keep(key: unknown, made: unknown): void {
   current.progress?.kept.set(key, made)
 }
 
-/** What `make` gives for each item. What was made is kept by `items`, which must be the same list when it is done again. */
+/** The result of `make` for each item. Results are kept by `items`, so later attempts must pass the same list. */
 export function mapInSteps<T, U>(items: readonly T[], make: (item: T) => U): readonly U[] {
   const { progress } = current
   if (progress === undefined) return items.map(make)
@@ -168,91 +167,91 @@ export function mapInSteps<T, U>(items: readonly T[], make: (item: T) => U): rea
   return made
 }
 
-/** Pauses when the stretch took too long. For each small part of the work that need not be done again. */
+/** Pauses if the attempt took too long. Called after each small part of the work whose result is kept. */
 export function afterPart(): void {
-  const stretch = current
-  stretch.mark = stretch.steps
-  // To find what was kept takes time, too. From here on it goes ahead.
-  if (stretch.unlooked < 0 && stretch.progress !== undefined)
-    stretch.until = performance.now() + stretch.millis
-  if (++stretch.unlooked < keptEvery && stretch.steps < stretch.nextLook) return
-  stretch.unlooked = 0
-  stretch.nextLook = stretch.steps + lookEvery
-  lookAfterProgress()
+  const attempt = current
+  attempt.mark = attempt.steps
+  // Finding kept results takes time, too. New work begins here.
+  if (attempt.partsSinceCheck < 0 && attempt.progress !== undefined)
+    attempt.until = performance.now() + attempt.millis
+  if (++attempt.partsSinceCheck < partsPerCheck && attempt.steps < attempt.nextCheck) return
+  attempt.partsSinceCheck = 0
+  attempt.nextCheck = attempt.steps + stepsPerCheck
+  checkTimeAfterProgress()
 }
 
-/** Adds steps that any row may take. Pauses when the stretch took too long. */
+/** Adds steps that any row may take. Pauses if the attempt took too long. */
 export function spend(steps: number): void {
-  const stretch = current
-  stretch.steps += steps
-  if (stretch.steps < stretch.nextLook || !stretch.mayPause) return
-  stretch.nextLook = stretch.steps + lookEvery
-  look()
+  const attempt = current
+  attempt.steps += steps
+  if (attempt.steps < attempt.nextCheck || !attempt.mayPause) return
+  attempt.nextCheck = attempt.steps + stepsPerCheck
+  checkTime()
 }
 
-/** Adds bytes of a value of no fixed size that is in memory now, and may stay there until all rows are done. */
-export function hold(bytes: number): void {
-  const stretch = current
-  stretch.bytes += bytes
-  if (stretch.bytes <= mostBytes || stretch === unbounded) return
-  if (stretch.mayPause) throw pause
-  if (stretch.bytes <= mostBytesOfRow) return
+/** Adds bytes of a value without a fixed size that is now in memory, and may stay there until all rows are done. */
+export function chargeBytes(bytes: number): void {
+  const attempt = current
+  attempt.bytes += bytes
+  if (attempt.bytes <= mostBytes || attempt === unbounded) return
+  if (attempt.mayPause) throw pause
+  if (attempt.bytes <= mostBytesOfRow) return
   throw invalid(
     `The values that the predicate makes of one row, or of constants, take more than ${mostBytesOfRow.toLocaleString('en')} bytes. ` +
       'Give functions shorter values, or fewer of them.',
   )
 }
 
-/** The same of values that were read. Those of one row are as long as they were stored. */
-export function holdRead(bytes: number): void {
-  const stretch = current
-  stretch.bytes += bytes
-  if (stretch.bytes > mostBytes && stretch.mayPause) throw pause
+/** As `hold`, for values that were read. Those of one row are not limited, since they are stored that way. */
+export function chargeReadBytes(bytes: number): void {
+  const attempt = current
+  attempt.bytes += bytes
+  if (attempt.bytes > mostBytes && attempt.mayPause) throw pause
 }
 
-/** Announces steps that cannot be interrupted: several rows that would take too long pause before. */
+/** Charges steps that cannot be interrupted: several rows that would take too long pause in advance. */
 export function expectSteps(steps: number): void {
-  if (current.mayPause && steps > stretchSteps) throw pause
+  if (current.mayPause && steps > attemptSteps) throw pause
   spend(steps)
 }
 
-/** Announces the steps of a function; refuses those that are too many for one row. */
+/** Charges the steps of a function; refuses too many for one row. */
 export function charge(steps: number, name: string, at: number): void {
-  const stretch = current
-  if (stretch !== unbounded) {
-    if (stretch.mayPause && steps > stretchSteps && steps <= mostStepsAtOnce) throw pause
-    if (stretch.steps - stretch.mark + steps > mostStepsAtOnce) {
-      if (stretch.mayPause && steps <= mostStepsAtOnce) throw pause
+  const attempt = current
+  if (attempt !== unbounded) {
+    if (attempt.mayPause && steps > attemptSteps && steps <= mostStepsAtOnce) throw pause
+    if (attempt.steps - attempt.mark + steps > mostStepsAtOnce) {
+      if (attempt.mayPause && steps <= mostStepsAtOnce) throw pause
       throw tooCostly(name, at, `${mostStepsAtOnce} steps of work that one row, or one constant, may take`)
     }
-    if (stretch.steps + steps > stretch.most) throw tooManyConstants(name, at)
+    if (attempt.steps + steps > attempt.most) throw tooManyConstants(name, at)
   }
   spend(steps)
 }
 
-/** Work of one call that is done in pieces. */
+/** Work of one call that is divided into pieces. */
 export interface Pieces<T> {
-  /** Does a piece of some steps, and says how many these were: 0 when all is done. */
+  /** Does a piece of about `steps` steps, and returns how many it took: 0 if all is done. */
   advance(steps: number): number
   readonly result: T
 }
 
-/** Does work of a call that takes `steps` in all. `key` names it among all of its kind. */
+/** Does work of a call that takes `steps` in all. `key` identifies it among all such work. */
 export function inPieces<T>(key: string, steps: number, name: string, at: number, make: () => Pieces<T>): T {
-  const stretch = current
-  if (stretch.mayPause) expectSteps(steps)
-  let work = stretch.progress?.kept.get(key) as Pieces<T> | undefined
+  const attempt = current
+  if (attempt.mayPause) expectSteps(steps)
+  let work = attempt.progress?.kept.get(key) as Pieces<T> | undefined
   if (work === undefined) {
-    if (stretch.steps + steps > stretch.most) throw tooManyConstants(name, at)
+    if (attempt.steps + steps > attempt.most) throw tooManyConstants(name, at)
     work = make()
-    stretch.progress?.kept.set(key, work)
+    attempt.progress?.kept.set(key, work)
   }
   for (let taken = work.advance(stepsOfPiece); taken > 0; taken = work.advance(stepsOfPiece)) {
-    if (stretch.progress === undefined) continue
-    stretch.steps += taken
-    lookAfterProgress()
+    if (attempt.progress === undefined) continue
+    attempt.steps += taken
+    checkTimeAfterProgress()
   }
-  stretch.mark = stretch.steps
+  attempt.mark = attempt.steps
   return work.result
 }
 
@@ -281,7 +280,7 @@ export class WorkBudget {
     this.#most = steps
   }
 
-  /** Takes steps off; refuses what goes beyond the budget. */
+  /** Subtracts steps; throws if the budget is exceeded. */
   take(steps: number): void {
     this.left -= steps
     if (this.left >= 0) return

@@ -43,10 +43,9 @@ export function tableEngine(options: EngineOptions): TableEngine {
   return engineOn({ content, cache, newName, now, pool, growthBytes }, most)
 }
 
-/** Most objects of one writer that are being put while it goes on. Their bytes are in memory. */
+/** Most objects that a writer puts at the same time without waiting. Their bytes are in memory. */
 const mostBegun = 16
 
-/** The engine of one writer. */
 function writerOn(storage: Storage, writer: string, most: number): WritingEngine {
   const { content } = storage
   const newName = () => storage.newName(writer)
@@ -54,7 +53,7 @@ function writerOn(storage: Storage, writer: string, most: number): WritingEngine
   const nothing = async () => {}
   if (group === undefined)
     return { ...engineOn({ ...storage, newName }, most), written: nothing, sync: nothing }
-  /** Objects that are being put. One that could not be put stays, so that no sync succeeds any more. */
+  /** Puts under way. A failed one remains, so that no later sync succeeds. */
   const begun = new Set<Promise<void>>()
   const written = async () => {
     await Promise.all(begun)

@@ -1,12 +1,12 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { type AnyBatch, byteLength, dictionaryOf, isNullAt } from '../batch.ts'
 import { childFields, layoutOf } from '../layout.ts'
-import { places } from './decoded.ts'
+import { entryPositions } from './decoded.ts'
 import { hasViews } from './views.ts'
 
 /**
- * About how many bytes a batch takes in another type. A few bytes may stand for very many: each row of a dictionary for
- * the same long text, and each list that is null for a whole vector.
+ * About how many bytes a batch takes in another type. A few bytes may expand to very many: each row of a dictionary may
+ * repeat one long text, and each null list of fixed size takes the room of a whole vector.
  */
 export function castSize(batch: AnyBatch, to: DataType): number {
   const from = batch.type
@@ -28,7 +28,7 @@ function decodedSize(batch: AnyBatch, to: DataType): number {
   return sum
 }
 
-/** For each row of a batch with a dictionary, the bytes of its value there. */
+/** For each row of a dictionary-encoded batch, the bytes of its value. */
 function* entrySizes(batch: AnyBatch): Generator<number> {
   const sizes = new Map<AnyBatch, (at: number) => number>()
   for (const entries of dictionaryOf(batch).data as readonly AnyBatch[]) {
@@ -37,12 +37,12 @@ function* entrySizes(batch: AnyBatch): Generator<number> {
     const isText = layoutOf(entries.type).kind === 'bytes' && offsets !== undefined
     sizes.set(entries, (at) => (isText ? Number(offsets[at + 1]) - Number(offsets[at]) : whole))
   }
-  for (const [entries, at] of places(batch)) yield entries ? sizes.get(entries)!(at) : 0
+  for (const [entries, at] of entryPositions(batch)) yield entries ? sizes.get(entries)!(at) : 0
 }
 
 /**
- * Bytes of the values before each one of a batch, and of all of them at last, when what views show is laid out: each list
- * and each text by itself, however many share it.
+ * For each value of a batch, the bytes of all values before it, and the total at the end. Views count in full: each
+ * list and each text by itself, even if many share the same bytes.
  */
 function sizesOf(batch: AnyBatch): Float64Array {
   const { length, type, children } = batch
@@ -88,14 +88,14 @@ function sizesOf(batch: AnyBatch): Float64Array {
       return add((i) => 8 + entries[i]!)
     }
     default: {
-      // Which of their bytes a value takes is not looked for.
+      // The bytes of single values are not determined: each counts as the whole batch.
       const whole = byteLength(batch)
       return add(() => whole)
     }
   }
 }
 
-/** The bytes of one value of a type of fixed width; of others, at least as many as its offsets take. */
+/** The bytes of one value of a fixed-width type. For other types, at least the bytes of its offsets. */
 function widthOf(type: DataType): number {
   const layout = layoutOf(type)
   if (layout.kind === 'fixed') return layout.bytes

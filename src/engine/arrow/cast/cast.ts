@@ -19,7 +19,7 @@ export class CastFailure extends Error {
   }
 }
 
-/** Kinds of types whose values can be converted into one another. Source: Lance's `is_upcast_downcast`. */
+/** Families of types whose values convert into one another. Source: Lance's `is_upcast_downcast`. */
 function familyOf(type: DataType): string | undefined {
   switch (type.typeId) {
     case Type.Int:
@@ -53,7 +53,7 @@ function familyOf(type: DataType): string | undefined {
   return undefined
 }
 
-/** Whether values of one type can be made values of another one, as far as the types tell. */
+/** Whether values of one type can be converted to another one, judged by the types alone. */
 export function canCast(from: DataType, to: DataType): boolean {
   if (typeName(from, true) === typeName(to, true)) return true
   const family = familyOf(from)
@@ -65,9 +65,9 @@ export function canCast(from: DataType, to: DataType): boolean {
 }
 
 /**
- * Whether values of one type are taken for a column of another one, as far as the types tell: those that `canCast`, whole
- * numbers for floating-point ones and the other way round, texts for their bytes, views for what they show and the other
- * way round, and dictionaries of such values.
+ * Whether a column of one type accepts values of another type, judged by the types alone. True for types that
+ * `canCast`, for integers and floats in both directions, texts to binary, views and their plain types, and dictionaries
+ * of such values.
  */
 export function canAssign(from: DataType, to: DataType): boolean {
   if (typeName(from, true) === typeName(to, true)) return true
@@ -78,7 +78,7 @@ export function canAssign(from: DataType, to: DataType): boolean {
   if (from.typeId === Type.FixedSizeList && to.typeId === Type.FixedSizeList && from.stride !== to.stride)
     return false
   const [item, into] = [childFields(from)[0]!.type, childFields(to)[0]!.type]
-  // Of lists of one type, structs are matched field by field.
+  // Structs in lists of the same kind are matched field by field.
   return canAssign(item, into) || (from.typeId !== to.typeId && areAlike(item, into))
 }
 
@@ -97,8 +97,8 @@ function isListView({ typeId }: DataType): boolean {
 }
 
 /**
- * Whether two types hold the same values, and differ in how these lie only: texts and bytes with offsets of any width or
- * in views, lists likewise, decimals of one precision and scale, and moments of one unit, whatever their zone.
+ * Whether two types hold the same values and differ in layout only: texts and bytes with offsets of any width or as
+ * views, lists likewise, decimals of one precision and scale, and timestamps of one unit in any zone.
  */
 export function differsInLayout(from: DataType, to: DataType): boolean {
   if (typeName(from, true) === typeName(to, true)) return true
@@ -119,7 +119,7 @@ function isNumber({ typeId }: DataType): boolean {
   return typeId === Type.Int || typeId === Type.Float
 }
 
-/** Where a value lies in the batch that is cast, and whether it is null there because something around it is. */
+/** A value's row in the batch that is cast, and whether an enclosing value makes it null. */
 interface Context {
   readonly rowOf: (index: number) => number
   readonly isHidden: (index: number) => boolean
@@ -169,7 +169,7 @@ function castFixed(batch: AnyBatch, to: DataType, convert: Convert, context: Con
   return makeBatch(to, { ...partsOf(batch), values })
 }
 
-/** Texts and bytes differ in how they lie only. */
+/** Texts and bytes differ in layout only. */
 function castBytes(batch: AnyBatch, to: DataType): AnyBatch {
   const isView = layoutOf(batch.type).kind === 'views'
   if (layoutOf(to).kind === 'views') return isView ? makeBatch(to, partsOf(batch)) : castToViews(batch, to)
@@ -178,7 +178,7 @@ function castBytes(batch: AnyBatch, to: DataType): AnyBatch {
 }
 
 function castToViews(batch: AnyBatch, to: DataType): AnyBatch {
-  // A view has 32 bits for a place.
+  // A view stores its offset in 32 bits.
   if ((batch.values as Uint8Array).length >= 2 ** 31) throw new CastFailure(0)
   return viewed(batch, to)
 }
@@ -196,7 +196,7 @@ function castOffsets(offsets: Offsets, to: DataType): Offsets {
   return Int32Array.from(offsets as BigInt64Array, Number)
 }
 
-/** Where lists lie, in the form of their type: list views have a size for each. */
+/** Offsets of lists in the layout of their type: list views have a size for each list. */
 function listParts(offsets: Offsets, to: DataType): { offsets: Offsets; sizes?: Offsets } {
   const cast = castOffsets(offsets, to)
   if (!isListView(to)) return { offsets: cast }
@@ -242,7 +242,7 @@ function castList(batch: AnyBatch, to: DataType, context: Context): AnyBatch {
   return makeBatch(to, { ...parts, children: [strided(items, item, runs, stride)] })
 }
 
-/** The items of lists of one length, each list beginning where `starts` says; -1 for a list that is null. */
+/** The items of fixed-size lists. Each list begins at its entry of `starts`, which is -1 for a null list. */
 function strided(items: AnyBatch, type: DataType, starts: readonly number[], stride: number): AnyBatch {
   const none = { batch: nullBatch(type, stride), runs: [0, stride] }
   const pieces = starts.map((start) => (start < 0 ? none : { batch: items, runs: [start, start + stride] }))

@@ -2,13 +2,13 @@ import type { DataType } from '@uwdata/flechette'
 import type { AnyBatch, Values } from '../batch.ts'
 import { fromHalf, halfBits } from '../half.ts'
 
-/** The values of a row that is not null, in the new type; `undefined` for a value that the type cannot hold. */
+/** Converts the value of a row that is not null; `undefined` if the type cannot hold it. */
 export type Convert = (index: number, into: Values) => boolean
 
 type IntType = DataType & { typeId: 2 }
 type FloatType = DataType & { typeId: 3 }
 
-/** Whole numbers as whole numbers of another width. */
+/** Integers to integers of another width. */
 export function integers(batch: AnyBatch, to: IntType): Convert {
   const from = batch.values as Values
   const bits = BigInt(to.bitWidth)
@@ -32,7 +32,7 @@ export function integers(batch: AnyBatch, to: IntType): Convert {
   }
 }
 
-/** Floating-point numbers as those of another precision, rounded to the nearest. */
+/** Floats to floats of another precision, rounded to the nearest. */
 export function floats(batch: AnyBatch, to: FloatType): Convert {
   const from = batch.values as Float64Array
   const isHalf = (batch.type as FloatType).precision === 0
@@ -44,7 +44,7 @@ export function floats(batch: AnyBatch, to: FloatType): Convert {
   }
 }
 
-/** Whole numbers as floating-point numbers, rounded to the nearest. */
+/** Integers to floats, rounded to the nearest. */
 export function fromIntegers(batch: AnyBatch, to: FloatType): Convert {
   const from = batch.values as Values
   const write = to.precision === 0 ? halfBits : (value: number) => value
@@ -54,7 +54,7 @@ export function fromIntegers(batch: AnyBatch, to: FloatType): Convert {
   }
 }
 
-/** Floating-point numbers as whole numbers. A number with a fraction does not fit, nor does NaN. */
+/** Floats to integers. A fraction or NaN does not fit. */
 export function toIntegers(batch: AnyBatch, to: IntType): Convert {
   const from = batch.values as Float64Array
   const read = (batch.type as FloatType).precision === 0 ? (i: number) => fromHalf(from[i]!) : undefined
@@ -71,7 +71,7 @@ export function toIntegers(batch: AnyBatch, to: IntType): Convert {
 
 type DecimalType = DataType & { typeId: 7 }
 
-/** Decimals of another precision and scale, rounded to the nearest, halves away from zero. */
+/** Decimals to another precision and scale, rounded to the nearest, halves away from zero. */
 export function decimals(batch: AnyBatch, to: DecimalType): Convert {
   const from = batch.type as DecimalType
   const read = wideReader(batch.values as Values, from.bitWidth)

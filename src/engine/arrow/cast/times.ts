@@ -6,8 +6,8 @@ import { fixedOffset, utcFromLocal, zoneOffset } from '../time/zone.ts'
 import type { Convert } from './numbers.ts'
 
 /**
- * Times as times of another unit. What is finer than the unit is cut off. Dates are the days that moments lie in, in the
- * zone of these. A moment that has no zone keeps what its clock shows when it gets one.
+ * Converts times to another unit and cuts off finer parts. A date is the day of the timestamp in the timestamp's zone.
+ * A timestamp without a zone keeps its clock time when it gets a zone.
  */
 export function times(batch: AnyBatch, to: DataType): Convert {
   const from = batch.values as Values
@@ -46,7 +46,10 @@ function isDay(type: DataType): boolean {
   return type.typeId === Type.Date && type.unit === 0
 }
 
-/** What moves nanoseconds of one type to those of another, by a zone that one of them has. Undefined for a local time that a zone's clocks never show, or twice. */
+/**
+ * Converts nanoseconds of one type to those of another by the zone that one of them has. Returns undefined for a local
+ * time that occurs never or twice in that zone.
+ */
 function moving(from: DataType, to: DataType): (nanoseconds: bigint) => bigint | undefined {
   const [zone, wanted] = [zoneOf(from), zoneOf(to)]
   const isLocal = wanted !== null && zone === null

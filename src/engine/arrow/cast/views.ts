@@ -3,7 +3,7 @@ import { type AnyBatch, dataOf, isNullAt, makeBatch, type Offsets, partsOf } fro
 import { childFields, layoutOf } from '../layout.ts'
 import { assemble } from '../take/take.ts'
 
-/** Whether values of a type, or within it, are views: many of them may stand for the same bytes. */
+/** Whether a type has views at any depth: many of them may share the same bytes. */
 export function hasViews(type: DataType): boolean {
   const { kind } = layoutOf(type)
   if (kind === 'views' || kind === 'listView') return true
@@ -11,10 +11,10 @@ export function hasViews(type: DataType): boolean {
   return childFields(type).some((field) => hasViews(field.type))
 }
 
-/** Longer values lie outside of their view. */
+/** Longer values are stored outside of their view. */
 const mostInline = 12
 
-/** Texts or bytes of a batch of views, one after the other as types with offsets have them. */
+/** Texts or bytes of a batch of views, copied one after the other as offset types need them. */
 export function laidOut(batch: AnyBatch, to: DataType): AnyBatch {
   const layout = layoutOf(to)
   if (layout.kind !== 'bytes') throw new TypeError('a type without offsets')
@@ -64,7 +64,7 @@ export function viewed(batch: AnyBatch, to: DataType): AnyBatch {
   return makeBatch(to, { ...parts, values, data: [source] })
 }
 
-/** The offsets and items of a batch of list views, as lists have them: one list after the other, and each item once. */
+/** The offsets and items of a batch of list views in the layout of lists: in order, and each item once. */
 export function listsOf(batch: AnyBatch): { readonly offsets: Int32Array; readonly items: AnyBatch } {
   const offsets = new Int32Array(batch.length + 1)
   const runs: number[] = []

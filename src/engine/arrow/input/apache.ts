@@ -207,7 +207,7 @@ function batchOf(type: DataType, data: ApacheData): AnyBatch {
     case 'list':
       return make({ offsets: offsetsOf(data, layout.offsets), children })
     case 'fixedList': {
-      // A column of nulls alone may have no values.
+      // A column of nulls only may have no values buffer.
       const missing = nulls.nullCount === length && children[0]!.length < length * layout.stride
       return make({
         children: missing ? [nullBatch(childFields(type)[0]!.type, length * layout.stride)] : children,

@@ -5,7 +5,7 @@ import { childFields, layoutOf } from '../layout.ts'
 import { type CellPosition, encodeNumber, valueMismatch } from './build-scalars.ts'
 import { type Cells, isPlainObject, itemsOf, keysOf, ownValue } from './infer.ts'
 
-/** Stands for the value of a field within a struct that is null itself. */
+/** Marks the value of a field whose struct is null. */
 const insideNull = Symbol('insideNull')
 
 /**
@@ -117,7 +117,7 @@ function numbers(type: DataType, { values }: Cells, position: (i: number) => Cel
     if (isNullish(value)) continue
     const number = encodeNumber(type, value, position(i))
     if (width === 1) target[i] = number as never
-    // Wide decimals lie in words of 64 bits, the lowest first.
+    // Wide decimals consist of 64-bit words, the lowest first.
     else
       for (let w = 0; w < width; w++)
         target[i * width + w] = BigInt.asUintN(64, (number as bigint) >> BigInt(64 * w)) as never

@@ -12,8 +12,8 @@ import { checkColumns, decodeSchema, encodeSchema } from '../schema.ts'
 import { validateBatch } from '../validate.ts'
 
 /**
- * A table over the buffers of a flechette table, which any copy of the package may have made, or a caller by hand.
- * Each batch passes the checks that bytes from outside pass. The buffers are not copied.
+ * A table over the buffers of a flechette table. Any copy of the package, or a caller by hand, may have created it, so
+ * each batch passes the checks for bytes from outside. The buffers are not copied.
  */
 export async function checkedTable(table: Table): Promise<Table> {
   const { schema, batches } = assembled(() => prepare(table))
@@ -32,7 +32,7 @@ export async function checkedTable(table: Table): Promise<Table> {
   )
 }
 
-/** The batches, with one dictionary for all batches of a column, and the schema as a reader of the table knows it. */
+/** The batches, with one dictionary for all batches of a column, and the schema as a reader of IPC would see it. */
 function prepare({ schema, children }: Table): { schema: Schema; batches: (readonly AnyBatch[])[] } {
   const { fields } = schema
   if (children.length !== fields.length)
@@ -91,7 +91,7 @@ interface Dictionary extends NamedType {
 }
 
 interface Disassembled {
-  /** What the message of a record batch would say. */
+  /** The metadata that the message of a record batch would have. */
   readonly header: BatchHeader
   /** The buffers that the body of the message would hold. */
   readonly buffers: readonly Uint8Array[]
@@ -106,7 +106,7 @@ function disassemble(fields: readonly NamedType[], batches: readonly AnyBatch[])
   const add = (array: unknown) => {
     const { buffer, byteOffset, byteLength } = array as Uint8Array
     const bytes = new Uint8Array(buffer, byteOffset, byteLength)
-    // Another thread may write to shared memory after the check.
+    // Another thread could write to shared memory after the check.
     buffers.push(buffer instanceof ArrayBuffer ? bytes : bytes.slice())
   }
   const visit = (type: DataType, batch: AnyBatch, name: string): void => {
@@ -157,7 +157,7 @@ function disassemble(fields: readonly NamedType[], batches: readonly AnyBatch[])
   return { header: { ...about, nodes, buffers: regions, variadic }, buffers, dictionaries }
 }
 
-/** Runs what fails when the parts of a table do not fit together. */
+/** Runs code that fails when the parts of a table do not match. */
 function assembled<T>(work: () => T): T {
   try {
     return work()

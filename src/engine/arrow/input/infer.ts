@@ -42,7 +42,7 @@ const itemTypes: readonly (readonly [
   [Float64Array, float64],
 ]
 
-/** Infers the type of a column, or of a nested field, from its values one by one: see `toArrowTable`. */
+/** Infers the type of a column or nested field from its values, added one by one: see `toArrowTable`. */
 export class Inference {
   readonly #path: string
   #kind: string | undefined
@@ -80,7 +80,7 @@ export class Inference {
     }
   }
 
-  /** Adds the values of an object, each to the field of its name. */
+  /** Adds the values of an object, each to the field with its name. */
   addFields(object: Readonly<Record<string, unknown>>, row: number): void {
     for (const name of Object.keys(object)) {
       let field = this.#fields.get(name)
@@ -92,7 +92,7 @@ export class Inference {
     }
   }
 
-  /** The fields of the objects that were added, in the order in which their names first came. */
+  /** The fields of the added objects, in the order of first occurrence. */
   get fields(): Field[] {
     return Array.from(this.#fields, ([name, field]) => fieldOf(name, field.#type()))
   }
@@ -165,7 +165,7 @@ export function isPlainObject(value: unknown): value is Readonly<Record<string, 
 export function describe(value: unknown): string {
   if (value === null) return 'null'
   if (typeof value !== 'object') return typeof value
-  // A class may have no name, and an object a member that is called so.
+  // A class may have no name, and an object may have a member called `constructor`.
   const name: unknown = value.constructor?.name
   return typeof name === 'string' && name !== '' ? name.slice(0, 64) : 'object'
 }
@@ -191,14 +191,14 @@ export function itemsOf(values: readonly unknown[], rows: readonly number[]): Ce
   return { values: items, rows: itemRows }
 }
 
-/** The names of all values in the objects, in the order they first come. */
+/** The names of all values in the objects, in the order of first occurrence. */
 export function keysOf(objects: readonly Readonly<Record<string, unknown>>[]): string[] {
   const names = new Set<string>()
   for (const object of objects) for (const name of Object.keys(object)) names.add(name)
   return [...names]
 }
 
-/** The object's own value; undefined when it has none. The name may be `constructor` or `__proto__`. */
+/** The object's own value; undefined if it has none. The name may be `constructor` or `__proto__`. */
 export function ownValue(object: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }

@@ -8,8 +8,8 @@ import { described } from './infer.ts'
 import { tableFromRows } from './rows.ts'
 
 /**
- * What is taken as a table: Arrow IPC bytes (stream or file), an Arrow table, or row objects. Bytes and the buffers of
- * tables are read where they lie: do not change them before the call that takes them is done.
+ * Accepted as a table: Arrow IPC bytes (stream or file), an Arrow table, or row objects. Bytes and the buffers of
+ * tables are not copied: do not change them before the call completes.
  */
 export type ArrowInput =
   | Uint8Array
@@ -18,25 +18,25 @@ export type ArrowInput =
   | ApacheTable
   | readonly Readonly<Record<string, unknown>>[]
 
-/** What is taken as a schema: one of Arrow, its fields, its JSON form, or an Arrow IPC stream or file that has it. */
+/** Accepted as a schema: an Arrow schema, its fields, its JSON form, or an Arrow IPC stream or file that has it. */
 export type ArrowSchemaInput = Schema | readonly Field[] | JsonArrowSchema | Uint8Array
 
 export interface ArrowInputOptions extends DecodeOptions {
   /**
-   * The schema of row objects. Each value is checked against its column, and a missing name is null. Arrow data has a
-   * schema of its own, and this option is ignored.
+   * The schema of row objects. Each value is checked against its column, and a missing name is null. Ignored for Arrow
+   * data, which has its own schema.
    */
   readonly schema?: ArrowSchemaInput | undefined
-  /** Whether columns of the schema that no row object has are left out. Default: they are null. */
+  /** Whether to omit columns of the schema that no row object has. Default: they are null. */
   readonly partial?: boolean | undefined
-  /** Called now and then while columns are built of row objects. */
+  /** Called from time to time while columns are built from row objects. */
   readonly onProgress?:
     | ((progress: { readonly rowsDone: number; readonly rowsTotal: number }) => void)
     | undefined
 }
 
 /**
- * A checked Arrow table of any data a caller may give.
+ * A checked Arrow table from any accepted data.
  *
  * Without a schema, the types of row objects are inferred from all rows. Numbers become float64, bigints int64, Dates
  * timestamps in milliseconds, Uint8Arrays binary, arrays lists, and objects structs. Other typed arrays become vectors
@@ -74,7 +74,7 @@ function isFlechetteTable(data: unknown): data is Table {
   )
 }
 
-/** The Arrow schema given in any of its forms. */
+/** The Arrow schema for any accepted form. */
 export function toSchema(schema: ArrowSchemaInput): Schema {
   if (schema instanceof Uint8Array) return decodeSchema(schema)
   if (isFields(schema)) return { version: 4, endianness: 0, fields: [...schema], metadata: null }

@@ -12,13 +12,10 @@ import type { ArrowInputOptions } from './input.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** Rows that are looked at between two looks at the clock. */
+/** Rows between two checks of the clock. */
 const fewRows = 16
 
-/**
- * A table of row objects with the given schema, or with one that is inferred from all rows. Its batches are cut such
- * that building one does not keep other work waiting.
- */
+/** A table of row objects with the given or inferred schema. Building one of its batches does not delay other work. */
 export async function tableFromRows(
   rows: readonly Row[],
   given: Schema | undefined,
@@ -48,7 +45,7 @@ export async function tableFromRows(
   }
   for (const [i, field] of fields.entries()) {
     if (rows.length === 0 || !hasDictionary(field.type)) continue
-    // A dictionary is that of the whole column.
+    // A dictionary covers the whole column.
     const whole = buildBatch(field, cells(rows, field.name, 0, rows.length))
     let at = 0
     for (const length of lengths) {
@@ -63,7 +60,7 @@ export async function tableFromRows(
   )
 }
 
-/** How many rows to build at a time: about as many as take a few milliseconds. */
+/** How many rows to build at a time: about a few milliseconds' worth. */
 class Pace {
   rows = 256
   #since = 0
@@ -106,7 +103,7 @@ async function inferSchema(rows: readonly Row[], timeSlice: TimeSlice): Promise<
   return { version: 4, endianness: 0, fields, metadata: null }
 }
 
-/** Checks that rows have no values that the schema has no column for. Returns the names that they have values for. */
+/** Refuses rows with values that no column of the schema has. Returns the names that occur in the rows. */
 async function checkNames(
   rows: readonly Row[],
   { fields }: Schema,

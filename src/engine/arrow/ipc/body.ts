@@ -13,15 +13,15 @@ import { childFields, layoutOf, type OffsetsConstructor, type ValuesConstructor 
 import { nullBatch } from '../null-batch.ts'
 import type { BatchHeader } from './message.ts'
 
-/** What reading the body of a record batch needs: dictionaries by id. */
+/** Dictionaries by id, which reading the body of a record batch needs. */
 export interface BodyContext {
   readonly dictionary: (id: number) => AnyColumn | undefined
 }
 
-/** The body of a message, which is not compressed, or the buffers in it; one that lies outside is undefined. */
+/** The uncompressed body of a message, or its buffers; a buffer outside of the body is undefined. */
 export type Body = Uint8Array | readonly (Uint8Array | undefined)[]
 
-/** Where a column begins in a message's metadata: how many nodes, buffers and variadic counts come before it. */
+/** The position of a column in a message's metadata: how many nodes, buffers and variadic counts precede it. */
 export interface ColumnCursor {
   readonly node: number
   readonly buffer: number
@@ -40,13 +40,13 @@ export function columnCursors(header: BatchHeader, types: readonly DataType[]): 
   })
 }
 
-/** More rows than this have no index in an Int32Array. */
+/** Int32Array indices cannot address more rows. */
 const maxLength = 2 ** 31 - 1
 
 /**
- * Makes batches over the body of a RecordBatch message, column after column in the order of the schema. Buffers are
- * viewed where they lie, or copied when they are not aligned. The reader checks sizes: no batch has a buffer that is too
- * short for its length. `validateBatch` checks the contents of the buffers.
+ * Creates batches over the body of a RecordBatch message, column by column in schema order. Buffers are views of the
+ * body, or copies when not aligned. The reader checks sizes: no batch has a buffer that is too short for its length.
+ * `validateBatch` checks the contents of the buffers.
  */
 export class BodyReader {
   readonly #header: BatchHeader
@@ -58,8 +58,7 @@ export class BodyReader {
   #variadic: number
 
   /**
-   * `body` holds the message's body from byte `base` on, or the buffers in it, one by one. The first column read is the
-   * one at `cursor`.
+   * `body` is the message's body from byte `base` on, or its separate buffers. `cursor` is that of the first column.
    */
   constructor(header: BatchHeader, body: Body, context: BodyContext, base = 0, cursor = firstColumn) {
     this.#header = header
@@ -71,7 +70,7 @@ export class BodyReader {
     this.#variadic = cursor.variadic
   }
 
-  /** Where the next column begins. */
+  /** The position of the next column. */
   get cursor(): ColumnCursor {
     return { node: this.#node, buffer: this.#buffer, variadic: this.#variadic }
   }
@@ -135,7 +134,7 @@ export class BodyReader {
         return { nullCount: length }
       case 'bits': {
         const nulls = this.#validity(length, nullCount, column)
-        // Some writers leave out the values of a column of nulls alone.
+        // Some writers omit the values of a column of nulls only.
         const values = this.#typed(Uint8Array, Math.ceil(length / 8), column, 'values', nullCount === length)
         return { ...nulls, values: values as Uint8Array }
       }
@@ -184,7 +183,7 @@ export class BodyReader {
         }
       case 'fixedList': {
         const nulls = this.#validity(length, nullCount, column)
-        // apache-arrow writes no values at all for a column of nulls alone.
+        // apache-arrow writes no values at all for a column of nulls only.
         const values = nullCount === length ? 0 : length * layout.stride
         return {
           ...nulls,
@@ -225,7 +224,7 @@ export class BodyReader {
   }
 
   #offsets(array: OffsetsConstructor, length: number, column: string): Offsets {
-    // An empty array may leave out even its only offset.
+    // An empty array may omit even its only offset.
     return this.#typed(array, length + 1, column, 'offsets', length === 0) as Offsets
   }
 
@@ -257,7 +256,7 @@ export class BodyReader {
   }
 }
 
-/** The values of lists of fixed size. All are null when the writer left them out. */
+/** The values of lists of fixed size. If the writer omitted them, all are null. */
 function withNulls(type: DataType, [values]: readonly AnyBatch[], length: number): AnyBatch[] {
   if (values!.length >= length) return [values!]
   return [nullBatch(childFields(type)[0]!.type, length)]

@@ -3,7 +3,7 @@ import { loadZstd } from './zstd.ts'
 
 export type Codec = 'lz4' | 'zstd'
 
-/** Decompresses a frame of so many bytes. Throws when the frame has more or less, or is damaged. */
+/** Decompresses a frame of `length` bytes. Throws if the frame has more or fewer bytes, or is damaged. */
 export type Decompress = (packed: Uint8Array, length: number) => Uint8Array
 
 export async function loadCodecs(): Promise<Readonly<Record<Codec, Decompress>>> {
@@ -17,7 +17,7 @@ export async function loadCodecs(): Promise<Readonly<Record<Codec, Decompress>>>
   }
 }
 
-/** What a worker is asked: to decompress one buffer. */
+/** The request to a worker: to decompress one buffer. */
 export interface DecompressRequest {
   readonly id: number
   readonly codec: Codec

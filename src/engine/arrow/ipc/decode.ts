@@ -13,22 +13,22 @@ import { addSizes, bufferAt, checkSizes, readPacked, type Sizes } from './sizes.
 
 export interface DecodeOptions {
   /**
-   * Most bytes of all buffers when decompressed, unless the data as they are take more. Default: 1 GiB. A few bytes
-   * could ask for any amount of memory otherwise.
+   * Most bytes of all buffers after decompression. Larger data is accepted only if it has that size without
+   * compression. Default: 1 GiB. Without a limit, a few bytes could expand to any amount of memory.
    */
   readonly maxDecodedBytes?: number | undefined
-  /** Called with the bytes that decoding takes besides the given ones, before it takes them. */
+  /** Called before decoding allocates memory besides the given bytes, with the number of bytes. */
   readonly reserve?: ((bytes: number) => Promise<void> | undefined) | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * The table in the bytes of an Arrow IPC stream or file. Its buffers are views of the bytes where these are aligned and
- * not compressed, so do not change the bytes afterwards.
+ * The table in the bytes of an Arrow IPC stream or file. Aligned, uncompressed buffers are views of the bytes, so do
+ * not change the bytes afterwards.
  *
  * The whole table is checked. Throws `InvalidInput` with the problem and its column for bytes that are cut off or
  * damaged, and for a table that would be too large. Throws `TableSchemaValidationError` for a schema without columns or
- * with a name twice.
+ * with duplicate names.
  */
 export async function decodeArrow(bytes: Uint8Array, options: DecodeOptions = {}): Promise<Table> {
   try {
@@ -92,7 +92,7 @@ async function decode(
   )
 }
 
-/** The body of a message, or its buffers when they were compressed. */
+/** The body of a message, or its separate buffers if they were compressed. */
 async function decompressed(
   header: BatchHeader,
   body: Uint8Array,
@@ -175,7 +175,7 @@ async function readRecords(
   }
 }
 
-/** Columns of nulls or of runs take no bytes for a row, so a few bytes could claim any number of rows. */
+/** Columns of nulls or runs take no bytes per row, so a few bytes could claim any number of rows. */
 export function checkRowCount(rows: number, bytes: number): void {
   if (rows > 2 ** 26 && rows > bytes * 8) {
     throw invalid(

@@ -2,19 +2,19 @@ import { parentPort } from 'node:worker_threads'
 import { type DecompressReply, type DecompressRequest, loadCodecs } from './codecs.ts'
 
 /*
- * A worker thread that decompresses large buffers, one after the other, so that the main thread goes on meanwhile.
+ * A worker thread that decompresses large buffers, one after the other, so that the main thread stays free.
  */
 
 const port = parentPort!
-const say = (reply: DecompressReply, transfer: ArrayBuffer[] = []) => port.postMessage(reply, transfer)
+const post = (reply: DecompressReply, transfer: ArrayBuffer[] = []) => port.postMessage(reply, transfer)
 const codecs = loadCodecs()
 
 port.on('message', async ({ id, codec, packed, length }: DecompressRequest) => {
   try {
     const bytes = (await codecs)[codec](new Uint8Array(packed), length)
-    say({ id, bytes }, [bytes.buffer as ArrayBuffer])
+    post({ id, bytes }, [bytes.buffer as ArrayBuffer])
   } catch (error) {
-    say({ id, failure: error instanceof Error ? error.message : String(error) })
+    post({ id, failure: error instanceof Error ? error.message : String(error) })
   }
 })
-say('ready')
+post('ready')

@@ -4,7 +4,7 @@ import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { damaged } from './body.ts'
 import { type Codec, type Decompress, type DecompressReply, loadCodecs } from './codecs.ts'
 
-/** Buffers up to this many bytes are decompressed on this thread, which takes less than a millisecond. */
+/** Buffers of up to this size are decompressed on this thread, in less than a millisecond. */
 const smallBytes = 128 * 1024
 
 /** Bytes that are copied at a time. */
@@ -13,7 +13,7 @@ const pieceBytes = 4 << 20
 let codecs: Promise<Readonly<Record<Codec, Decompress>>> | undefined
 let thread: Promise<DecompressThread | undefined> | undefined
 
-/** Decompresses one buffer, whose sizes were checked: a large one in a thread of its own, where one can be started. */
+/** Decompresses one buffer whose sizes were checked. A large one goes to a thread of its own, if one can start. */
 export async function decompress(
   packed: Uint8Array,
   length: number,
@@ -40,10 +40,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** A thread may keep memory for as much as it decompressed at once. After more than this it ends when it is idle. */
+/** A thread may keep the memory of its largest request. After one larger than this, it ends when it is idle. */
 const mostKept = 64 << 20
 
-/** The thread of this process that decompresses. It keeps the process alive only while it works. */
+/** The decompression thread of this process. It keeps the process alive only while it works. */
 class DecompressThread {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
@@ -51,7 +51,7 @@ class DecompressThread {
   #isLost = false
   #largest = 0
 
-  /** A thread that has started; undefined where none can be started. */
+  /** A thread that has started; undefined if none can start. */
   static async start(): Promise<DecompressThread | undefined> {
     try {
       const started = new DecompressThread()
@@ -91,7 +91,7 @@ class DecompressThread {
     timeSlice: TimeSlice,
   ): Promise<Uint8Array | undefined> {
     if (this.#isLost) return undefined
-    // The caller's bytes stay where they are.
+    // The buffer is copied, not transferred: the caller still uses it.
     const copy = new Uint8Array(packed.length)
     for (let at = 0; at < packed.length; at += pieceBytes) {
       copy.set(packed.subarray(at, at + pieceBytes), at)

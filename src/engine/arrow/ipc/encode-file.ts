@@ -7,12 +7,12 @@ import { type Block, readFooter } from './file.ts'
 const endLength = 8
 
 /**
- * Writes an Arrow IPC file batch by batch, without knowing the batches that follow. A file lists its batches at its end.
- * The schema must have no dictionaries: a file has each dictionary before the first batch.
+ * Writes an Arrow IPC file batch by batch, without knowing later batches. A file lists its batches at its end. The
+ * schema must have no dictionaries: in a file each dictionary precedes the first batch.
  */
 export class FileEncoder {
   readonly #schema: Schema
-  /** A file with one batch of no rows. Its beginning and its end are those of every file with this schema. */
+  /** A file with one empty batch. Its beginning and end are the same for every file with this schema. */
   readonly #template: Uint8Array
   readonly #blocks: Block[] = []
   readonly #headLength: number
@@ -30,19 +30,19 @@ export class FileEncoder {
     this.#size = this.#headLength
   }
 
-  /** What comes before the first batch. */
+  /** The bytes before the first batch. */
   head(): Uint8Array {
     return this.#template.subarray(0, this.#headLength)
   }
 
-  /** The next batch, in parts to be written one after the other. Its buffers are not copied. */
+  /** The next batch, in parts to be written in order. Its buffers are not copied. */
   batch(columns: readonly AnyBatch[]): Uint8Array[] {
     const parts = encodeArrow(
       this.#schema,
       columns.map((batch) => [batch]),
       'stream',
     )
-    // Before it stands the schema, as in the file but for the eight bytes of the file's own beginning.
+    // The schema precedes it as in the file, except for the eight bytes at the file's beginning.
     const message = withoutEnd(withoutBeginning(parts, this.#headLength - 8))
     const size = message.reduce((sum, { length }) => sum + length, 0)
     const [first] = message as [Uint8Array]
@@ -52,7 +52,7 @@ export class FileEncoder {
     return message
   }
 
-  /** What comes after the last batch: the footer with the place of every batch. */
+  /** The bytes after the last batch: the footer with the position of every batch. */
   end(): Uint8Array {
     const template = this.#template
     const lengthAt = template.length - 10
@@ -69,8 +69,7 @@ export class FileEncoder {
 }
 
 /**
- * The footer with other blocks of record batches. They are added at its end, and the field that tells their place is
- * changed.
+ * The footer with other record batch blocks. They are appended, and the field with their offset is changed.
  *
  * Format: `File.fbs` of Apache Arrow, and https://flatbuffers.dev/internals/
  */

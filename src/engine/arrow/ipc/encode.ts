@@ -5,8 +5,8 @@ import { nullBatch } from '../null-batch.ts'
 import { counter, prepareBatches } from './prepare.ts'
 
 /**
- * The table as an Arrow IPC file or stream, in parts to be written one after the other. Buffers are not copied, and begin
- * at multiples of 8 bytes. `columns` holds the batches of each column, cut at the same rows.
+ * The table as an Arrow IPC file or stream, in parts to be written in order. Buffers are not copied, and begin at
+ * multiples of 8 bytes. `columns` has the batches of each column, cut at the same rows.
  */
 export function encodeArrow(
   schema: Schema,

@@ -6,7 +6,7 @@ import { readSchema } from './schema.ts'
 
 const magic = Uint8Array.of(65, 82, 82, 79, 87, 49) // ARROW1
 
-/** Where a message lies in an Arrow file: its length prefix begins at `offset`. */
+/** The location of a message in an Arrow file: its length prefix begins at `offset`. */
 export interface Block {
   readonly offset: number
   readonly metadataLength: number
@@ -26,7 +26,7 @@ export function isArrowFile(bytes: Uint8Array): boolean {
 }
 
 /**
- * Reads the footer from `tail`, the last bytes of a file with the whole footer among them.
+ * Reads the footer from `tail`, the last bytes of a file, which must include the whole footer.
  *
  * Format: `File.fbs` of Apache Arrow, https://github.com/apache/arrow/blob/main/format/File.fbs
  */

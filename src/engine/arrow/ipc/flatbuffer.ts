@@ -22,7 +22,6 @@ export class FlatReader {
     return this.table(this.offset(0))
   }
 
-  /** The table at `position`. */
   table(position: number): FlatTable {
     const vtable = position - this.int32(position)
     const size = this.uint16(vtable)
@@ -30,7 +29,7 @@ export class FlatReader {
     return new FlatTable(this, position, vtable, size)
   }
 
-  /** Where the unsigned 32-bit offset stored at `position` leads. */
+  /** The target of the unsigned 32-bit offset stored at `position`. */
   offset(position: number): number {
     this.check(position, 4)
     return position + this.#view.getUint32(position, true)

@@ -1,6 +1,6 @@
 /**
- * Decompresses an LZ4 frame into `target`, which the frame must fill exactly. Throws when it does not, or when the
- * frame is damaged. Checksums are not compared.
+ * Decompresses an LZ4 frame into `target`. Throws if the frame does not fill it exactly, or is damaged. Checksums are
+ * not compared.
  *
  * Format: https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
  */
@@ -31,7 +31,7 @@ export function decompressLz4Frame(source: Uint8Array, target: Uint8Array): void
 }
 
 /**
- * Decompresses a block of the source into `target` from `to` on, and returns where it ended.
+ * Decompresses a block of the source into `target` from `to` on, and returns the end position.
  *
  * Format: https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md
  */
@@ -53,7 +53,7 @@ function decompressBlock(
       } while (more === 255)
     }
     if (from + literals > end || to + literals > target.length) throw new Error('literals do not fit')
-    // A call takes longer than a few bytes.
+    // A call costs more than copying a few bytes.
     if (literals > 24) target.set(source.subarray(from, from + literals), to)
     else for (let i = 0; i < literals; i++) target[to + i] = source[from + i]!
     from += literals
@@ -85,7 +85,7 @@ function copyMatch(target: Uint8Array, to: number, distance: number, length: num
     return
   }
   const start = to - distance
-  // What was copied is copied along next time: the pieces double.
+  // The copied bytes are part of the next copy, so each piece is twice as long.
   for (let done = 0; done < length; ) {
     const piece = Math.min(distance + done, length - done)
     target.copyWithin(to + done, start, start + piece)

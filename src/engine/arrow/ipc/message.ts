@@ -3,7 +3,7 @@ import { invalid } from '../../../base/errors.ts'
 import { FlatReader, type FlatTable } from './flatbuffer.ts'
 import { readSchema } from './schema.ts'
 
-/** The description of its body in a RecordBatch message. */
+/** The description of a body in a RecordBatch message. */
 export interface BatchHeader {
   readonly length: number
   readonly nodes: readonly { readonly length: number; readonly nullCount: number }[]
@@ -96,15 +96,15 @@ function readBatchHeader(table: FlatTable, version: number): BatchHeader {
 }
 
 /**
- * Reads the message at `at` with its length prefix and body. Undefined at the end-of-stream marker. Throws when the bytes
- * end before that marker: a stream that was cut off between two messages would otherwise look like a smaller table.
+ * Reads the message at `at` with its length prefix and body. Undefined at the end-of-stream marker. Throws if the bytes
+ * end before that marker: otherwise a stream that was cut off would look like a smaller table.
  */
 export function readEncapsulatedMessage(bytes: Uint8Array, at: number): EncapsulatedMessage | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (at + 4 > bytes.length) throw cutOff(bytes.length)
   let length = view.getInt32(at, true)
   let start = at + 4
-  // Since Arrow 0.15 the length is preceded by a continuation marker.
+  // Since Arrow 0.15 a continuation marker precedes the length.
   if (length === -1) {
     if (at + 8 > bytes.length) throw cutOff(bytes.length)
     length = view.getInt32(start, true)

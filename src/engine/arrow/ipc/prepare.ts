@@ -5,9 +5,9 @@ import { mergeDictionaries } from '../take/dictionary.ts'
 import { assemble, remap, wholeOf } from '../take/take.ts'
 
 /**
- * The type with new objects for all types below a dictionary. Flechette's encoder needs them: it tells dictionaries apart
- * by the identity of their types, and expects the children of a dictionary's values on the dictionary itself. `nextId`
- * numbers the dictionaries of a table without rows.
+ * The type with new objects for all types below a dictionary. Flechette's encoder needs them: it distinguishes
+ * dictionaries by the identity of their types, and expects the children of a dictionary's values on the dictionary
+ * itself. `nextId` numbers the dictionaries of a table without rows.
  */
 export function prepareType(type: DataType, nextId: () => number = counter()): DataType {
   if (!hasDictionary(type)) return type
@@ -35,8 +35,8 @@ export interface Prepared {
 }
 
 /**
- * Batches that share one dictionary for each dictionary type, as an Arrow file requires. When the merged dictionary has
- * more entries than the indices can count, the indices are widened.
+ * Batches that share one dictionary for each dictionary type, as an Arrow file requires. The indices are widened if the
+ * merged dictionary has too many entries for them.
  */
 export function prepareBatches(type: DataType, batches: readonly AnyBatch[], nextId = counter()): Prepared {
   if (!hasDictionary(type)) return { type, batches }
@@ -67,7 +67,7 @@ function share(type: DataType, batches: readonly AnyBatch[]): Prepared {
 
 function shareDictionary(type: DataType & { typeId: -1 }, batches: readonly AnyBatch[]): Prepared {
   const merged = mergeDictionaries(type.dictionary, batches.map(dictionaryOf))
-  // One batch: a file holds further batches only as deltas, which not every reader supports.
+  // One batch: in a file further batches can only be deltas, which not every reader supports.
   const whole = assemble(type.dictionary, merged.dictionary.data.map(wholeOf))
   const values = share(type.dictionary, [whole])
   const { bitWidth, signed } = type.indices

@@ -7,19 +7,21 @@ import { type BodyContext, BodyReader, type ColumnCursor, damaged } from './body
 import type { BatchHeader } from './message.ts'
 
 /**
- * Fetches runs of bytes of a message's body, each from `runs[2i]` up to but not including `runs[2i + 1]`, counted from
- * `start` on. They come one after the other, in a buffer of their own.
+ * Fetches byte ranges of a message's body: from `runs[2i]` up to but not including `runs[2i + 1]`, relative to `start`.
+ * Returns them joined in a new buffer.
  */
 export type FetchRuns = (start: number, runs: ArrayLike<number>) => Promise<Uint8Array>
 
-/** Whether rows of a type can be read alone. Values of the others lie anywhere, so they are read as a whole. */
+/**
+ * Whether rows of a type can be read without the others. Other types store values in any order and are read as a whole.
+ */
 export function canReadRows(type: DataType): boolean {
   const { kind } = layoutOf(type)
   if (kind === 'listView' || kind === 'union' || kind === 'runEnds') return false
   return childFields(type).every((field) => canReadRows(field.type))
 }
 
-/** How many buffers hold the values of a type. Rows that are far from each other lie apart in each of them. */
+/** How many buffers hold the values of a type. Distant rows are apart in each of them. */
 export function valueBuffersOf(type: DataType): number {
   const { kind } = layoutOf(type)
   const isOutside = kind === 'null' || kind === 'struct' || kind === 'fixedList'
@@ -32,7 +34,7 @@ interface Nulls {
   readonly nullCount: number
 }
 
-/** Rows that are wanted of a column, or of a field within one. */
+/** The wanted rows of a column, or of a field within one. */
 interface Part {
   readonly type: DataType
   /** Its name in errors. */
@@ -46,8 +48,8 @@ interface Part {
 }
 
 /**
- * Reads some rows of a column: of each buffer only the bytes of these rows. Offsets are fetched first where they tell
- * where values lie. All that can be fetched at once is asked for in one turn of the event loop.
+ * Reads some rows of a column: only the bytes of these rows in each buffer. Offsets are fetched first where they locate
+ * the values. Requests that need nothing else first are issued in one turn of the event loop.
  */
 export class RowReader {
   readonly #header: BatchHeader
@@ -60,7 +62,7 @@ export class RowReader {
     this.#fetch = fetch
   }
 
-  /** Rows of the column at a cursor, given as runs in ascending order. `column` is its name in errors. */
+  /** Rows of the column at a cursor, as runs in ascending order. `column` is its name in errors. */
   async read(
     type: DataType,
     column: string,
@@ -127,7 +129,7 @@ export class RowReader {
     }
   }
 
-  /** The values of the fields within, whose buffers come behind so many of the part's own. */
+  /** The values of the child fields, whose buffers follow the given number of the parent's own buffers. */
   #children({ type, column, cursor }: Part, buffers: number, runs: ArrayLike<number>): Promise<AnyBatch[]> {
     let next: ColumnCursor = { ...cursor, node: cursor.node + 1, buffer: cursor.buffer + buffers }
     const reading = childFields(type).map((field) => {
@@ -164,12 +166,12 @@ export class RowReader {
     return new array(bytes.buffer as ArrayBuffer, bytes.byteOffset, count)
   }
 
-  /** The offsets of the rows, from 0 on, and the runs of values that they stood for. */
+  /** The offsets of the rows, starting at 0, and the runs of values that they refer to. */
   async #offsets({ column, cursor, runs, length }: Part, array: OffsetsConstructor) {
     const size = array.BYTES_PER_ELEMENT
-    // Each run has one more offset than rows.
-    const places = Float64Array.from(runs, (row, i) => (i % 2 === 0 ? row : row + 1) * size)
-    const bytes = await this.#bytes(cursor.buffer + 1, column, places)
+    // Each run has one more offset than it has rows.
+    const byteRuns = Float64Array.from(runs, (row, i) => (i % 2 === 0 ? row : row + 1) * size)
+    const bytes = await this.#bytes(cursor.buffer + 1, column, byteRuns)
     const given = new array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.length / size)
     const offsets: Offsets = new array(length + 1)
     const within: number[] = []
@@ -203,7 +205,7 @@ export class RowReader {
     const long: number[] = []
     for (let row = 0; row < length; row++) {
       const at = row * 16
-      // What a null row points at is nobody's.
+      // The value range of a null row has no meaning.
       if (nullCount > 0 && !getBit(validity, row)) values.fill(0, at, at + 16)
       const size = views.getInt32(at, true)
       if (size <= 12) continue
@@ -214,7 +216,7 @@ export class RowReader {
       used[data]! += size
       long.push(at)
     }
-    // Rows may share bytes, and a copy for each of them might take any amount.
+    // Rows may share bytes, and a copy for each of them could take any amount of memory.
     const isWhole = within.map((_, i) => used[i]! >= this.#sizeOf(cursor.buffer + 2 + i, column))
     used.fill(0)
     for (const at of long) {
@@ -249,7 +251,7 @@ export class RowReader {
   }
 }
 
-/** Runs of bytes or items of rows that have `stride` each. */
+/** Runs of bytes or items for rows of `stride` each. */
 function scaled(runs: ArrayLike<number>, stride: number): Float64Array {
   return Float64Array.from(runs, (row) => row * stride)
 }

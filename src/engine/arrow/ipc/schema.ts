@@ -28,7 +28,7 @@ import {
 import { invalid } from '../../../base/errors.ts'
 import type { FlatTable } from './flatbuffer.ts'
 
-/** Limits far above real schemas, and low enough that a forged schema costs little. */
+/** Limits far above real schemas, but low enough that a forged schema costs little. */
 const maxDepth = 64
 const maxFields = 100_000
 
@@ -76,7 +76,7 @@ function readField(table: FlatTable, budget: { fields: number }, depth: number):
   }
 }
 
-/** Adds the column to the plain error with which flechette's constructors refuse a value out of range. */
+/** Adds the column's name to the error that flechette's constructors throw for a value out of range. */
 function namedType(name: string, read: () => DataType): DataType {
   try {
     return read()
@@ -141,7 +141,7 @@ function readType(typeId: number, table: FlatTable | undefined, children: Field[
     case Type.FixedSizeList:
       return fixedSizeList(child(0), natural(int32(0, 0)))
     case Type.Struct:
-      // Not flechette's struct(): it reads an empty or oddly named list of fields as a record of types.
+      // Not flechette's struct(): it treats an empty or oddly named list of fields as a record of types.
       return { typeId, children }
     case Type.Map: {
       const entries = child(0)

@@ -5,22 +5,22 @@ import { damaged } from './body.ts'
 import type { BatchHeader } from './message.ts'
 import { canHoldZstd } from './zstd.ts'
 
-/** What reading a table takes, as its messages claim it. */
+/** The memory that reading a table takes, as its messages claim it. */
 export interface Sizes {
-  /** Bytes of all buffers, decompressed. */
+  /** Bytes of all buffers after decompression. */
   decoded: number
-  /** Of these, what does not lie in the bytes of the messages: it takes memory besides them. */
+  /** The part of `bytes` that is not in the messages themselves: memory to allocate besides them. */
   added: number
 }
 
-/** The buffer of a compressed message: its length when decompressed, and its bytes. */
+/** The buffer of a compressed message: its length after decompression, and its bytes. */
 export interface Packed {
-  /** Undefined for a buffer that is stored as it is. */
+  /** Undefined for a buffer that is stored without compression. */
   readonly length: number | undefined
   readonly bytes: Uint8Array
 }
 
-/** The bytes of a buffer in the body of a message, which is empty for none. Undefined when it lies outside. */
+/** The bytes of a buffer in the body of a message; empty for an absent one. Undefined if it is outside of the body. */
 export function bufferAt({ buffers }: BatchHeader, body: Uint8Array, index: number): Uint8Array | undefined {
   const region = buffers[index]
   if (region === undefined || region.length < 0 || region.offset < 0) return undefined
@@ -29,7 +29,7 @@ export function bufferAt({ buffers }: BatchHeader, body: Uint8Array, index: numb
   return end > body.length ? undefined : body.subarray(region.offset, end)
 }
 
-/** Reads what a compressed buffer says of itself, before any memory is taken for it. */
+/** Reads the header of a compressed buffer, before any memory is allocated for it. */
 export function readPacked(bytes: Uint8Array, { compression }: BatchHeader, column: string): Packed {
   // Each buffer begins with its decompressed length, or with −1 when it is not compressed.
   if (bytes.length < 8) throw damaged(column, 'has a compressed buffer without its length')
@@ -48,7 +48,7 @@ function canHold(
   codec: 'lz4' | 'zstd' | undefined,
   column: string,
 ): boolean {
-  // No sequence of LZ4 gives more than 255 bytes for one.
+  // No LZ4 sequence expands a byte to more than 255 bytes.
   if (codec === 'lz4') return length <= packed.length * 255
   try {
     return canHoldZstd(packed, length)
@@ -57,12 +57,12 @@ function canHold(
   }
 }
 
-/** Writers may pad buffers, and grow them by doubling; more than that is no use. */
+/** Writers may pad buffers, and grow them by doubling; larger buffers have no use. */
 const slack = 4096
 
 /**
- * Adds what the body of a message takes once it is decoded. Reads the lengths that its buffers claim, and compares them
- * with what its rows need. What is damaged in other ways is left to `BodyReader`.
+ * Adds the memory that the body of a message takes after decoding. Reads the lengths that its buffers claim, and
+ * compares them with the bytes that its rows need. Other damage is left to `BodyReader`.
  */
 export function addSizes(
   sizes: Sizes,
@@ -75,8 +75,7 @@ export function addSizes(
   let variadic = 0
 
   /**
-   * Counts the next buffer, of which the rows need so many bytes, where they tell. A reader makes `made` bytes when the
-   * writer left it out.
+   * Counts the next buffer, with the bytes that rows need, if known. `made`: bytes to allocate for an omitted buffer.
    */
   const count = (column: string, needed?: number, alignment = 1, made = needed ?? 0): void => {
     const bytes = bufferAt(header, body, buffer++)
@@ -92,7 +91,7 @@ export function addSizes(
       throw damaged(column, `has a buffer that claims ${length} bytes where its rows need ${needed}`)
     }
     sizes.decoded += length
-    // Values that are not aligned are copied.
+    // Unaligned values are copied.
     const isCopied = packed?.length !== undefined || bytes.byteOffset % alignment !== 0
     if (isCopied) sizes.added += length
   }
@@ -159,7 +158,6 @@ export function addSizes(
   for (const { type, name } of columns) visit(type, name)
 }
 
-/** The bytes that so many nulls take. */
 function bytesOfNulls(type: DataType, rows: number): number {
   const layout = layoutOf(type)
   const within = (size: number) =>
@@ -180,7 +178,7 @@ function bytesOfNulls(type: DataType, rows: number): number {
   }
 }
 
-/** Refuses a table that takes more than it may. */
+/** Refuses a table that takes more memory than allowed. */
 export function checkSizes({ decoded }: Sizes, most: number): void {
   if (decoded <= most) return
   const count = (bytes: number) => Math.ceil(bytes).toLocaleString('en')

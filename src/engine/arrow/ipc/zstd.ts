@@ -1,11 +1,11 @@
 import * as zlib from 'node:zlib'
 
-/** Decompresses a ZSTD frame of so many bytes. Throws when it has more or less. */
+/** Decompresses a ZSTD frame of `length` bytes. Throws if it has more or fewer. */
 export type DecompressZstd = (packed: Uint8Array, length: number) => Uint8Array
 
 /**
- * Loads the decompressor: Node's own, which it has since 22.15, or else one in WebAssembly. For equal bytes, which are
- * the smallest frames, the latter takes 8 ms for a MiB; one in JavaScript took 600 ms.
+ * Loads the decompressor: Node's own since 22.15, otherwise one in WebAssembly. For equal bytes, which give the
+ * smallest frames, WebAssembly takes 8 ms for a MiB; one in JavaScript took 600 ms.
  */
 export async function loadZstd(): Promise<DecompressZstd> {
   const decompress = typeof zlib.zstdDecompressSync === 'function' ? native : await inWebAssembly()
@@ -18,10 +18,10 @@ export async function loadZstd(): Promise<DecompressZstd> {
 }
 
 function native(packed: Uint8Array, length: number): Uint8Array {
-  // With room for one byte more, Node makes no second buffer to see that nothing follows.
+  // With one spare byte, Node needs no second buffer to detect that the frame ends.
   const options = { chunkSize: Math.max(64, length + 1), maxOutputLength: Math.max(1, length) }
   const bytes = zlib.zstdDecompressSync(packed, options)
-  // A small result may lie in memory that it shares with others.
+  // A small result may be part of a memory pool.
   return bytes.byteLength < bytes.buffer.byteLength ? Uint8Array.from(bytes) : bytes
 }
 
@@ -29,13 +29,13 @@ async function inWebAssembly(): Promise<DecompressZstd> {
   const { ZSTDDecoder } = await import('zstddec')
   const decoder = new ZSTDDecoder()
   await decoder.init()
-  // What is wrong with a frame shows in the length of the result.
+  // A damaged frame shows in the length of the result.
   return (packed, length) => decoder.decode(packed, length)
 }
 
 /**
- * Whether a ZSTD frame can hold so many bytes. The frame states them, or its blocks have room for them. A few bytes may
- * stand for any number of equal bytes, but a block holds at most 128 KiB.
+ * Whether a ZSTD frame can expand to that many bytes. The frame states its size, or its blocks limit it. A few bytes
+ * may expand to any number of equal bytes, but a block to 128 KiB at most.
  *
  * Format: https://www.rfc-editor.org/rfc/rfc8878#section-3.1.1
  */

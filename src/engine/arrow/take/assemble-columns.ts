@@ -5,8 +5,8 @@ import { RunBuilder, rowsOfRuns } from './runs.ts'
 import { assemble, type Piece } from './take.ts'
 
 /**
- * Assembles the pieces of every column, which cover the same rows. The result is usually one batch for each column. It is
- * several batches, cut at the same rows, when a dictionary, 32-bit offsets or 16-bit run ends cannot hold all rows.
+ * Assembles the pieces of every column, which cover the same rows. The result is usually one batch for each column. It
+ * is several batches, cut at the same rows, if a dictionary, 32-bit offsets or 16-bit run ends cannot cover all rows.
  */
 export function assembleColumns(
   fields: readonly Field[],

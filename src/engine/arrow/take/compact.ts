@@ -4,8 +4,8 @@ import { RunBuilder } from './runs.ts'
 import { assemble } from './take.ts'
 
 /**
- * The batch with a dictionary of the entries it uses, when its dictionary has far more. Otherwise a few rows cut out of
- * many would keep all entries. Other batches are returned as they are.
+ * Reduces a dictionary to the entries in use if it has far more. Otherwise a few rows out of many would keep all
+ * entries in memory. Other batches are returned unchanged.
  */
 export function compactDictionary(batch: AnyBatch): AnyBatch {
   const { type } = batch
@@ -17,14 +17,14 @@ export function compactDictionary(batch: AnyBatch): AnyBatch {
   for (let i = 0; i < batch.length; i++) {
     if (batch.nullCount === 0 || batch.isValid(i)) used[Number(indices[i])] = 1
   }
-  const places = new Int32Array(dictionary.length)
+  const newIndices = new Int32Array(dictionary.length)
   let next = 0
   let at = 0
   const pieces = dictionary.data.map((entries) => {
     const runs = new RunBuilder()
     for (let i = 0; i < entries.length; i++, at++) {
       if (used[at] === 0) continue
-      places[at] = next++
+      newIndices[at] = next++
       runs.add(i, i + 1)
     }
     return { batch: entries as AnyBatch, runs: runs.done() }
@@ -32,8 +32,8 @@ export function compactDictionary(batch: AnyBatch): AnyBatch {
   const values = new (type.indices.values as new (length: number) => Values)(batch.length)
   const big = values instanceof BigInt64Array || values instanceof BigUint64Array
   for (let i = 0; i < batch.length; i++) {
-    const place = places[Number(indices[i])] ?? 0
-    values[i] = (big ? BigInt(place) : place) as never
+    const newIndex = newIndices[Number(indices[i])] ?? 0
+    values[i] = (big ? BigInt(newIndex) : newIndex) as never
   }
   const entries = makeColumn(type.dictionary, [assemble(type.dictionary, pieces)])
   return makeBatch(type, { ...partsOf(batch), values, dictionary: entries })

@@ -2,19 +2,19 @@ import type { Values } from '../batch.ts'
 import { rowsAt, rowsOfRuns } from './runs.ts'
 
 /*
- * Rows that a change updates lie scattered, so most runs are short, and a call for each of them would take longer than
- * its copy. The loops here are one for each size of element: one for arrays of all types would be compiled for none of
- * them, and would take five times as long.
+ * Updated rows are scattered, so most runs are short, and a call for each of them would take longer than its copy.
+ * There is one loop for each element size: V8 would compile a loop for arrays of all types for none of them, and it
+ * would take five times as long.
  */
 
-/** Rows that a run has on average up to which the rows are copied one by one. */
+/** Up to this average run length, rows are copied one by one. */
 const fewRows = 4
 
-/** Elements of a run from which on the system copies it faster than a loop. */
+/** Run length, in elements, from which on a bulk copy is faster than a loop. */
 const longWords = 64
 const longBytes = 192
 
-/** Copies runs of rows of `width` elements each, to `to` on, and returns where they end. */
+/** Copies runs of rows of `width` elements each to `to`, and returns the end position. */
 export function copyRuns(
   source: Values,
   runs: ArrayLike<number>,
@@ -32,7 +32,7 @@ export function copyRuns(
     case 4:
       return copyWords(viewOf(source, Uint32Array), runs, width, viewOf(target, Uint32Array), to)
     default: {
-      // As two words each: floats would lose the bits of what is no number, and bigints would be objects.
+      // Two words per row: float copies would lose NaN payload bits, and bigints would be heap objects.
       const [from, into] = [viewOf(source, Uint32Array), viewOf(target, Uint32Array)]
       return copyWords(from, runs, width * 2, into, to * 2) / 2
     }
@@ -126,7 +126,7 @@ function copyHalves(
   return at
 }
 
-/** Four bytes at a time. Those past the end of a run are written over by the next one. */
+/** Copies four bytes at a time. The next run overwrites bytes written past the end of a run. */
 function copyBytes(
   source: Uint8Array,
   runs: Int32Array,
@@ -155,7 +155,7 @@ function copyBytes(
   return at
 }
 
-/** Copies runs of bits to a target whose bits there are still 0, and returns where they end. */
+/** Copies runs of bits to a target whose bits there must be 0, and returns the end position. */
 export function copyBitRuns(
   source: Uint8Array,
   runs: ArrayLike<number>,
@@ -172,8 +172,8 @@ export function copyBitRuns(
 }
 
 /**
- * Writes the ends of rows that follow each other from `at` on, behind place `row` of `target`. Returns the runs of values
- * that the rows had, and where the last one ends now.
+ * Writes consecutive offsets from `at` on, after index `row` of `target`. Returns their runs of values, and the new
+ * end.
  */
 export function shiftOffsets(
   source: Int32Array,

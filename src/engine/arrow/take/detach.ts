@@ -1,6 +1,6 @@
 import { type AnyBatch, makeBatch, partsOf } from '../batch.ts'
 
-/** The batch on buffers of its own where it views small parts of large ones, which it would keep in memory. */
+/** Copies the batch if it views small parts of large buffers, which it would keep in memory. */
 export function detach(batch: AnyBatch): AnyBatch {
   const parts: Record<string, unknown> = { ...partsOf(batch) }
   for (const name of ['validity', 'values', 'offsets', 'sizes', 'typeIds']) {

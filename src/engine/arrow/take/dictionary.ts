@@ -3,7 +3,7 @@ import { type AnyBatch, type AnyColumn, makeColumn } from '../batch.ts'
 import { layoutOf } from '../layout.ts'
 import { assemble, type Piece } from './take.ts'
 
-/** One dictionary made of several, and the new index of each old entry (undefined: unchanged). */
+/** One dictionary merged from several, and the new index of each old entry (undefined: unchanged). */
 export interface MergedDictionary {
   readonly dictionary: AnyColumn
   readonly moved: readonly (Int32Array | undefined)[]
@@ -19,7 +19,7 @@ export function mergeDictionaries(type: DataType, dictionaries: readonly AnyColu
   if (dictionaries.every((one) => one.data.every((batch, i) => batch === longest.data[i]))) {
     return { dictionary: longest, moved: dictionaries.map(() => undefined) }
   }
-  const places = new Map<unknown, number>()
+  const indices = new Map<unknown, number>()
   const pieces: Piece[] = []
   const done = new Map<AnyColumn, Int32Array>()
   let length = 0
@@ -32,12 +32,12 @@ export function mergeDictionaries(type: DataType, dictionaries: readonly AnyColu
       const fresh: number[] = []
       for (let i = 0; i < batch.length; i++, at++) {
         const key = keyAt(batch, i)
-        const place = key === undefined ? undefined : places.get(key)
-        if (place !== undefined) {
-          target[at] = place
+        const index = key === undefined ? undefined : indices.get(key)
+        if (index !== undefined) {
+          target[at] = index
           continue
         }
-        if (key !== undefined) places.set(key, length)
+        if (key !== undefined) indices.set(key, length)
         target[at] = length++
         if (fresh.at(-1) === i) fresh[fresh.length - 1] = i + 1
         else fresh.push(i, i + 1)
@@ -56,7 +56,7 @@ function keyAt(batch: AnyBatch, row: number): unknown {
   const layout = layoutOf(batch.type)
   if (layout.kind === 'fixed' && layout.bytes === layout.array.BYTES_PER_ELEMENT) {
     const value = batch.values[row]
-    // A Map does not tell -0 from 0.
+    // Map keys do not distinguish -0 from 0.
     return Object.is(value, -0) ? minusZero : value
   }
   const value = batch.at(row)
@@ -69,7 +69,7 @@ function keyAt(batch: AnyBatch, row: number): unknown {
 
 const minusZero = Symbol('-0')
 
-/** Thrown when a merged dictionary has more entries than its type of index can count. */
+/** Thrown if a merged dictionary has too many entries for its index type. */
 export class DictionaryFull extends RangeError {
   override readonly name = 'DictionaryFull'
 }

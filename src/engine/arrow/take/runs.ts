@@ -26,12 +26,12 @@ export class RunBuilder {
   }
 }
 
-/** Runs from which on it is kept what they come to. They are the same for all columns. */
+/** Number of runs from which on their total length is cached. All columns share the same runs. */
 const many = 64
 
 const counts = new WeakMap<Int32Array, number>()
 
-/** How many rows runs have. */
+/** The total number of rows in the runs. */
 export function rowsOfRuns(runs: ArrayLike<number>): number {
   if (!(runs instanceof Int32Array) || runs.length < many) return count(runs)
   const known = counts.get(runs)
@@ -47,11 +47,11 @@ function count(runs: ArrayLike<number>): number {
   return rows
 }
 
-const places = new WeakMap<Int32Array, Int32Array>()
+const rowsByRuns = new WeakMap<Int32Array, Int32Array>()
 
-/** The row at each place of many runs. */
+/** For many runs, the row at each position. */
 export function rowsAt(runs: Int32Array): Int32Array {
-  const known = places.get(runs)
+  const known = rowsByRuns.get(runs)
   if (known) return known
   const rows = new Int32Array(rowsOfRuns(runs))
   let at = 0
@@ -59,6 +59,6 @@ export function rowsAt(runs: Int32Array): Int32Array {
     const end = runs[i + 1]!
     for (let row = runs[i]!; row < end; row++) rows[at++] = row
   }
-  places.set(runs, rows)
+  rowsByRuns.set(runs, rows)
   return rows
 }

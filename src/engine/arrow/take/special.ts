@@ -40,7 +40,7 @@ export function takeUnion(
         span.last = at
       }
     }
-    // When rows share a value, all values from the first to the last used one are kept.
+    // If rows share a value, all values from the first to the last used one are kept.
     const builders = spans.map(({ low, high, rising }) => {
       const builder = new RunBuilder()
       if (!rising) builder.add(low, high)
@@ -87,7 +87,7 @@ export function takeRunEnds(type: DataType, pieces: readonly Piece[], length: nu
         const end = Math.min(Number(sourceEnds[run]), runs[i + 1]!)
         row += end - at
         at = end
-        // Two runs of rows may touch the same source run: then it just becomes longer.
+        // Two runs of rows may share a source run: that run just becomes longer.
         if (values.rows > 0 && lastOf(values) === run) ends[ends.length - 1] = row
         else {
           values.add(run, run + 1)

@@ -17,7 +17,7 @@ import { RunBuilder, rowsOfRuns } from './runs.ts'
 import { takeRunEnds, takeUnion } from './special.ts'
 import { takeListViews, takeViews } from './views.ts'
 
-/** Rows that a run has on average, from which on their bits are copied run by run. */
+/** Average run length, in rows, from which on bits are copied run by run. */
 const shortRows = 16
 
 /** Rows of one batch: runs of them, each from `runs[2i]` up to but not including `runs[2i + 1]`. */
@@ -106,7 +106,7 @@ function takeParts(
   }
 }
 
-/** The runs of items of rows that have so many each. */
+/** The runs of items of rows with a fixed number of items each. */
 function scaled(runs: ArrayLike<number>, stride: number): ArrayLike<number> {
   let most = 0
   for (let i = 1; i < runs.length; i += 2) most = Math.max(most, runs[i]!)
@@ -139,7 +139,7 @@ function takeValidity(pieces: readonly Piece[], length: number): { validity: Uin
   return nullCount === 0 ? { validity: emptyBytes, nullCount } : { validity, nullCount }
 }
 
-/** Gathers bits; where a batch has no buffer its bits are all set. */
+/** Gathers bits. In a batch without the buffer, all bits are set. */
 function takeBits(
   pieces: readonly Piece[],
   bits: (batch: AnyBatch) => Uint8Array | undefined,
@@ -188,7 +188,7 @@ export function takeFixed<T extends Values>(
   return target as T
 }
 
-/** Offsets that begin at 0, and the runs of values they stood for in each piece. */
+/** Offsets that start at 0, and the runs of values that they refer to in each piece. */
 function takeOffsets(
   pieces: readonly Piece[],
   length: number,
@@ -224,7 +224,7 @@ function takeOffsets(
   return { offsets, runs: all }
 }
 
-/** Writes the ends of rows `start` to `end`, so that the first of them begins at `at`. */
+/** Writes the end offsets of rows `start` to `end`, shifted so that the first row begins at `at`. */
 function shiftLong(
   source: BigInt64Array,
   start: number,
@@ -270,7 +270,7 @@ function takeDictionary(
   return { values, dictionary }
 }
 
-/** The batch with its indices replaced by the new indices of their entries. */
+/** The batch with its indices mapped to the new indices of their entries. */
 export function remap(
   batch: AnyBatch,
   moved: Int32Array | undefined,
@@ -283,8 +283,8 @@ export function remap(
   for (let i = 0; i < batch.length; i++) {
     const index = Number(source[i])
     // A null row may hold any index.
-    const place = moved === undefined ? index : (moved[index] ?? 0)
-    values[i] = big ? (BigInt(place) as never) : place
+    const newIndex = moved === undefined ? index : (moved[index] ?? 0)
+    values[i] = big ? (BigInt(newIndex) as never) : newIndex
   }
   return makeBatch(batch.type, {
     length: batch.length,

@@ -5,10 +5,7 @@ import { type Piece, takeChild } from './take.ts'
 
 const maxBuffer = 2 ** 31 - 1
 
-/**
- * Gathers values of a view type into one data buffer. When rows share so many bytes that a copy would take more, the
- * buffers are kept as they are.
- */
+/** Gathers views into one data buffer. Keeps the buffers if a copy would take more, since rows may share bytes. */
 export function takeViews(pieces: readonly Piece[], length: number): Partial<BatchParts> {
   const values = new Uint8Array(length * 16)
   const target = new DataView(values.buffer)
@@ -80,8 +77,7 @@ function dataBytes(pieces: readonly Piece[]): number {
 }
 
 /**
- * Gathers list views. Their values are copied together, unless rows share so many values that a copy would take more
- * than the values as they are.
+ * Gathers list views. Copies their values, unless rows share so many that the copy would be larger than the original.
  */
 export function takeListViews(
   type: DataType,

@@ -1,4 +1,4 @@
-/** A point in time as a clock without a zone shows it. */
+/** A point in time as clock fields, without a zone. */
 export interface Clock {
   readonly year: number
   /** From 1. */
@@ -54,14 +54,14 @@ function isLeapYear(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 }
 
-/** Integers below are exact as numbers. */
+/** Integers in this range are exact as numbers. */
 const safe = 2n ** 53n
 const dayNanoseconds = 86_400_000_000_000n
 
-/** The clock at some nanoseconds from 1970-01-01. */
+/** The clock fields for nanoseconds since 1970-01-01. */
 export function clockAt(nanoseconds: bigint): Clock {
   const whole = floorDiv(nanoseconds, 1_000_000_000n)
-  // Arithmetic of BigInts takes 20 times as long.
+  // BigInt arithmetic takes 20 times as long.
   const isSmall = whole < safe && whole > -safe
   const days = isSmall ? Math.floor(Number(whole) / 86_400) : Number(floorDiv(whole, 86_400n))
   const seconds = isSmall ? Number(whole) - days * 86_400 : Number(floorMod(whole, 86_400n))
@@ -74,7 +74,7 @@ export function clockAt(nanoseconds: bigint): Clock {
   }
 }
 
-/** Nanoseconds from 1970-01-01 to a clock's time. */
+/** Nanoseconds from 1970-01-01 to the given clock fields. */
 export function nanosecondsAt({ year, month, day, hour, minute, second, nanosecond }: Clock): bigint {
   const seconds = hour * 3_600 + minute * 60 + second
   const days = BigInt(daysFromDate(year, month, day))

@@ -1,19 +1,19 @@
 import { floorDiv, nanosecondsAt } from './calendar.ts'
 
 const hour = 3_600_000_000_000n
-/** 2099-12-31, in milliseconds: as for LanceDB, clocks of zones are not moved any more afterwards. */
+/** 2099-12-31, in milliseconds. As in LanceDB, zone offsets do not change afterwards. */
 const lastChange = 4_102_358_400_000n
 
 /**
- * A time zone's offset from UTC, in nanoseconds, at a time that is given in nanoseconds from 1970-01-01 of
- * UTC; undefined when there is no zone of that name. The name is an IANA one, or an offset such as `+02:00`.
+ * A time zone's offset from UTC in nanoseconds, at a UTC time in nanoseconds since 1970-01-01. Undefined for an unknown
+ * zone. The name is an IANA one, or an offset such as `+02:00`.
  */
 export function zoneOffset(zone: string): ((utc: bigint) => bigint) | undefined {
   const fixed = fixedOffset(zone)
   if (fixed !== undefined) return () => fixed
   const formatter = makeFormatter(zone)
   if (formatter === undefined) return undefined
-  // Offsets change on full quarters of an hour at most.
+  // Offsets change on full quarters of an hour only.
   const known = new Map<bigint, bigint>()
   return (utc) => {
     const quarter = floorDiv(utc, hour / 4n)
@@ -27,7 +27,7 @@ export function zoneOffset(zone: string): ((utc: bigint) => bigint) | undefined 
   }
 }
 
-/** An offset written as such, in nanoseconds: `Z`, `UTC`, `+02`, `-0530`, `+02:00`. */
+/** A literal offset, in nanoseconds: `Z`, `UTC`, `+02`, `-0530`, `+02:00`. */
 export function fixedOffset(zone: string): bigint | undefined {
   if (/^(utc|z|gmt)$/i.test(zone)) return 0n
   const found = /^([+-])(\d\d)(?::?(\d\d))?$/.exec(zone)
@@ -36,7 +36,7 @@ export function fixedOffset(zone: string): bigint | undefined {
   return (found[1] === '-' ? -minutes : minutes) * (hour / 60n)
 }
 
-/** The UTC time at which a zone's clocks show a local time; undefined when they never do, or do so twice. */
+/** The UTC time of a zone's local time; undefined if that local time occurs never or twice. */
 export function utcFromLocal(offsetAt: (utc: bigint) => bigint, local: bigint): bigint | undefined {
   const candidates = new Set<bigint>()
   for (const guess of [local - 24n * hour, local + 24n * hour]) {
@@ -48,7 +48,7 @@ export function utcFromLocal(offsetAt: (utc: bigint) => bigint, local: bigint): 
 }
 
 function makeFormatter(timeZone: string): Intl.DateTimeFormat | undefined {
-  // Abbreviations such as PST, which JavaScript takes too, are no names of zones.
+  // JavaScript also accepts abbreviations such as PST, which are not zone names.
   if (!/^[A-Z]\w+(\/[\w+-]+)+$|^(?:[CMEW]ET|[EMH]ST|EST5EDT|CST6CDT|MST7MDT|PST8PDT)$/i.test(timeZone))
     return undefined
   try {
@@ -69,7 +69,7 @@ function makeFormatter(timeZone: string): Intl.DateTimeFormat | undefined {
 }
 
 function readOffset(formatter: Intl.DateTimeFormat, utc: bigint): bigint {
-  // Dates in JavaScript begin in the year -271821; zones do not change that far out.
+  // JavaScript's dates begin in the year -271821. Before that, zone offsets are constant.
   const first = -8_640_000_000_000_000n
   const raw = floorDiv(utc, 1_000_000n)
   const milliseconds = raw > lastChange ? lastChange : raw < first ? first : raw

@@ -5,7 +5,7 @@ import { zoneOffset } from '../../arrow/time/zone.ts'
  * Values as text, as arrow-rs writes them (`arrow_cast::display`).
  */
 
-/** A float of 64 bits, or of 32 when `single`, in the fewest digits that tell it from its neighbours. */
+/** A float of 64 bits, or of 32 when `single`, in the fewest digits that distinguish it from its neighbours. */
 export function formatFloat(value: number, single: boolean): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? 'inf' : '-inf'
   const sign = value < 0 || Object.is(value, -0) ? '-' : ''
@@ -22,7 +22,7 @@ export function formatFloat(value: number, single: boolean): string {
   return `${sign}${digits[0]}${rest}e${point - 1}`
 }
 
-/** A float of 16 bits: never with an exponent, and with a point only where there is a fraction. */
+/** A float of 16 bits: without an exponent, and with a decimal point only for a fraction. */
 export function formatHalf(value: number): string {
   if (!Number.isFinite(value)) return formatFloat(value, true)
   const sign = value < 0 || Object.is(value, -0) ? '-' : ''
@@ -33,7 +33,7 @@ export function formatHalf(value: number): string {
   return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
 }
 
-/** A positive number's digits, and how many of them (or zeros, when negative) are left of the point. */
+/** A positive number's digits, and how many of them are left of the point (negative: how many zeros follow it). */
 function shortestDigits(value: number, single: boolean): [string, number] {
   let written = value.toExponential()
   if (single) {
@@ -56,7 +56,7 @@ export function formatDate(days: number): string {
   return dateText(dateFromDays(days))
 }
 
-/** `2024-01-31T10:20:30.5`, with the zone's offset when there is a zone. */
+/** `2024-01-31T10:20:30.5`, with the zone's offset if there is a zone. */
 export function formatTimestamp(nanoseconds: bigint, zone: string | null): string {
   if (zone === null) return clockText(clockAt(nanoseconds))
   const offset = zoneOffset(zone)?.(nanoseconds) ?? 0n
@@ -71,7 +71,7 @@ export function formatTime(nanoseconds: bigint): string {
   return timeText(clockAt(nanoseconds))
 }
 
-/** `1 days 2 hours 3 mins 4.500 secs`, with as many decimals as the unit has; every part has the sign. */
+/** `1 days 2 hours 3 mins 4.500 secs`, with the decimals of the unit; every part has the sign. */
 export function formatDuration(value: bigint, unit: 0 | 1 | 2 | 3): string {
   const [size, sign] = value < 0n ? [-value, '-'] : [value, '']
   const inSecond = 10n ** BigInt(3 * unit)

@@ -13,7 +13,7 @@ import {
   toInteger,
 } from './numbers.ts'
 
-/** What converts integers and booleans. */
+/** The converter from integers and booleans. */
 export function fromInteger(from: DataType, to: DataType): Convert | undefined {
   const boolean = from.typeId === Type.Bool
   switch (to.typeId) {
@@ -40,7 +40,7 @@ export function fromInteger(from: DataType, to: DataType): Convert | undefined {
   }
 }
 
-/** The bytes of an integer as it lies in memory, the lowest first. */
+/** The bytes of an integer in memory, the lowest first. */
 function bytesOf(length: number): Convert {
   return (value) => {
     const bytes = new Uint8Array(8)
@@ -53,7 +53,7 @@ function whole(value: NonNullScalar): bigint {
   return BigInt(value as boolean | number | bigint)
 }
 
-/** What takes a number for a count of a time's units. */
+/** The converter from a number that counts units of a time type. */
 function toTime(
   to: DataType,
   count: (value: NonNullScalar) => bigint | undefined,
@@ -78,7 +78,7 @@ function toTime(
   }
 }
 
-/** What converts floats and decimals. */
+/** The converter from floats and decimals. */
 export function fromNumber(from: DataType, to: DataType): Convert | undefined {
   if (from.typeId === Type.Decimal) return fromDecimal(from, to)
   switch (to.typeId) {
@@ -126,7 +126,7 @@ function fromDecimal(from: DecimalType, to: DataType): Convert | undefined {
   }
 }
 
-/** An unscaled value without its decimals. */
+/** An unscaled value with its decimals cut off. */
 function cut(value: bigint, scale: number): bigint {
   return scale >= 0 ? value / 10n ** BigInt(scale) : value * 10n ** BigInt(-scale)
 }

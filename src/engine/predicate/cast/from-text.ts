@@ -15,7 +15,7 @@ import {
 
 const encoder = new TextEncoder()
 
-/** What reads values of a type from text. */
+/** The converter from text to values of a type. */
 export function fromText(to: DataType): Convert | undefined {
   const read = reader(to)
   return read && ((value) => read(value as string))
@@ -63,12 +63,12 @@ function timeIn(nanoseconds: bigint, unit: number, bitWidth: number): number | b
   return bitWidth === 32 ? Number(value) : value
 }
 
-/** A time that is written as a count of its units. */
+/** A time written as a count of its units. */
 function countOf(text: string, bitWidth: 32 | 64): number | bigint | undefined {
   return whenDefined(parseInteger(text), toInteger(integerType(true, bitWidth)))
 }
 
-/** A 64-bit integer; undefined when the value is none. */
+/** A 64-bit integer; undefined if the value is not one. */
 export function long(value: bigint): bigint | undefined {
   return BigInt.asIntN(64, value) === value ? value : undefined
 }

@@ -12,7 +12,7 @@ const dayMilliseconds = 86_400_000n
 const dayNanoseconds = dayMilliseconds * 1_000_000n
 const fitDays = toInteger(integerType(true, 32))
 
-/** What converts dates, times, timestamps and durations. */
+/** The converter from dates, times, timestamps and durations. */
 export function fromTime(from: DataType, to: DataType): Convert | undefined {
   switch (from.typeId) {
     case Type.Date:
@@ -53,9 +53,9 @@ function fromDate(from: DateType, to: DataType): Convert | undefined {
       if (to.unit === 1) return milliseconds
       return (value) => fitDays((value as bigint) / dayMilliseconds)
     case Type.Timestamp: {
-      const place = inZone(null, to.timezone)
+      const shiftZone = inZone(null, to.timezone)
       const size = unitNanoseconds[to.unit]
-      return (value) => place(long(scaleDown(milliseconds(value) * 1_000_000n, size)), size)
+      return (value) => shiftZone(long(scaleDown(milliseconds(value) * 1_000_000n, size)), size)
     }
     default:
       return undefined
@@ -66,9 +66,9 @@ function fromTimestamp(from: TimestampType, to: DataType): Convert | undefined {
   const size = unitNanoseconds[from.unit]
   switch (to.typeId) {
     case Type.Timestamp: {
-      const place = inZone(from.timezone, to.timezone)
+      const shiftZone = inZone(from.timezone, to.timezone)
       const target = unitNanoseconds[to.unit]
-      return (value) => place(long(changeUnit(value as bigint, from.unit, to.unit)), target)
+      return (value) => shiftZone(long(changeUnit(value as bigint, from.unit, to.unit)), target)
     }
     case Type.Date: {
       if (to.unit === 1) return (value) => scaleDown((value as bigint) * size, 1_000_000n)
@@ -80,7 +80,7 @@ function fromTimestamp(from: TimestampType, to: DataType): Convert | undefined {
   }
 }
 
-/** What gives the day of a time, as its zone's calendar has it. */
+/** A function that returns the day of a time in its zone's calendar. */
 export function dayOf(type: TimestampType): (time: bigint) => bigint {
   const size = unitNanoseconds[type.unit]
   const offset = type.timezone === null ? undefined : zoneOffset(type.timezone)
@@ -94,12 +94,12 @@ function changeUnit(value: bigint, from: 0 | 1 | 2 | 3, to: 0 | 1 | 2 | 3): bigi
   return scaleDown(value * unitNanoseconds[from], unitNanoseconds[to])
 }
 
-/** Divides towards zero, as the reference does where a unit becomes coarser. */
+/** Divides towards zero, as the reference does for a coarser unit. */
 function scaleDown(nanoseconds: bigint, size: bigint): bigint {
   return nanoseconds / size
 }
 
-/** A time that has no zone keeps what its clock shows when it gets one; all others keep the instant. */
+/** A timestamp without a zone keeps its clock time when it gets a zone; all others keep the instant. */
 function inZone(
   from: string | null,
   to: string | null,

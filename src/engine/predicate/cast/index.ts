@@ -8,10 +8,7 @@ import { fromTime } from './from-time.ts'
 import type { Convert } from './numbers.ts'
 import { textOf } from './to-text.ts'
 
-/**
- * What converts values of one logical type to another; undefined when the dialect does not convert between
- * them. Source of what converts to what: `arrow_cast::can_cast_types`.
- */
+/** The converter between logical types; undefined if there is no such cast, by `arrow_cast::can_cast_types`. */
 export function converter(from: DataType, to: DataType): Convert | undefined {
   if (sameType(from, to)) return (value) => value
   if (from.typeId === Type.Null) return () => undefined
@@ -49,7 +46,7 @@ function listConverter(from: DataType, to: DataType): Convert | undefined {
   return convert && eachItem(convert)
 }
 
-/** Converts each item of a list. Undefined where one cannot be converted. */
+/** Converts each item of a list. Undefined if one cannot be converted. */
 export function eachItem(convert: Convert): Convert {
   return (value) => {
     const items: Scalar[] = []
@@ -62,7 +59,7 @@ export function eachItem(convert: Convert): Convert {
   }
 }
 
-/** A plan's value as another type; undefined when the dialect does not convert to it. */
+/** Casts a plan's value to another type; undefined if the dialect has no such cast. */
 export function castPlan(arg: Plan, type: DataType, orNull: boolean, at: number): CastPlan | undefined {
   const convert = converter(arg.type, type)
   if (!convert) return undefined
@@ -85,7 +82,7 @@ function strictly(
   }
 }
 
-/** A value as text for an error's message. */
+/** A value as text for an error message. */
 export function showScalar(value: NonNullScalar, type: DataType): string {
   return textOf(type)?.(value) ?? String(value)
 }

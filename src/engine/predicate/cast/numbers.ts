@@ -3,7 +3,7 @@ import { roundToHalf } from '../../arrow/half.ts'
 import type { NonNullScalar } from '../plan/plan.ts'
 import { integerRange } from '../plan/types.ts'
 
-/** Converts one value; undefined when it cannot be done. */
+/** Converts one value; undefined if that is impossible. */
 export type Convert = (value: NonNullScalar) => NonNullScalar | undefined
 
 /** Whether values of an integer type are bigints. */
@@ -11,7 +11,7 @@ export function isLong(type: DataType): boolean {
   return type.typeId === Type.Int && type.bitWidth === 64
 }
 
-/** Fits a whole number into an integer type; undefined when it does not fit. */
+/** Fits a whole number into an integer type; undefined if it is out of range. */
 export function toInteger(type: DataType): (value: bigint) => number | bigint | undefined {
   const [low, high] = integerRange(type)
   const long = isLong(type)
@@ -30,13 +30,13 @@ export function roundTo(type: DataType): (value: number) => number {
   return type.precision === 1 ? Math.fround : roundToHalf
 }
 
-/** An unscaled value that fits a decimal's precision; undefined for one that does not. */
+/** An unscaled value that fits a decimal's precision; otherwise undefined. */
 export function checkDigits(type: DecimalType): (value: bigint) => bigint | undefined {
   const limit = 10n ** BigInt(type.precision)
   return (value) => (value < limit && value > -limit ? value : undefined)
 }
 
-/** Moves an unscaled value from one scale to another, rounding half away from zero. */
+/** Converts an unscaled value from one scale to another, rounding half away from zero. */
 export function rescale(from: number, to: number): (value: bigint) => bigint {
   if (to >= from) {
     const factor = 10n ** BigInt(to - from)
@@ -51,7 +51,7 @@ export function rescale(from: number, to: number): (value: bigint) => bigint {
   }
 }
 
-/** A decimal of a float, rounded half away from zero. */
+/** A float as a decimal, rounded half away from zero. */
 export function floatToDecimal(type: DecimalType): Convert {
   const fit = checkDigits(type)
   const factor = 10 ** type.scale
@@ -63,7 +63,7 @@ export function floatToDecimal(type: DecimalType): Convert {
   }
 }
 
-/** The number an unscaled value stands for. */
+/** The number that an unscaled value represents. */
 export function decimalToFloat(scale: number): (value: bigint) => number {
   const factor = 10 ** scale
   return (value) => Number(value) / factor

@@ -25,13 +25,13 @@ export function parseFloat64(text: string): number | undefined {
   return Number(text)
 }
 
-/** The years that a date may be written of: those of `chrono`, which the reference reads them with. */
+/** The years that a date may have: those of `chrono`, the reference's parser. */
 const [firstYear, lastYear] = [-262_143, 262_142]
 const [firstTime, lastTime] = [daysFromDate(firstYear, 1, 1), daysFromDate(lastYear + 1, 1, 1)].map(
   (days) => BigInt(days) * day,
 ) as [bigint, bigint]
 
-/** Whether a time, in nanoseconds, is in those years. */
+/** Whether a time in nanoseconds is within those years. */
 export function hasCalendar(nanoseconds: bigint): boolean {
   return nanoseconds >= firstTime && nanoseconds < lastTime
 }
@@ -54,7 +54,7 @@ export function parseDate(text: string): number | undefined {
 const timestampPattern =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](?:(\d\d):(\d\d):(\d\d)(?:\.(\d+))?|(\d\d)(\d\d)(\d\d))(.*))?$/s
 
-/** Nanoseconds from 1970-01-01 of UTC; a time without a zone is one of `zone`, or of UTC. */
+/** Nanoseconds from 1970-01-01 of UTC. A time without a zone is in `zone`, or else in UTC. */
 export function parseTimestamp(text: string, zone?: string): bigint | undefined {
   const found = timestampPattern.exec(text)
   if (!found) return undefined
@@ -91,7 +91,9 @@ export function parseTime(text: string): bigint | undefined {
   return BigInt(seconds) * 1_000_000_000n + BigInt((found[4] ?? '').slice(0, 9).padEnd(9, '0'))
 }
 
-/** A decimal's unscaled value, rounded half away from zero. A text without digits is 0 where there are decimals, as in the reference. */
+/**
+ * A decimal's unscaled value, rounded half away from zero. As in the reference, no digits are 0 if there are decimals.
+ */
 export function parseDecimal(text: string, scale: number): bigint | undefined {
   const found = /^([+-]?)(\d*)\.?(\d*)$/.exec(text.trim())
   if (!found || text.length > 200) return undefined
@@ -102,7 +104,7 @@ export function parseDecimal(text: string, scale: number): bigint | undefined {
   return found[1] === '-' ? -value : value
 }
 
-/** What a time in nanoseconds is in an Arrow unit, cut towards the past. */
+/** A time in nanoseconds as an Arrow unit, rounded down. */
 export function toUnit(nanoseconds: bigint, unit: number): bigint {
   const size = unitNanoseconds[unit]!
   const rest = ((nanoseconds % size) + size) % size

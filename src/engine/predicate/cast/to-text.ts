@@ -16,7 +16,7 @@ type ToText = (value: NonNullScalar) => string | undefined
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** What writes values of a type as text; it gives undefined for bytes that are none. */
+/** Converts values of a type to text. The converter returns undefined for bytes that are not UTF-8. */
 export function textOf(type: DataType): ToText | undefined {
   switch (type.typeId) {
     case Type.Utf8:

@@ -25,7 +25,7 @@ export function arithmeticNode(plan: ArithmeticPlan, left: ValueNode, right: Val
   }
 }
 
-/** Whether a row can make it fail: integers cannot be divided by zero. */
+/** Whether a row can cause an error: integers cannot be divided by zero. */
 export function mayFail({ operator, type, right }: ArithmeticPlan): boolean {
   if (type.typeId !== Type.Int || (operator !== '/' && operator !== '%')) return false
   return right.kind !== 'literal' || right.value === null || !((right.value as Number) > 0)
@@ -57,7 +57,7 @@ export function calculate({ operator, type, at }: ArithmeticPlan, a: Number, b: 
     case '-':
       return inType(type, x - y)
     case '*':
-      // A product of numbers loses its lowest bits when it is above 2^53.
+      // A product of numbers loses its lowest bits above 2^53.
       return inType(type, type.typeId === Type.Int && type.bitWidth < 64 ? Math.imul(x, y) : x * y)
     case '/':
       return inType(type, x / y)
@@ -67,7 +67,7 @@ export function calculate({ operator, type, at }: ArithmeticPlan, a: Number, b: 
 }
 
 function divide(operator: '/' | '%', type: DataType, at: number, a: Number, b: Number): Scalar {
-  // Loose equality, as they are numbers or BigInts.
+  // Loose equality works for numbers and for BigInts.
   // biome-ignore lint/suspicious/noDoubleEquals: 0 and 0n are the same here
   if (b == 0) throw rowError(at, 'division by zero', remedy)
   // biome-ignore lint/suspicious/noDoubleEquals: -1 and -1n are the same here
@@ -75,7 +75,7 @@ function divide(operator: '/' | '%', type: DataType, at: number, a: Number, b: N
     throw rowError(at, `${a} / -1 is beyond what its type can hold`, 'Cast to a wider type first.')
   }
   const result = operator === '/' ? (a as number) / (b as number) : (a as number) % (b as number)
-  // A remainder of -0 is an integer's 0.
+  // An integer remainder of -0 is 0.
   return typeof result === 'number' ? Math.trunc(result) + 0 : result
 }
 
@@ -86,7 +86,7 @@ function lowestOf(type: DataType): Number | undefined {
   return type.bitWidth === 64 ? -(2n ** 63n) : -(2 ** (type.bitWidth - 1))
 }
 
-/** A result as its type holds it: integers wrap, floats are rounded; decimals and durations stay as they are. */
+/** Fits a result into its type: integers wrap, floats are rounded; decimals and durations are unchanged. */
 function inType(type: DataType, value: Number): Number {
   if (type.typeId === Type.Float) {
     if (type.precision === 2) return value

@@ -14,37 +14,37 @@ import {
   testOfValues,
   valuesOfTest,
 } from './logic.ts'
-import type { Ask, TestNode, ValueNode } from './node.ts'
-import { askEach, literalOnRight, type QuestionPlan, questionNode, questionOf } from './question.ts'
+import type { TestNode, ValueNode, VectorTest } from './node.ts'
+import { literalOnRight, testEach, type ValueTestPlan, valueTestNode, valueTestOf } from './value-test.ts'
 
 /**
- * A faster way to answer what the nodes of this folder answer, for some plans. It gives undefined for a plan that
- * is not one of them, and asks `slow` for values that do not lie in memory as it needs them.
+ * A faster implementation of the nodes of this folder, for some plans. Returns undefined for any other plan. It calls
+ * `slow` for values whose layout in memory it does not support.
  */
 export interface FastPath {
-  /** What it is switched off by. */
+  /** The name that switches it off. */
   readonly name: string
   /** For a boolean expression. */
   readonly test?: (plan: Plan, slow: TestNode, build: Build) => TestNode | undefined
   /** For an expression of any type. */
   readonly value?: (plan: Plan, slow: ValueNode, build: Build) => ValueNode | undefined
-  /** For what a comparison, `IN` or `LIKE` asks of values. A literal stands on the right of a comparison. */
-  readonly ask?: (plan: QuestionPlan, slow: Ask) => Ask | undefined
+  /** For the test in a comparison, `IN` or `LIKE`. In a comparison a literal is on the right. */
+  readonly vectorTest?: (plan: ValueTestPlan, slow: VectorTest) => VectorTest | undefined
 }
 
-/** Makes the nodes for plans. */
+/** Builds the nodes for plans. */
 export interface Build {
   test(plan: Plan): TestNode
   value(plan: Plan): ValueNode
 }
 
 /**
- * Makes nodes for plans that were folded: without constant parts but literals, and without needless nulls. The
- * first of the fast paths is asked first; what is `slow` to it are those that follow, and last the plain nodes.
- * `afterNode` is called for each node, which a builder that is asked again finds.
+ * Builds nodes for folded plans: the only constant parts are literals, and needless nulls are gone. The first fast path
+ * has priority. Its `slow` is the next one that applies, and finally the plain node. Calls `afterNode` for each node,
+ * which later calls of the builder return from its cache.
  */
 export function builder(fastPaths: readonly FastPath[], afterNode: () => void = () => {}): Build {
-  // Fast paths ask for nodes of parts that the slow way has, too. Without these maps each level would double.
+  // Fast paths build nodes of parts that the slow path also builds. Without these maps the work would double per level.
   const tests = new Map<Plan, TestNode>()
   const values = new Map<Plan, ValueNode>()
   const build: Build = {
@@ -87,17 +87,17 @@ export function builder(fastPaths: readonly FastPath[], afterNode: () => void = 
       case 'compare':
       case 'in':
       case 'like':
-        return asked(plan)
+        return plainValueTest(plan)
       default:
         return testOfValues(build.value(plan))
     }
   }
 
-  function asked(plan: QuestionPlan): TestNode {
-    const question = questionOf(plan)
-    let ask = askEach(question)
-    for (const path of fastPaths.toReversed()) ask = path.ask?.(plan, ask) ?? ask
-    return questionNode(question, question.args.map(build.value), ask)
+  function plainValueTest(plan: ValueTestPlan): TestNode {
+    const valueTest = valueTestOf(plan)
+    let vectorTest = testEach(valueTest)
+    for (const path of fastPaths.toReversed()) vectorTest = path.vectorTest?.(plan, vectorTest) ?? vectorTest
+    return valueTestNode(valueTest, valueTest.args.map(build.value), vectorTest)
   }
 
   function plainValue(plan: Plan): ValueNode {

@@ -1,7 +1,7 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { type Bitmap, intersect, subtract } from '../../arrow/bitmap.ts'
 import type { CallPlan, CastPlan, NonNullScalar, Scalar } from '../plan/plan.ts'
-import { charge, hold, look, spend } from '../work.ts'
+import { charge, chargeBytes, checkTime, spend } from '../work.ts'
 import type { Frame } from './frame.ts'
 import type { ValueNode } from './node.ts'
 import { readerOf, scalarsFrom } from './read.ts'
@@ -18,16 +18,16 @@ export function callNode(plan: CallPlan, args: readonly ValueNode[]): ValueNode 
     cost: args.reduce((sum, arg) => sum + arg.cost, 20),
     raises: true,
     vector(frame, need) {
-      let asked: Bitmap = need
+      let rowsToEvaluate: Bitmap = need
       const readers = args.map((arg): Read => {
-        look()
+        checkTime()
         const { constant } = arg
         if (constant === undefined) {
-          const vector = arg.vector(frame, asked)
-          if (takesFirst) asked = withoutValue(frame, asked, vector)
+          const vector = arg.vector(frame, rowsToEvaluate)
+          if (takesFirst) rowsToEvaluate = withoutValue(frame, rowsToEvaluate, vector)
           return readerOf(vector)
         }
-        if (takesFirst && constant !== null) asked = frame.noRows()
+        if (takesFirst && constant !== null) rowsToEvaluate = frame.noRows()
         return () => constant
       })
       return scalarsFrom(frame, plan.type, need, caller(counted(plan), strict, readers))
@@ -35,14 +35,16 @@ export function callNode(plan: CallPlan, args: readonly ValueNode[]): ValueNode 
   }
 }
 
-/** The rows that still need a value after an argument gave its own. */
-function withoutValue(frame: Frame, asked: Bitmap, { valid }: Vector): Bitmap {
+/** The rows that still need a value after an argument supplied the value of others. */
+function withoutValue(frame: Frame, rowsToEvaluate: Bitmap, { valid }: Vector): Bitmap {
   const open = frame.noRows()
-  if (valid !== null) subtract(asked, valid, open, frame.words)
+  if (valid !== null) subtract(rowsToEvaluate, valid, open, frame.words)
   return open
 }
 
-/** As `callerOf`, without the arguments after the first one that is not null: there are none for the row. */
+/**
+ * As `callerOf`, but without the arguments after the first one that is not null: they are not evaluated for the row.
+ */
 function callerOfFirst(evaluate: (...args: Scalar[]) => Scalar, _: boolean, readers: readonly Read[]): Read {
   return (row) => {
     const values: Scalar[] = []
@@ -54,15 +56,15 @@ function callerOfFirst(evaluate: (...args: Scalar[]) => Scalar, _: boolean, read
   }
 }
 
-/** Steps for each character, byte or item that a function is given or gives. */
+/** Steps for each character, byte or item that a function takes or returns. */
 const stepsOfSize = 4
-/** Steps for a call and for each of its arguments. */
 const stepsOfCall = 50
 
-/** Bytes of an item of a list. */
 const bytesOfItem = 8
 
-/** The function of a call, which counts its steps. Functions that take more for their values announce that themselves. */
+/**
+ * The function of a call, which counts its steps. Functions that take extra steps for their values charge for these.
+ */
 export function counted({ function: { evaluate, name }, at }: CallPlan): (...args: Scalar[]) => Scalar {
   return (...args) => {
     let size = 0
@@ -71,8 +73,8 @@ export function counted({ function: { evaluate, name }, at }: CallPlan): (...arg
     const result = evaluate(...args)
     const made = sizeOf(result)
     spend(made * stepsOfSize)
-    // A part of a text may keep all of the text in memory.
-    if (made > 0) hold(typeof result === 'string' ? made + size : made * bytesOfItem)
+    // A substring may keep the whole text in memory.
+    if (made > 0) chargeBytes(typeof result === 'string' ? made + size : made * bytesOfItem)
     return result
   }
 }
@@ -107,20 +109,20 @@ export function castNode(plan: CastPlan, arg: ValueNode): ValueNode {
     vector(frame, need) {
       const vector = arg.vector(frame, need)
       const read = readerOf(vector)
-      const asked = frame.copyOf(need)
-      if (vector.valid !== null) intersect(asked, vector.valid, asked, frame.words)
-      return scalarsFrom(frame, type, asked, (row) => {
+      const rowsToEvaluate = frame.copyOf(need)
+      if (vector.valid !== null) intersect(rowsToEvaluate, vector.valid, rowsToEvaluate, frame.words)
+      return scalarsFrom(frame, type, rowsToEvaluate, (row) => {
         const value = read(row)
         spend(stepsOfCall + sizeOf(value) * stepsOfSize)
         const made = value === null ? null : convert(value as NonNullScalar)
-        if (typeof made === 'string' || typeof made === 'object') hold(sizeOf(made))
+        if (typeof made === 'string' || typeof made === 'object') chargeBytes(sizeOf(made))
         return made
       })
     },
   }
 }
 
-/** Whether every value of a number type has its equal, or for floats its nearest, in another one. */
+/** Whether a number type represents every value of another one, or for floats its nearest. */
 export function isWidening(from: DataType, to: DataType): boolean {
   if (from.typeId === Type.Int) {
     if (to.typeId === Type.Float) return to.precision > 0

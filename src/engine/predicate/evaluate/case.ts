@@ -2,7 +2,7 @@ import { type DataType, Type } from '@uwdata/flechette'
 import { addRow, type Bitmap, forEachRow, intersect, isEmpty, subtract } from '../../arrow/bitmap.ts'
 import { compare } from '../plan/fold.ts'
 import type { CasePlan, NonNullScalar, Plan, Scalar } from '../plan/plan.ts'
-import { look, spend } from '../work.ts'
+import { checkTime, spend } from '../work.ts'
 import type { Build } from './build.ts'
 import { eachNeeded } from './each-needed.ts'
 import type { Frame } from './frame.ts'
@@ -11,11 +11,11 @@ import { readerOf } from './read.ts'
 import { isLong } from './scalar.ts'
 import type { NumberArray, Vector } from './vector.ts'
 
-/** Writes the rows of `open` that a branch is for into `chosen`. */
+/** Writes the rows of `open` that take a branch into `chosen`. */
 type Choose = (frame: Frame, open: Bitmap, operand: Read | undefined, chosen: Bitmap) => void
 type Read = (row: number) => Scalar
 
-/** `CASE`. Each part is evaluated for those rows only that come to it, so that no other row makes it fail. */
+/** `CASE`. Each part is evaluated only for the rows that reach it, so that no other row can make it fail. */
 export function caseNode(plan: CasePlan, build: Build): ValueNode {
   const operand = plan.operand && build.value(plan.operand)
   const branches = plan.branches.map(({ when, result }) => ({
@@ -39,7 +39,7 @@ export function caseNode(plan: CasePlan, build: Build): ValueNode {
       const chosen = frame.bitmap()
       const read = operand && readerOf(operand.vector(frame, need))
       for (const { choose, result } of branches) {
-        look()
+        checkTime()
         const inner = frame.mark()
         choose(frame, open, read, chosen)
         intersect(chosen, open, chosen, frame.words)
@@ -82,7 +82,7 @@ function chooser(when: Plan, compared: boolean, build: Build) {
   return { cost: node.cost + 20, raises: node.raises, choose }
 }
 
-/** Values that come from several expressions, in scratch memory that is taken now. */
+/** Collects values from several expressions. It allocates its scratch memory on construction. */
 class Target {
   readonly vector: Vector
   readonly #frame: Frame
@@ -94,7 +94,7 @@ class Target {
     this.vector = vectorFor(frame, type, this.#valid)
   }
 
-  /** Takes an expression's values for some rows. */
+  /** Copies an expression's values for some rows. */
   put(node: ValueNode, rows: Bitmap): void {
     const { vector } = this
     const { words } = this.#frame
@@ -146,7 +146,7 @@ function vectorFor(frame: Frame, type: DataType, valid: Bitmap): Vector {
   return { kind: 'scalars', type, valid, values: new Array(frame.length).fill(null) }
 }
 
-/** The array that values lie in which are numbers in JavaScript. */
+/** The array type for values that are numbers in JavaScript. */
 function arrayOf(type: DataType): typeof Int32Array | undefined {
   switch (type.typeId) {
     case Type.Float:

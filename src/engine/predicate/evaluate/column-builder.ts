@@ -10,24 +10,24 @@ import type { Frame } from './frame.ts'
 import { readerOf } from './read.ts'
 import type { Vector } from './vector.ts'
 
-/** Where the values of a slice go: one after the other, or each to the place of its row, which is `base` and the row. */
-export type Places = 'next' | { readonly base: number }
+/** The target rows of a slice's values: the next ones in order, or for each row the row plus `base`. */
+export type TargetRows = 'next' | { readonly base: number }
 
-/** Makes a column of the values of many slices. */
+/** Builds a column from the values of many slices. */
 export interface ColumnBuilder {
   /** Adds the values of some rows. */
-  add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void
-  /** Bytes of the values so far that have no fixed size. */
+  add(vector: Vector, frame: Frame, need: Bitmap, targetRows: TargetRows): void
+  /** Bytes so far of values without a fixed size. */
   readonly bytes: number
-  /** The column of so many values. Places that nothing was written to are null, or 0 where the column takes no nulls. */
+  /** The column of `length` values. Rows without a value are null, or 0 if the column takes no nulls. */
   done(length: number): AnyBatch
 }
 
-/** Gives zeroed memory of so many bytes at least. */
-export type Memory = (bytes: number) => ArrayBufferLike
+/** Allocates at least that many bytes of zeroed memory. */
+export type Allocate = (bytes: number) => ArrayBufferLike
 
-/** What makes a column of at most `capacity` values. */
-export function columnBuilder(field: Field, capacity: number, memory?: Memory): ColumnBuilder {
+/** A builder for a column of at most `capacity` values. */
+export function columnBuilder(field: Field, capacity: number, memory?: Allocate): ColumnBuilder {
   const { type } = field
   if (isPlain(type)) return new FixedBuilder(field, capacity, memory)
   if (type.typeId === Type.Bool) return new BitBuilder(field, capacity)
@@ -36,7 +36,7 @@ export function columnBuilder(field: Field, capacity: number, memory?: Memory): 
   return new ItemBuilder(field)
 }
 
-/** Whether values lie in a typed array as plans hold them. */
+/** Whether values are stored in a typed array in the same form as in plans. */
 function isPlain(type: DataType): boolean {
   switch (type.typeId) {
     case Type.Int:
@@ -52,7 +52,7 @@ function isPlain(type: DataType): boolean {
   }
 }
 
-/** The bits of values that are not null. */
+/** The validity bitmap of the values. */
 abstract class Validity {
   protected readonly field: Field
   readonly #bits: Uint8Array
@@ -64,25 +64,25 @@ abstract class Validity {
     this.#bits = new Uint8Array((capacity + 7) >>> 3)
   }
 
-  /** Hands each value that is not null to `write`, with its place. */
+  /** Calls `write` for each value that is not null, with its target row. */
   protected each(
     frame: Frame,
     need: Bitmap,
     valid: Bitmap | null,
-    places: Places,
-    write: (row: number, place: number) => void,
+    targetRows: TargetRows,
+    write: (row: number, targetRow: number) => void,
   ): void {
     const bits = this.#bits
     let at = this.next
-    const base = places === 'next' ? -1 : places.base
+    const base = targetRows === 'next' ? -1 : targetRows.base
     forEachRow(
       need,
       (row) => {
-        const place = base < 0 ? at++ : base + row
+        const targetRow = base < 0 ? at++ : base + row
         if (valid !== null && ((valid[row >>> 5]! >>> (row & 31)) & 1) === 0) return
-        bits[place >>> 3]! |= 1 << (place & 7)
+        bits[targetRow >>> 3]! |= 1 << (targetRow & 7)
         this.#count++
-        write(row, place)
+        write(row, targetRow)
       },
       frame.words,
     )
@@ -95,19 +95,24 @@ abstract class Validity {
     return { nullCount, validity: this.#bits.subarray(0, (length + 7) >>> 3) }
   }
 
-  /** All of a slice's rows, when each is needed and none is null. */
-  protected takesAll(frame: Frame, need: Bitmap, { valid }: Vector, places: Places): number | undefined {
+  /** The first target row if all rows of the slice are needed and none is null; otherwise undefined. */
+  protected takesAll(
+    frame: Frame,
+    need: Bitmap,
+    { valid }: Vector,
+    targetRows: TargetRows,
+  ): number | undefined {
     const { length, words } = frame
     for (let q = 0; q < words; q++) {
       const all = q === words - 1 && (length & 31) !== 0 ? (1 << (length & 31)) - 1 : -1
       if ((need[q]! | 0) !== all || (valid !== null && ((valid[q]! & all) | 0) !== all)) return undefined
     }
-    const at = places === 'next' ? this.next : places.base
+    const at = targetRows === 'next' ? this.next : targetRows.base
     if (at < 0 || (at & 7) !== 0) return undefined
     this.#bits.fill(255, at >>> 3, (at + length) >>> 3)
     if ((length & 7) !== 0) this.#bits[(at + length) >>> 3]! |= (1 << (length & 7)) - 1
     this.#count += length
-    if (places === 'next') this.next += length
+    if (targetRows === 'next') this.next += length
     return at
   }
 }
@@ -116,29 +121,29 @@ class FixedBuilder extends Validity implements ColumnBuilder {
   readonly bytes = 0
   readonly #values: Int32Array
 
-  constructor(field: Field, capacity: number, memory: Memory = (bytes) => new ArrayBuffer(bytes)) {
+  constructor(field: Field, capacity: number, memory: Allocate = (bytes) => new ArrayBuffer(bytes)) {
     super(field, capacity)
     const { values } = field.type as unknown as { values: typeof Int32Array }
     this.#values = new values(memory(capacity * values.BYTES_PER_ELEMENT), 0, capacity)
   }
 
-  add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void {
+  add(vector: Vector, frame: Frame, need: Bitmap, targetRows: TargetRows): void {
     const target = this.#values
     if (vector.kind === 'numbers' || vector.kind === 'longs') {
       const values = vector.values as Int32Array
       const at =
-        values.constructor === target.constructor ? this.takesAll(frame, need, vector, places) : undefined
+        values.constructor === target.constructor ? this.takesAll(frame, need, vector, targetRows) : undefined
       if (at !== undefined) target.set(values.subarray(0, frame.length), at)
       else {
-        this.each(frame, need, vector.valid, places, (row, place) => {
-          target[place] = values[row]!
+        this.each(frame, need, vector.valid, targetRows, (row, targetRow) => {
+          target[targetRow] = values[row]!
         })
       }
       return
     }
     const read = readerOf(vector)
-    this.each(frame, need, vector.valid, places, (row, place) => {
-      target[place] = read(row) as number
+    this.each(frame, need, vector.valid, targetRows, (row, targetRow) => {
+      target[targetRow] = read(row) as number
     })
   }
 
@@ -157,10 +162,10 @@ class BitBuilder extends Validity implements ColumnBuilder {
     this.#values = new Uint8Array((capacity + 7) >>> 3)
   }
 
-  add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void {
+  add(vector: Vector, frame: Frame, need: Bitmap, targetRows: TargetRows): void {
     const read = readerOf(vector)
-    this.each(frame, need, vector.valid, places, (row, place) => {
-      if (read(row) === true) this.#values[place >>> 3]! |= 1 << (place & 7)
+    this.each(frame, need, vector.valid, targetRows, (row, targetRow) => {
+      if (read(row) === true) this.#values[targetRow >>> 3]! |= 1 << (targetRow & 7)
     })
   }
 
@@ -170,14 +175,14 @@ class BitBuilder extends Validity implements ColumnBuilder {
   }
 }
 
-/** The most bytes of one column: what offsets of 32 bits can tell. */
+/** The most bytes of one column: the limit of 32-bit offsets. */
 const mostBytes = 0x7fffffff
 
 class BytesBuilder extends Validity implements ColumnBuilder {
   readonly #offsets: Int32Array
   #bytes = Buffer.allocUnsafe(1024)
   #size = 0
-  /** The places up to which offsets are known. */
+  /** The number of rows whose offsets are known. */
   #known = 0
 
   constructor(field: Field, capacity: number) {
@@ -189,24 +194,24 @@ class BytesBuilder extends Validity implements ColumnBuilder {
     return this.#size
   }
 
-  add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void {
+  add(vector: Vector, frame: Frame, need: Bitmap, targetRows: TargetRows): void {
     if (vector.kind === 'texts') {
       const { bytes, offsets } = vector
-      this.each(frame, need, vector.valid, places, (row, place) => {
+      this.each(frame, need, vector.valid, targetRows, (row, targetRow) => {
         const [start, end] = [offsets[row]!, offsets[row + 1]!]
-        const at = this.#grow(place, end - start)
-        // A call for few bytes costs more than to copy them.
+        const at = this.#grow(targetRow, end - start)
+        // For few bytes a call costs more than a loop.
         if (end - start > 32) this.#bytes.set(bytes.subarray(start, end), at)
         else for (let i = start; i < end; i++) this.#bytes[at + i - start] = bytes[i]!
       })
       return
     }
     const read = readerOf(vector)
-    this.each(frame, need, vector.valid, places, (row, place) => {
+    this.each(frame, need, vector.valid, targetRows, (row, targetRow) => {
       const value = read(row) as string | Uint8Array
       const length = typeof value === 'string' ? Buffer.byteLength(value) : value.length
-      // Room is made first: that gives another buffer.
-      const at = this.#grow(place, length)
+      // Reserve first: this may replace the buffer.
+      const at = this.#grow(targetRow, length)
       if (typeof value === 'string') this.#bytes.write(value, at, length)
       else this.#bytes.set(value, at)
     })
@@ -219,14 +224,14 @@ class BytesBuilder extends Validity implements ColumnBuilder {
     const narrow = this.#offsets.subarray(0, length + 1)
     const isWide = layout.kind === 'bytes' && layout.offsets === BigInt64Array
     const offsets = isWide ? BigInt64Array.from(narrow, BigInt) : narrow
-    // Room that is not used would be kept as long as the column.
+    // Copied, because unused capacity would stay in memory as long as the column.
     const values = new Uint8Array(this.#bytes.subarray(0, this.#size))
     return makeBatch(type, { length, values, offsets, ...this.nulls(length) })
   }
 
-  /** Makes room for the bytes of a value, and gives their place. */
-  #grow(place: number, bytes: number): number {
-    this.#fill(place)
+  /** Reserves the bytes of a value, and returns their position. */
+  #grow(targetRow: number, bytes: number): number {
+    this.#fill(targetRow)
     const at = this.#size
     const size = at + bytes
     if (size > mostBytes) throw tooLarge(this.field)
@@ -236,16 +241,16 @@ class BytesBuilder extends Validity implements ColumnBuilder {
       this.#bytes = grown
     }
     this.#size = size
-    this.#offsets[place + 1] = size
-    this.#known = place + 1
+    this.#offsets[targetRow + 1] = size
+    this.#known = targetRow + 1
     return at
   }
 
-  /** Values that are null have no bytes. */
-  #fill(place: number): void {
+  /** Adds empty values, which are null, up to `targetRow`. */
+  #fill(targetRow: number): void {
     const end = this.#offsets[this.#known]!
-    for (let i = this.#known + 1; i <= place; i++) this.#offsets[i] = end
-    this.#known = Math.max(this.#known, place)
+    for (let i = this.#known + 1; i <= targetRow; i++) this.#offsets[i] = end
+    this.#known = Math.max(this.#known, targetRow)
   }
 }
 
@@ -255,7 +260,7 @@ function tooLarge({ name }: Field): Error {
   )
 }
 
-/** Any other layout: a batch for each slice, which are put together. */
+/** Any other layout: builds a batch for each slice, and joins them. */
 class ItemBuilder implements ColumnBuilder {
   bytes = 0
   readonly #field: Field
@@ -266,17 +271,17 @@ class ItemBuilder implements ColumnBuilder {
     this.#field = { ...field, nullable: true }
   }
 
-  add(vector: Vector, frame: Frame, need: Bitmap, places: Places): void {
+  add(vector: Vector, frame: Frame, need: Bitmap, targetRows: TargetRows): void {
     const read = readerOf(vector)
     const values: Scalar[] = []
     const rows: number[] = []
-    // Where the batch begins: rows that are not needed lie before the others.
-    const start = places === 'next' ? 0 : Math.max(places.base, this.#length)
-    if (places !== 'next') this.#pad(start)
+    // The start row of the batch: rows that are not needed precede the others.
+    const start = targetRows === 'next' ? 0 : Math.max(targetRows.base, this.#length)
+    if (targetRows !== 'next') this.#pad(start)
     forEachRow(
       need,
       (row) => {
-        while (places !== 'next' && start + values.length < places.base + row) {
+        while (targetRows !== 'next' && start + values.length < targetRows.base + row) {
           values.push(null)
           rows.push(0)
         }

@@ -8,7 +8,7 @@ import { vectorOf } from './load.ts'
 import type { ValueNode } from './node.ts'
 import { hasValidity, scalarAt } from './scalar.ts'
 
-/** A column, or a field of a struct in it: null wherever a struct around it is. */
+/** A column, or a field of a struct in it. The field is null wherever a struct around it is. */
 export function columnNode(plan: ColumnPlan): ValueNode {
   const { path } = plan
   return {
@@ -40,7 +40,7 @@ function locate(frame: Frame, path: readonly number[]): { batch: AnyBatch; valid
   }
 }
 
-/** Rows that are not null by the batch's own bitmap, and are in `valid`. */
+/** Rows of `valid` that are not null by the batch's own bitmap. */
 export function addValidity(frame: Frame, batch: AnyBatch, valid: Bitmap | null): Bitmap | null {
   if (!hasValidity(batch) || batch.nullCount === 0) return valid
   const own = readBits(batch.validity, frame.start, frame.length, frame.bitmap())
@@ -48,7 +48,7 @@ export function addValidity(frame: Frame, batch: AnyBatch, valid: Bitmap | null)
   return own
 }
 
-/** Rows of `need` that are not null, by what the bitmaps say and what they do not: unions, encoded values. */
+/** Rows of `need` that are not null. Unions and encoded values have nulls that bitmaps do not show. */
 export function validRowsOf(frame: Frame, batch: AnyBatch, need: Bitmap, valid: Bitmap | null): Bitmap {
   const { typeId } = batch.type
   if (typeId === Type.Null) return frame.noRows()
@@ -58,7 +58,7 @@ export function validRowsOf(frame: Frame, batch: AnyBatch, need: Bitmap, valid: 
     if (typeId !== Type.Dictionary) return rows
     if (dictionaryOf(batch).data.every((entries) => entries.nullCount === 0)) return rows
   }
-  // Rare types, for which a null may lie anywhere further down.
+  // Rare types, which may have nulls at any depth.
   for (let q = 0; q < frame.words; q++) {
     for (let word = rows[q]!; word !== 0; word &= word - 1) {
       const bit = word & -word

@@ -1,6 +1,6 @@
 import type { Bitmap } from '../../arrow/bitmap.ts'
 
-/** Asks `holds` for each row of `need`, and writes those it says yes to into `out`. */
+/** Calls `holds` for each row of `need`, and writes the rows for which it is true into `out`. */
 export function eachNeeded(n: number, need: Bitmap, out: Bitmap, holds: (row: number) => boolean): void {
   for (let q = 0; q << 5 < n; q++) {
     let word = 0

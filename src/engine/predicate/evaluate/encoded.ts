@@ -15,7 +15,7 @@ export function codesOf(frame: Frame, codes: NumberArray | BigInt64Array | BigUi
   return narrow
 }
 
-/** Which run each row of the slice is in. */
+/** The index of the run of each row of the slice. */
 export function runsOf(frame: Frame, batch: AnyBatch): Int32Array {
   const ends = batch.children[0]!.values as Int32Array | BigInt64Array
   const runs = frame.array(Int32Array, frame.length)

@@ -3,9 +3,9 @@ import type { ColumnPlan, Plan, Scalar } from '../plan/plan.ts'
 const fewest = 3
 
 /**
- * Makes `a = 1 OR a = 2 OR a = 3` one `IN`, and `a <> 1 AND a <> 2 AND a <> 3` one `NOT IN`: one pass over the
- * column instead of one for each operand, of which programs write thousands. Only neighbours are joined, so that
- * the order of operands stays what it was.
+ * Joins `a = 1 OR a = 2 OR a = 3` into one `IN`, and `a <> 1 AND a <> 2 AND a <> 3` into one `NOT IN`. Programs write
+ * thousands of such operands, and this needs one pass over the column instead of one for each. Only neighbours are
+ * joined, so that the order of operands is kept.
  */
 export function joinEqualities(kind: 'and' | 'or', args: readonly Plan[]): readonly Plan[] {
   if (args.length < fewest) return args

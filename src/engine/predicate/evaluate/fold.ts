@@ -10,14 +10,14 @@ import { wantBoth } from './node.ts'
 import { readerOf } from './read.ts'
 
 /**
- * The plan with every constant part computed, and without needless nulls. A part that fails becomes a call that
- * fails, so that it does so only if a row is asked for it.
+ * Computes every constant part of a plan, and removes needless nulls. A part that fails becomes a call that fails, so
+ * that it fails only if a row needs it.
  */
 export function fold(plan: Plan): Plan {
   return plan.kind === 'column' || plan.kind === 'literal' ? plan : foldOperands(plan, fold)
 }
 
-/** The same in steps: parts with many operands are kept while planning pauses. */
+/** As `fold`, in steps: results for parts with many operands are kept while planning pauses. */
 export function foldInSteps(plan: Plan): Plan {
   switch (plan.kind) {
     case 'column':
@@ -58,7 +58,7 @@ function foldOperands(
   }
 }
 
-/** Branches that are never taken are left out, and those after one that is always taken. */
+/** Drops branches that are never taken, and those after one that is always taken. */
 function foldCase(plan: CasePlan, foldPart: (plan: Plan) => Plan, map: typeof mapInSteps): Plan {
   const operand = plan.operand && foldPart(plan.operand)
   const folded = map(plan.branches, ({ when, result }) => ({
@@ -82,7 +82,7 @@ function foldCase(plan: CasePlan, foldPart: (plan: Plan) => Plan, map: typeof ma
 }
 
 function reduce(plan: Plan, operands: number): Plan {
-  // What is null whatever the other operands are need not look at them.
+  // A plan that is null for any values of the other operands does not evaluate them.
   if (isAlwaysNull(plan)) return { kind: 'literal', type: plan.type, value: null }
   if (operands === 0 || !operandsOf(plan).every((arg) => arg.kind === 'literal')) return plan
   if (plan.kind === 'and' || plan.kind === 'or') {
@@ -103,7 +103,7 @@ function reduce(plan: Plan, operands: number): Plan {
   }
 }
 
-/** What AND or OR of constants is, of which programs write thousands. */
+/** The result of AND or OR of constants. Programs write thousands of them. */
 function junction(kind: 'and' | 'or', args: readonly LiteralPlan[]): boolean | null {
   const decides = kind === 'or'
   if (args.some(({ value }) => value === decides)) return decides
@@ -131,7 +131,7 @@ function isNullLiteral(plan: Plan): boolean {
   return plan.kind === 'literal' && plan.value === null
 }
 
-/** The plans a plan is made of. */
+/** The direct parts of a plan. */
 export function operandsOf(plan: Plan): readonly Plan[] {
   switch (plan.kind) {
     case 'column':

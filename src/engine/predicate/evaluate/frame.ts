@@ -1,14 +1,14 @@
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { type Bitmap, copyRows, noRows, setFirst, wordsFor } from '../../arrow/bitmap.ts'
 
-/** The rows a predicate is asked about: one batch for each column of the schema it was planned for. */
+/** The rows to evaluate a predicate on: one batch for each column of its schema. */
 export interface Rows {
   readonly length: number
-  /** By the column's index; those the predicate does not read may be left out. */
+  /** By the column's index; columns that the predicate does not read may be absent. */
   readonly columns: readonly (AnyBatch | undefined)[]
 }
 
-/** Rows that are evaluated at once: small enough for masks and scratch to stay in the processor's cache. */
+/** Rows that are evaluated at once: few enough that masks and scratch memory stay in the processor's cache. */
 export const sliceRows = 65_536
 
 type ScratchConstructor =
@@ -23,58 +23,58 @@ type ScratchConstructor =
   | typeof BigInt64Array
   | typeof BigUint64Array
 
-/** The most bytes of scratch memory that wait to be taken again. */
-const mostFree = 32 << 20
+/** The most bytes of free scratch memory that are kept for reuse. */
+const mostFreeBytes = 32 << 20
 
-/** Scratch memory of one size, for slices of at most so many rows. */
-interface Shelf {
-  /** Elements of 8 bytes in a block: the rows, those before the first one's word, and one more. */
+/** Free scratch memory of one size, for slices of up to a certain number of rows. */
+interface ScratchPool {
+  /** Elements of 8 bytes in a block: the rows, those before the first one in its word, and one more. */
   readonly elements: number
   readonly bitmaps: Bitmap[]
   readonly blocks: ArrayBuffer[]
 }
 
-/** Scratch memory of the thread that nobody uses at the moment, by powers of two of rows. */
-const shelves = new Map<number, Shelf>()
+/** The thread's unused scratch memory, by the power of two of rows. */
+const scratchPools = new Map<number, ScratchPool>()
 let freeBytes = 0
 
-function shelfFor(rows: number): Shelf {
+function scratchPoolFor(rows: number): ScratchPool {
   const power = rows <= 32 ? 5 : 32 - Math.clz32(rows - 1)
-  // A slice of 65,536 rows may begin amid a word.
+  // A slice of 65,536 rows may begin in the middle of a word.
   const nearest = power > 5 && rows <= 2 ** (power - 1) + 31 ? power - 1 : power
-  let shelf = shelves.get(nearest)
-  if (shelf === undefined) {
-    shelf = { elements: 2 ** nearest + 32, bitmaps: [], blocks: [] }
-    shelves.set(nearest, shelf)
+  let pool = scratchPools.get(nearest)
+  if (pool === undefined) {
+    pool = { elements: 2 ** nearest + 32, bitmaps: [], blocks: [] }
+    scratchPools.set(nearest, pool)
   }
-  return shelf
+  return pool
 }
 
 /**
- * The slice of rows being evaluated, and scratch memory for it. Scratch is taken like a stack: what was taken
- * after a `mark` is given back by `release`, and its content is undefined when taken again.
+ * The slice of rows being evaluated, and scratch memory for it. Scratch memory is a stack: `release` frees what was
+ * taken after a `mark`. Its content is undefined when it is taken again.
  *
- * All expressions of a thread share the memory. It is as large as the slice, and a frame has it until it is done
- * with the slice: thousands of expressions take as much as one.
+ * All expressions of a thread share the memory, which is as large as the slice. A frame holds it only until it is done
+ * with the slice, so thousands of expressions need no more than one.
  */
 export class Frame {
-  rows: Rows = noRowsAtAll
+  rows: Rows = emptyRows
   start = 0
   length = 0
   words = 0
-  #shelf: Shelf = shelfFor(0)
+  #pool: ScratchPool = scratchPoolFor(0)
   readonly #bitmaps: Bitmap[] = []
   readonly #blocks: ArrayBuffer[] = []
   #bitmapsTaken = 0
   #blocksTaken = 0
 
-  /** Turns to another slice. `start` is a multiple of 32. */
+  /** Switches to another slice. `start` is a multiple of 32. */
   moveTo(rows: Rows, start: number, end: number): void {
     const length = end - start
-    const shelf = shelfFor(length)
-    if (shelf !== this.#shelf) {
+    const pool = scratchPoolFor(length)
+    if (pool !== this.#pool) {
       this.done()
-      this.#shelf = shelf
+      this.#pool = pool
     }
     this.rows = rows
     this.start = start
@@ -84,16 +84,16 @@ export class Frame {
     this.#blocksTaken = 0
   }
 
-  /** Gives all scratch memory back. Nothing that lies in it may be used any more. */
+  /** Releases all scratch memory. Vectors and bitmaps in it are invalid afterwards. */
   done(): void {
-    const { bitmaps, blocks, elements } = this.#shelf
+    const { bitmaps, blocks, elements } = this.#pool
     for (let last = this.#bitmaps.pop(); last !== undefined; last = this.#bitmaps.pop()) {
-      if (keep(elements >>> 3)) bitmaps.push(last)
+      if (reserveFree(elements >>> 3)) bitmaps.push(last)
     }
     for (let last = this.#blocks.pop(); last !== undefined; last = this.#blocks.pop()) {
-      if (keep(elements * 8)) blocks.push(last)
+      if (reserveFree(elements * 8)) blocks.push(last)
     }
-    this.rows = noRowsAtAll
+    this.rows = emptyRows
     this.#bitmapsTaken = 0
     this.#blocksTaken = 0
   }
@@ -102,7 +102,7 @@ export class Frame {
     const index = this.#bitmapsTaken++
     const known = this.#bitmaps[index]
     if (known !== undefined) return known
-    const { bitmaps, elements } = this.#shelf
+    const { bitmaps, elements } = this.#pool
     const free = bitmaps.pop()
     if (free !== undefined) freeBytes -= elements >>> 3
     const taken = free ?? noRows(elements)
@@ -117,7 +117,6 @@ export class Frame {
     return bitmap
   }
 
-  /** A bitmap without rows. */
   noRows(): Bitmap {
     const bitmap = this.bitmap()
     bitmap.fill(0, 0, this.words)
@@ -130,12 +129,12 @@ export class Frame {
     return bitmap
   }
 
-  /** An array of `length` elements of at most 8 bytes: the slice's rows, and one more. */
+  /** An array of `length` elements of at most 8 bytes. At most one element more than the slice has rows. */
   array<T extends ScratchConstructor>(type: T, length: number): InstanceType<T> {
     const index = this.#blocksTaken++
     let block = this.#blocks[index]
     if (block === undefined) {
-      const { blocks, elements } = this.#shelf
+      const { blocks, elements } = this.#pool
       const free = blocks.pop()
       if (free !== undefined) freeBytes -= elements * 8
       block = free ?? new ArrayBuffer(elements * 8)
@@ -154,11 +153,11 @@ export class Frame {
   }
 }
 
-const noRowsAtAll: Rows = { length: 0, columns: [] }
+const emptyRows: Rows = { length: 0, columns: [] }
 
-/** Whether there is room for so many bytes more that wait to be taken again. */
-function keep(bytes: number): boolean {
-  if (freeBytes + bytes > mostFree) return false
+/** Whether the free memory may grow by that many bytes. */
+function reserveFree(bytes: number): boolean {
+  if (freeBytes + bytes > mostFreeBytes) return false
   freeBytes += bytes
   return true
 }

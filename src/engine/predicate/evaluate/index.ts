@@ -10,22 +10,19 @@ import { last, walker } from './walk.ts'
 export type { Rows } from './frame.ts'
 export { sliceRows } from './frame.ts'
 
-/** A predicate, ready to be asked about rows. It may be used any number of times, also for other tables of its schema. */
+/** A predicate, ready for evaluation. It may be used any number of times, also for other tables of its schema. */
 export interface Evaluator {
   /**
-   * The rows from `start` to `end` for which the predicate is true (not false, not null); bit 0 of the result
-   * is row `start`, a multiple of 32.
+   * The rows from `start` to `end` for which the predicate is true (not false, not null); bit 0 of the result is row
+   * `start`, a multiple of 32.
    *
-   * `live` holds the rows that count, with bit 0 for row `start`; the others are never selected, and cannot
-   * cause an error. Throws `InvalidInput` when a row makes the predicate fail, as a division by zero does.
+   * `live` holds the rows that count, with bit 0 for row `start`. Other rows are never selected, and cannot cause an
+   * error. Throws `InvalidInput` if a row makes the predicate fail, for example by a division by zero.
    */
   select(rows: Rows, start: number, end: number, live?: Bitmap): Bitmap
-  /**
-   * The same in steps of a few milliseconds, so that the caller can rest between them. What it returns at last is what
-   * `select` gives. Functions that take more work than `budget` has left are refused.
-   */
+  /** As `select`, in steps of a few milliseconds. Refuses functions that take more work than `budget` has left. */
   steps(rows: Rows, start: number, end: number, live?: Bitmap, budget?: WorkBudget): Generator<void, Bitmap>
-  /** The same for counting. */
+  /** As `steps`, for the number of rows. */
   countSteps(
     rows: Rows,
     start: number,
@@ -33,18 +30,18 @@ export interface Evaluator {
     live?: Bitmap,
     budget?: WorkBudget,
   ): Generator<void, number>
-  /** How many rows `select` would give. */
+  /** How many rows `select` would return. */
   count(rows: Rows, start: number, end: number, live?: Bitmap): number
   /** Indices of the top-level columns that it reads, in order. */
   readonly columns: readonly number[]
 }
 
 /**
- * Prepares a plan, whose type is boolean and which was folded, for evaluation. Fast paths change how long it takes
- * and nothing else; without them every row is asked by itself.
+ * Prepares a folded plan of type boolean for evaluation. Fast paths change the time that it takes and nothing else.
+ * Without them every row is evaluated by itself.
  *
- * Operands of `AND` and `OR` are asked from left to right, and only of rows that are still open: in
- * `b <> 0 AND a / b > 1` no row divides by zero.
+ * Operands of `AND` and `OR` are evaluated from left to right, and only for rows that are still undecided: in `b <> 0
+ * AND a / b > 1` no row divides by zero.
  */
 export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator {
   const test = kept(builder, () => builder(fastPaths, afterPart)).test(plan)
@@ -63,7 +60,7 @@ export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator
     budget: WorkBudget = new WorkBudget(),
   ): Generator<void, Bitmap> {
     const all = noRows(Math.max(0, end - start))
-    // Rows of a word may come by and by.
+    // Rows of one word may be added in several calls.
     const add = (selected: Bitmap, { words }: Frame, firstWord: number) => {
       for (let q = 0; q < words; q++) all[firstWord + q]! |= selected[q]!
     }
@@ -90,7 +87,7 @@ export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator
     steps,
     countSteps,
     select: (rows, start, end, live) => last(steps(rows, start, end, live)),
-    // Counting bits of a mask costs 0.05 ns a row; a loop that counts rows itself is no faster than one that
+    // Counting the bits of a mask costs 0.05 ns a row. A loop that counts rows directly is no faster than one that
     // writes a mask (1.0 and 0.9 ns), so there is none.
     count: (rows, start, end, live) => last(countSteps(rows, start, end, live)),
   }

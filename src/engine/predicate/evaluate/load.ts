@@ -3,14 +3,14 @@ import { type AnyBatch, dictionaryOf } from '../../arrow/batch.ts'
 import { type Bitmap, readBits } from '../../arrow/bitmap.ts'
 import { halves } from '../../arrow/half.ts'
 import type { Scalar } from '../plan/plan.ts'
-import { holdRead, look } from '../work.ts'
+import { chargeReadBytes, checkTime } from '../work.ts'
 import { codesOf, runsOf, validCodes } from './encoded.ts'
 import type { Frame } from './frame.ts'
 import { isLong, scalarAt, sizeOf, wordsOf } from './scalar.ts'
 import { gatherViews, relativeOffsets } from './text-layouts.ts'
 import type { NumberArray, Vector } from './vector.ts'
 
-/** The frame's slice of a batch. `valid` are the rows not null by bitmaps, the batch's own included. */
+/** The frame's slice of a batch. `valid` has the rows not null by bitmaps, the batch's own included. */
 export function vectorOf(frame: Frame, batch: AnyBatch, need: Bitmap, valid: Bitmap | null): Vector {
   const { type } = batch
   const { start } = frame
@@ -102,15 +102,15 @@ const bytesOfItem = 8
 function scalarsOf(frame: Frame, batch: AnyBatch, need: Bitmap, valid: Bitmap | null): Vector {
   const values: Scalar[] = new Array(frame.length).fill(null)
   for (let q = 0; q < frame.words; q++) {
-    if ((q & 7) === 7) look()
+    if ((q & 7) === 7) checkTime()
     for (let word = valid === null ? need[q]! : need[q]! & valid[q]!; word !== 0; word &= word - 1) {
       const row = (q << 5) + 31 - Math.clz32(word & -word)
       const value = scalarAt(batch, frame.start + row)
       values[row] = value
-      if (typeof value === 'object') holdRead(sizeOf(value) * bytesOfItem)
+      if (typeof value === 'object') chargeReadBytes(sizeOf(value) * bytesOfItem)
     }
   }
-  // Union and null columns have no bitmap of nulls, so one is made.
+  // Unions and null columns have no validity bitmap, so one is created.
   const known = frame.noRows()
   for (let i = 0; i < values.length; i++) if (values[i] !== null) known[i >>> 5]! |= 1 << (i & 31)
   return { kind: 'scalars', type: batch.type, valid: known, values }

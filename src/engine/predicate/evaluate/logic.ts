@@ -1,18 +1,17 @@
 import { type Bitmap, copyRows, intersect, isEmpty, subtract, union } from '../../arrow/bitmap.ts'
-import { look } from '../work.ts'
+import { checkTime } from '../work.ts'
 import type { Frame } from './frame.ts'
-import { type TestNode, type ValueNode, type Wanted, wantBoth, wantFalse, wantTrue } from './node.ts'
+import { type TestNode, type ValueNode, type WantedOutcomes, wantBoth, wantFalse, wantTrue } from './node.ts'
 import { readerOf } from './read.ts'
 
-/** What is wanted of an expression when this is wanted of its negation. */
-export function opposite(wanted: Wanted): Wanted {
+/** The outcomes to compute for an expression when `wanted` is computed for its negation. */
+export function opposite(wanted: WantedOutcomes): WantedOutcomes {
   return wanted === wantBoth ? wantBoth : wanted === wantTrue ? wantFalse : wantTrue
 }
 
 /**
- * `AND` or `OR` of any number of operands. Each is asked only of rows the ones before it left open, and an
- * operand that may throw is never asked of others than the text's order says; those that cannot throw are
- * asked cheapest first.
+ * `AND` or `OR` of any number of operands. Each is evaluated only for rows that the earlier ones left undecided. An
+ * operand that may throw keeps its place in the order. Neighbours that cannot throw are ordered cheapest first.
  */
 export function junctionNode(kind: 'and' | 'or', args: readonly TestNode[]): TestNode {
   const ordered = cheapestFirst(args)
@@ -28,7 +27,7 @@ export function junctionNode(kind: 'and' | 'or', args: readonly TestNode[]): Tes
           : conjunction(frame, ordered, need, wanted, yes, no),
     }
   }
-  // a OR b is NOT (NOT a AND NOT b), and to negate is to swap the two bitmaps.
+  // a OR b is NOT (NOT a AND NOT b), and negation swaps the two bitmaps.
   const negated = ordered.map(notNode)
   return {
     cost,
@@ -40,14 +39,14 @@ export function junctionNode(kind: 'and' | 'or', args: readonly TestNode[]): Tes
   }
 }
 
-/** Where a filter wants what is true, a row is out once one operand is not: whether false or null. */
+/** A filter wants true only: a row is out once one operand is false or null. */
 function holdAll(frame: Frame, args: readonly TestNode[], need: Bitmap, yes: Bitmap): void {
   const mark = frame.mark()
   const no = frame.bitmap()
   let open = frame.copyOf(need)
   let next = frame.bitmap()
   for (const arg of args) {
-    look()
+    checkTime()
     arg.test(frame, open, wantTrue, next, no)
     const done = open
     open = next
@@ -58,12 +57,12 @@ function holdAll(frame: Frame, args: readonly TestNode[], need: Bitmap, yes: Bit
   frame.release(mark)
 }
 
-/** All three values: a row is out once one operand is false. */
+/** For all three outcomes: a row is decided once one operand is false. */
 function conjunction(
   frame: Frame,
   args: readonly TestNode[],
   need: Bitmap,
-  wanted: Wanted,
+  wanted: WantedOutcomes,
   yes: Bitmap,
   no: Bitmap,
 ): void {
@@ -74,7 +73,7 @@ function conjunction(
   copyRows(need, yes, frame.words)
   no.fill(0, 0, frame.words)
   for (const arg of args) {
-    look()
+    checkTime()
     arg.test(frame, open, wanted, isTrue, isFalse)
     union(no, isFalse, no, frame.words)
     subtract(open, isFalse, open, frame.words)
@@ -159,7 +158,7 @@ export function isNullNode(arg: ValueNode, negated: boolean): TestNode {
   }
 }
 
-/** The same for every row; null is unknown. */
+/** A constant outcome for every row. */
 export function constantTest(value: boolean | null): TestNode {
   return {
     cost: 0,

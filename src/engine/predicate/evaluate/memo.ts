@@ -1,27 +1,27 @@
 import type { Scalar } from '../plan/plan.ts'
 import { sizeOf } from './scalar.ts'
 
-/** The most bytes of what all memos of a thread remember. */
+/** The most bytes of cached values in all memos of a thread. */
 export const mostRemembered = 32 << 20
-/** Bytes of an entry beside those of its value. */
+/** Bytes of an entry besides those of its value. */
 const entryBytes = 64
 /** Bytes of an item of a list, and at most of a character. */
 const bytesOfItem = 8
 const bytesOfCharacter = 2
 
-/** The memos that remember something, the one that began first at the front. */
+/** The memos with cached values, in the order in which they got their first one. */
 const memos = new Set<Memo>()
 let remembered = 0
 
 /**
- * Values by number, such as results for the entries of a dictionary. They are forgotten when those of all memos take
- * too much memory, so each value can be made again.
+ * A cache of values by number, such as results for the entries of a dictionary. Values are dropped when all memos
+ * together take too much memory, so the caller must be able to compute each of them again.
  */
 export class Memo {
   readonly #values = new Map<number, Scalar>()
   #bytes = 0
 
-  /** A value that is remembered. */
+  /** The cached value, if any. */
   get(key: number): Scalar | undefined {
     return this.#values.get(key)
   }

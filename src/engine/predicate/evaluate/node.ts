@@ -5,47 +5,43 @@ import type { Frame } from './frame.ts'
 import type { Vector } from './vector.ts'
 
 /**
- * Which answers of a boolean expression matter to whoever asks: those where it is true, those where it is
- * false, or both. A filter wants what is true, and thus need not tell false from null.
+ * The outcomes of a boolean expression that the caller needs: true, false, or both. A filter needs only true, and thus
+ * need not distinguish false from null.
  */
-export type Wanted = 1 | 2 | 3
-export const wantTrue: Wanted = 1
-export const wantFalse: Wanted = 2
-export const wantBoth: Wanted = 3
+export type WantedOutcomes = 1 | 2 | 3
+export const wantTrue: WantedOutcomes = 1
+export const wantFalse: WantedOutcomes = 2
+export const wantBoth: WantedOutcomes = 3
 
-export interface Traits {
-  /** Roughly how long a row takes, in units of a comparison of numbers. */
+export interface NodeTraits {
+  /** Rough time for a row, in units of a comparison of numbers. */
   readonly cost: number
   /** Whether a row can make it throw. */
   readonly raises: boolean
 }
 
-/** A boolean expression: gives the rows where it is true and those where it is false; the others are null. */
-export interface TestNode extends Traits {
+/** A boolean expression: it finds the rows where it is true and those where it is false; the others are null. */
+export interface TestNode extends NodeTraits {
   /**
-   * Writes the rows of `need` where the expression is true into `yes`, and those where it is false into `no`.
-   * Of these two only what is wanted is defined. Rows outside of `need` are not looked at in a way that could
-   * fail. `need` must not be `yes` or `no`.
+   * Writes the rows of `need` where the expression is true into `yes`, and those where it is false into `no`. Only the
+   * wanted outcomes are defined. Rows outside of `need` cannot cause an error. `need` must not be `yes` or `no`.
    */
-  test(frame: Frame, need: Bitmap, wanted: Wanted, yes: Bitmap, no: Bitmap): void
+  test(frame: Frame, need: Bitmap, wanted: WantedOutcomes, yes: Bitmap, no: Bitmap): void
 }
 
-/**
- * A question asked of values: of one expression's, or of two that are compared. Writes the rows of `need`, for
- * which no value is null, where the answer is yes into `out`.
- */
-export type Ask = (frame: Frame, vectors: Operands, need: Bitmap, out: Bitmap) => void
+/** Tests values of one or two expressions. Writes the rows of `need`, none of them null, that pass into `out`. */
+export type VectorTest = (frame: Frame, vectors: Operands, need: Bitmap, out: Bitmap) => void
 
 export type Operands = readonly [first: Vector, second?: Vector]
 
 /** An expression of any type. */
-export interface ValueNode extends Traits {
-  /** The values of the rows in `need`; those of other rows are undefined. It lies in the frame's scratch memory. */
+export interface ValueNode extends NodeTraits {
+  /** The values of the rows in `need`; those of other rows are undefined. Stored in the frame's scratch memory. */
   vector(frame: Frame, need: Bitmap): Vector
-  /** The value, when it is the same for every row. */
+  /** The value, if it is the same for every row. */
   readonly constant?: Scalar
-  /** Rows of `need` that are not null, when that can be told without the values. */
+  /** Rows of `need` that are not null, if they can be found without the values. */
   readonly validRows?: (frame: Frame, need: Bitmap) => Bitmap
-  /** The batch the values lie in, and the rows that are not null, when it is a column. */
+  /** For a column: the batch that stores the values, and the rows that are not null. */
   readonly located?: (frame: Frame) => { readonly batch: AnyBatch; readonly valid: Bitmap | null }
 }

@@ -1,13 +1,13 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
 import type { Scalar } from '../plan/plan.ts'
-import { look } from '../work.ts'
+import { checkTime } from '../work.ts'
 import type { Frame } from './frame.ts'
 import { Memo } from './memo.ts'
 import { entryAt, isString, readWide } from './scalar.ts'
 import type { Codes, Scalars, Vector } from './vector.ts'
 
-/** Reads single rows of a vector as plans hold values; null where the vector is null. */
+/** Reads single rows of a vector in the form of plan values; null where the vector is null. */
 export function readerOf(vector: Vector): (row: number) => Scalar {
   const { valid } = vector
   const read = valueReader(vector)
@@ -52,7 +52,7 @@ function valueReader(vector: Vector): (row: number) => Scalar {
 
 const remembered = new WeakMap<object, Memo>()
 
-/** Entries of a dictionary as plans hold values, each read once while there is room to remember it. */
+/** Entries of a dictionary in the form of plan values. Each is read once while there is room in the cache. */
 function entriesOf({ key, entries }: Codes): (code: number) => Scalar {
   let known = remembered.get(key)
   if (known === undefined) {
@@ -70,7 +70,7 @@ function entriesOf({ key, entries }: Codes): (code: number) => Scalar {
   }
 }
 
-/** A vector of values made one by one for the rows of `need`. */
+/** A vector of values computed one by one for the rows of `need`. */
 export function scalarsFrom(
   frame: Frame,
   type: DataType,
@@ -80,8 +80,8 @@ export function scalarsFrom(
   const values: Scalar[] = new Array(frame.length).fill(null)
   const valid = frame.noRows()
   for (let q = 0; q < frame.words; q++) {
-    // Each 256 rows, as what a value takes is not known before.
-    if ((q & 7) === 7) look()
+    // Checked every 256 rows, as the size of a value is not known in advance.
+    if ((q & 7) === 7) checkTime()
     for (let rest = need[q]!; rest !== 0; rest &= rest - 1) {
       const bit = rest & -rest
       const row = (q << 5) + 31 - Math.clz32(bit)

@@ -4,8 +4,8 @@ import { fromHalf } from '../../arrow/half.ts'
 import type { Scalar } from '../plan/plan.ts'
 
 /**
- * The value of one row as plans hold it; null where there is none. Intervals, structs, maps and unions have
- * no such form and come as flechette gives them: all that is asked of them is whether they are null.
+ * The value of one row in the form of plan values; null if there is none. Intervals, structs, maps and unions have no
+ * such form, and are returned as flechette returns them: they are only tested for null.
  */
 export function scalarAt(batch: AnyBatch, row: number): Scalar {
   const { type } = batch
@@ -49,7 +49,7 @@ export function scalarAt(batch: AnyBatch, row: number): Scalar {
   }
 }
 
-/** The value `index` of batches that are counted through. */
+/** The value at `index`, counted over all batches. */
 export function entryAt(batches: readonly AnyBatch[], index: number): Scalar {
   let rest = index
   for (const batch of batches) {
@@ -59,7 +59,7 @@ export function entryAt(batches: readonly AnyBatch[], index: number): Scalar {
   return null
 }
 
-/** Which run of a run-end-encoded batch a row is in. */
+/** The index of the run that contains a row of a run-end-encoded batch. */
 export function runOf(batch: AnyBatch, row: number): number {
   const ends = batch.children[0]!.values as Int32Array | BigInt64Array
   let low = 0
@@ -78,7 +78,7 @@ function listOf(items: AnyBatch, start: number, end: number): Scalar[] {
   return list
 }
 
-/** Whether a batch of this type has a bitmap of nulls at all; the others are null where what they refer to is. */
+/** Whether a batch of this type has a validity bitmap at all. The others are null where the value they refer to is. */
 export function hasValidity(batch: AnyBatch): boolean {
   const { typeId } = batch.type
   return typeId !== Type.Null && typeId !== Type.Union && typeId !== Type.RunEndEncoded
@@ -94,7 +94,7 @@ export function wordsOf(batch: AnyBatch): Uint32Array {
   return new Uint32Array(values.buffer as ArrayBuffer, values.byteOffset, values.byteLength >>> 2)
 }
 
-/** Integer `row` of those that take `stride` words each, in two's complement. */
+/** Integer `row` of an array with `stride` words for each, in two's complement. */
 export function readWide(words: Uint32Array, row: number, stride: number): bigint {
   const first = row * stride
   let value = BigInt(words[first + stride - 1]! | 0)
@@ -103,8 +103,8 @@ export function readWide(words: Uint32Array, row: number, stride: number): bigin
 }
 
 /**
- * Orders two values of one type that are not null: NaN is equal to itself and above every other number,
- * -0 is equal to 0, strings are ordered by code points, binary by bytes, lists by their items.
+ * Compares two values of one type that are not null. NaN equals itself and is above every other number, -0 equals 0.
+ * Strings compare by code points, binary by bytes, lists by their items.
  */
 export function compareScalars(a: Scalar, b: Scalar): number {
   if (typeof a === 'string') return compareStrings(a, b as string)
@@ -120,14 +120,14 @@ export function compareScalars(a: Scalar, b: Scalar): number {
   return a < b! ? -1 : a > b! ? 1 : 0
 }
 
-/** Orders strings by code points, as UTF-8 bytes do; JavaScript's `<` orders by UTF-16 units. */
+/** Compares strings by code points, the order of UTF-8 bytes; JavaScript's `<` compares UTF-16 units. */
 function compareStrings(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) {
     const x = a.charCodeAt(i)
     const y = b.charCodeAt(i)
     if (x === y) continue
-    // Surrogates stand for what is above U+FFFF, and are themselves below U+E000.
+    // Surrogates encode code points above U+FFFF, but are themselves below U+E000.
     const xIsHigh = x >= 0xd800 && x < 0xe000
     const yIsHigh = y >= 0xd800 && y < 0xe000
     return xIsHigh === yIsHigh ? x - y : xIsHigh ? 1 : -1
@@ -144,7 +144,7 @@ function compareLists(a: readonly Scalar[], b: readonly Scalar[]): number {
   return a.length - b.length
 }
 
-/** About how much of a value there is to be looked at: the length of texts and bytes; of lists, with their items. */
+/** About how large a value is: the length of texts and bytes; for lists, that of their items, too. */
 export function sizeOf(value: Scalar): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
@@ -153,7 +153,7 @@ export function sizeOf(value: Scalar): number {
   return size
 }
 
-/** Whether values of a type lie in 64-bit integers. */
+/** Whether values of a type are stored as 64-bit integers. */
 export function isLong(type: DataType): boolean {
   switch (type.typeId) {
     case Type.Int:
@@ -170,7 +170,7 @@ export function isLong(type: DataType): boolean {
   }
 }
 
-/** Whether values of a type lie in UTF-8 or other bytes. */
+/** Whether values of a type are stored as UTF-8 or other bytes. */
 export function isTexts(type: DataType): boolean {
   switch (type.typeId) {
     case Type.Utf8:
@@ -190,12 +190,12 @@ export function isString(type: DataType): boolean {
   return type.typeId === Type.Utf8 || type.typeId === Type.LargeUtf8 || type.typeId === Type.Utf8View
 }
 
-/** Whether a dictionary or runs encode the values of a type. */
+/** Whether a type is dictionary-encoded or run-end-encoded. */
 export function isEncoded(type: DataType): boolean {
   return type.typeId === Type.Dictionary || type.typeId === Type.RunEndEncoded
 }
 
-/** The type of the values that a dictionary or runs encode. */
+/** The type of the values behind a dictionary or run-end encoding. */
 export function valueType(type: DataType): DataType {
   if (type.typeId === Type.Dictionary) return valueType(type.dictionary)
   return type.typeId === Type.RunEndEncoded ? valueType(type.children[1]!.type) : type

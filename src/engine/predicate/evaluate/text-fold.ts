@@ -4,10 +4,7 @@ import { codePointAt } from './text-search.ts'
 
 const folded = new Map<number, number>()
 
-/**
- * One code point for all that differ by case only, as Unicode's simple case folding has it: none becomes two,
- * so that `_` still stands for one.
- */
+/** Unicode's simple case folding. One code point maps to one, so that `_` still matches it. */
 export function foldCodePoint(code: number): number {
   if (code < 0x80) return code >= 0x41 && code <= 0x5a ? code + 32 : code
   const known = folded.get(code)
@@ -19,7 +16,7 @@ export function foldCodePoint(code: number): number {
 
 function fold(code: number): number {
   const text = String.fromCodePoint(code)
-  // The regular expression engine has the folding table; it cannot be asked for, only compared with.
+  // The regular expression engine has the folding table, but does not expose it: it can only compare.
   const same = new RegExp(`^\\u{${code.toString(16)}}$`, 'iu')
   for (const candidate of [text.toUpperCase().toLowerCase(), text.toLowerCase(), text.toUpperCase()]) {
     if (same.test(candidate)) return candidate.codePointAt(0)!
@@ -37,7 +34,7 @@ export function foldPattern(pattern: NonNullable<LikePlan['pattern']>): NonNulla
   return pattern.map((part) => (typeof part === 'string' ? foldText(part) : part))
 }
 
-/** `ILIKE` with the stretches of a folded pattern: the text is folded, then compared as `LIKE` does. */
+/** `ILIKE` with the segments of a folded pattern: the text is folded, then matched as by `LIKE`. */
 export function foldingMatcher(segments: Segments): Matches {
   const matches = matcherOf(segments)
   return (bytes, from, to) => {
@@ -47,7 +44,7 @@ export function foldingMatcher(segments: Segments): Matches {
 }
 
 function foldInto(bytes: Uint8Array, from: number, to: number): number {
-  // A folded code point takes at most three bytes where the given one takes two.
+  // A folded code point takes at most three bytes where the original takes two.
   if (scratch.length < (to - from) * 2) scratch = new Uint8Array((to - from) * 4)
   let length = 0
   for (let at = from; at < to; ) {

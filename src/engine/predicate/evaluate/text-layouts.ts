@@ -1,20 +1,20 @@
 import { CatalogError } from '../../../base/errors.ts'
 import { type AnyBatch, dataOf } from '../../arrow/batch.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
-import { holdRead } from '../work.ts'
+import { chargeReadBytes } from '../work.ts'
 import type { Frame } from './frame.ts'
 import { isBitSet } from './scalar.ts'
 
-/** Texts of other layouts, brought to that of `Utf8`, so that what is compared with them has one to know. */
+/** Converts texts of other layouts to that of `Utf8`, so that text tests support one layout only. */
 interface Plain {
   readonly bytes: Uint8Array
   readonly offsets: Int32Array
 }
 
-/** Offsets of 64 bits, counted from where the slice begins. */
+/** Offsets of 64 bits, relative to the start of the slice. */
 export function relativeOffsets(frame: Frame, batch: AnyBatch): Plain {
   const wide = batch.offsets as BigInt64Array
-  // Halves of 32 bits: a BigInt for each row would cost more than comparing it.
+  // Halves of 32 bits: a BigInt for each row would cost more than the comparison.
   const words = new Uint32Array(
     wide.buffer as ArrayBuffer,
     wide.byteOffset + frame.start * 8,
@@ -31,8 +31,8 @@ export function relativeOffsets(frame: Frame, batch: AnyBatch): Plain {
 }
 
 /**
- * View types, brought to one buffer: what is compared with them has then to know one layout.
- * Source of the layout: https://arrow.apache.org/docs/format/Columnar.html#variable-size-binary-view-layout
+ * Converts view types to one buffer, so that text tests support one layout only. Source of the layout:
+ * https://arrow.apache.org/docs/format/Columnar.html#variable-size-binary-view-layout
  */
 export function gatherViews(frame: Frame, batch: AnyBatch, need: Bitmap): Plain {
   const { buffer, byteOffset } = batch.values as Uint8Array
@@ -45,8 +45,8 @@ export function gatherViews(frame: Frame, batch: AnyBatch, need: Bitmap): Plain 
     if (((need[i >>> 5]! >>> (i & 31)) & 1) === 1 && isValid(i)) total += views.getInt32(i * 16, true)
   }
   offsets[frame.length] = total
-  // Many views may be of the same bytes.
-  holdRead(total)
+  // Many views may share the same bytes.
+  chargeReadBytes(total)
   checkSize(total, frame.length)
   const bytes = new Uint8Array(total + 8)
   const inline = new Uint8Array(buffer, views.byteOffset, views.byteLength)

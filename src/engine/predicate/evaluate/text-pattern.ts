@@ -1,33 +1,32 @@
 import type { LikePlan } from '../plan/plan.ts'
 import { type Find, finderOf } from './text-search.ts'
 
-/** A `LIKE` pattern as bytes of UTF-8; `anyOne` stands for one code point of whatever length. */
+/** A byte of a `LIKE` pattern in UTF-8; `anyOne` matches one code point of any length. */
 export type Token = number
 export const anyOne: Token = -1
 
-/** The stretches of a pattern between its `%`: at least one, the first and last may be empty. */
+/** The segments of a pattern between its `%`: at least one, the first and last may be empty. */
 export type Segments = readonly (readonly Token[])[]
 
 export function segmentsOf(pattern: NonNullable<LikePlan['pattern']>): Segments {
   const segments: Token[][] = [[]]
   for (const part of pattern) {
     const last = segments.at(-1)!
-    // Not spread into one push: a part may be longer than what a call takes as arguments.
+    // Not spread into one push: a part may have more bytes than a call can have arguments.
     if (typeof part === 'string') for (const byte of Buffer.from(part)) last.push(byte)
     else if (part.any === 'one') last.push(anyOne)
     else segments.push([])
   }
-  // Between two `%` there is either something or just one `%`.
+  // Consecutive `%` are equal to one.
   return segments.filter((segment, i) => segment.length > 0 || i === 0 || i === segments.length - 1)
 }
 
-/** Whether the text from `from` to `to` is like the pattern. */
+/** Whether the text from `from` to `to` matches the pattern. */
 export type Matches = (bytes: Uint8Array, from: number, to: number) => boolean
 
 /**
- * A matcher of whole texts. The first and the last stretch are compared where the text begins and ends, those
- * between are searched for from left to right, each where it first ends: no choice is ever taken back, so time
- * is linear in the text.
+ * A matcher of whole texts. The first and last segments must match at the start and end of the text. Those between are
+ * searched from left to right, each at its first match. There is no backtracking, so time is linear in the text.
  */
 export function matcherOf(segments: Segments): Matches {
   const first = Int16Array.from(segments[0]!)
@@ -47,7 +46,7 @@ export function matcherOf(segments: Segments): Matches {
   }
 }
 
-/** Where a stretch that begins at `from` ends; -1 when there is none. */
+/** The end of a segment that begins at `from`; -1 if it does not match there. */
 function matchForward(tokens: Int16Array, bytes: Uint8Array, from: number, to: number): number {
   let at = from
   for (let i = 0; i < tokens.length; i++) {
@@ -59,7 +58,7 @@ function matchForward(tokens: Int16Array, bytes: Uint8Array, from: number, to: n
   return at
 }
 
-/** Where a stretch that ends at `to` begins; -1 when there is none from `from` on. */
+/** The start of a segment that ends at `to`; -1 if it does not match there after `from`. */
 function matchBackward(tokens: Int16Array, bytes: Uint8Array, from: number, to: number): number {
   let at = to
   for (let i = tokens.length - 1; i >= 0; i--) {

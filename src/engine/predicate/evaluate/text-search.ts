@@ -2,16 +2,16 @@ import { invalid } from '../../../base/errors.ts'
 import { expectSteps, mostStepsAtOnce } from '../work.ts'
 import { anyOne, lengthOfCodePoint, type Token } from './text-pattern.ts'
 
-/** Characters of a stretch with `_` at most. */
+/** Most characters of a segment with `_`. */
 const mostUnits = 1_024
-/** So many characters are looked at together. */
+/** Characters in one word of the state. */
 const unitsInWord = 32
-/** About how many nanoseconds a byte of a text takes for them. */
+/** About how many nanoseconds a byte of a text takes for one word. */
 const stepsOfWord = 1
-/** A longer stretch announces what it takes. */
+/** The search charges steps for longer segments. */
 const fewWords = 4
 
-/** Where the first occurrence in the text from `from` to `to` ends; -1 when there is none. */
+/** The end of the first occurrence in the text from `from` to `to`; -1 if there is none. */
 export type Find = (bytes: Uint8Array, from: number, to: number) => number
 
 export function finderOf(tokens: readonly Token[]): Find {
@@ -22,7 +22,7 @@ export function finderOf(tokens: readonly Token[]): Find {
 function literal(needle: Uint8Array): Find {
   const length = needle.length
   const first = needle[0]!
-  // How much of the needle is still matched after its first `i` bytes were and the next one was not.
+  // How many bytes of the needle still match after `i` bytes matched and the next one did not.
   const border = new Int32Array(length + 1)
   border[0] = -1
   for (let i = 1, k = -1; i <= length; i++) {
@@ -47,8 +47,8 @@ function literal(needle: Uint8Array): Find {
 }
 
 /**
- * A stretch with `_` in it: the set of all its beginnings that end here is kept as bits and moves on with each
- * code point. Source: Baeza-Yates and Gonnet, "A new approach to text searching", 1992.
+ * A segment with `_`. The state has a bit for each prefix of the segment that ends at the current code point. Source:
+ * Baeza-Yates and Gonnet, "A new approach to text searching", 1992.
  */
 function withWildcards(tokens: readonly Token[]): Find {
   const units = codePointsOf(tokens)
@@ -88,7 +88,7 @@ function withWildcards(tokens: readonly Token[]): Find {
   }
 }
 
-/** Announces the search for a long stretch in a text. It cannot pause, so it is refused where it would take too long. */
+/** Charges the search for a long segment in a text. It cannot pause, so it is refused if it would take too long. */
 function announce(units: number, bytes: number, steps: number): void {
   if (steps > mostStepsAtOnce) {
     throw invalid(
@@ -114,7 +114,7 @@ function codePointsOf(tokens: readonly Token[]): number[] {
   return units
 }
 
-/** The code point whose UTF-8 is the `length` bytes at `at`. */
+/** The code point with the `length` UTF-8 bytes at `at`. */
 export function codePointAt(bytes: ArrayLike<number>, at: number, length: number): number {
   const lead = bytes[at]!
   if (length === 1) return lead

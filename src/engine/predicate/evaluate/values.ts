@@ -12,30 +12,30 @@ import type { ValuePlan } from '../plan/expression.ts'
 import type { LiteralPlan } from '../plan/plan.ts'
 import { afterPart, kept, type WorkBudget } from '../work.ts'
 import { builder, type FastPath } from './build.ts'
-import { columnBuilder, type Memory } from './column-builder.ts'
+import { type Allocate, columnBuilder } from './column-builder.ts'
 import type { Frame, Rows } from './frame.ts'
 import type { ValueNode } from './node.ts'
 import type { Vector } from './vector.ts'
 import { walker } from './walk.ts'
 
-/** Which rows of a table an expression is asked for, and how its values come. */
+/** The rows to evaluate an expression for, and the form of the result. */
 export interface ValueOptions {
   /** The rows to evaluate, bit 0 being the first; all by default. No other row can make it fail. */
   readonly live?: Bitmap | undefined
   /**
-   * Whether the column has a value for each row, also for those that are not in `live`: there it is null, or 0 where
-   * the column takes no nulls. By default it has a value for each row of `live`.
+   * Whether the column has a value for each row, also for those that are not in `live`: null, or 0 if the column takes
+   * no nulls. By default it has values for the rows of `live` only.
    */
   readonly inPlace?: boolean
   /**
-   * Bytes of texts, lists and the like after which no more rows are evaluated: the column has fewer values then, those
-   * of the first rows, and at least one. Not with `inPlace`. Default: none.
+   * Bytes of values without a fixed size, such as texts, after which evaluation stops. The column then has values for
+   * the first rows only, and at least one. Not with `inPlace`. Default: no limit.
    */
   readonly mostBytes?: number
   readonly budget?: WorkBudget
-  /** Where values of a fixed size go: zeroed memory of so many bytes at least. Default: new memory. */
-  readonly memory?: Memory
-  /** What a row is called in errors; its place among the rows by default. */
+  /** Allocates at least that many bytes of zeroed memory for values of fixed size. Default: new memory. */
+  readonly memory?: Allocate
+  /** The number of a row in errors. Default: its index. */
   readonly numberOf?: (row: number) => number
 }
 
@@ -87,9 +87,9 @@ function countFirst(live: Bitmap, length: number): number {
   return countRows(first)
 }
 
-/** The values of a slice. When a row fails, the error names it. */
+/** The values of a slice. If a row fails, the error has its number. */
 function vectorOf(node: ValueNode, frame: Frame, need: Bitmap, numberOf: RowNumbers): Vector {
-  // A constant part stands for itself in others, and has no vector of its own there.
+  // A constant part has no vector of its own within other expressions.
   const mark = frame.mark()
   try {
     return node.vector(frame, need)
@@ -97,12 +97,12 @@ function vectorOf(node: ValueNode, frame: Frame, need: Bitmap, numberOf: RowNumb
     if (!isRowError(error)) throw error
     frame.release(mark)
     const row = firstFailure(node, frame, need)
-    const { facts, cause } = row.error ?? error
-    throw expressionRowError(facts, numberOf(frame.start + row.row), { cause })
+    const { details, cause } = row.error ?? error
+    throw expressionRowError(details, numberOf(frame.start + row.row), { cause })
   }
 }
 
-/** The first row that fails by itself. Half of the rows are asked each time. */
+/** Finds the first row that fails on its own, by bisection. */
 function firstFailure(node: ValueNode, frame: Frame, need: Bitmap) {
   const rows: number[] = []
   forEachRow(need, (row) => rows.push(row), frame.words)
@@ -151,7 +151,7 @@ function nullError({ name }: Field, row: number): Error {
   return expressionRowError(`${facts}Leave such rows out, or use coalesce(value, other).`, row)
 }
 
-/** The rows from 0 to `length` that are wanted, as runs. */
+/** The rows of `live` before `length`, as runs. */
 function runsOf(live: Bitmap | undefined, start: number, length: number): ArrayLike<number> {
   if (live === undefined) return length > 0 ? [start, start + length] : []
   const runs = new RunBuilder()
@@ -166,9 +166,9 @@ function runsOf(live: Bitmap | undefined, start: number, length: number): ArrayL
   return runs.done()
 }
 
-/** The values of a column, which are not copied when all of them are wanted. */
+/** The values of a column, without a copy if all rows are wanted. */
 function columnValues(path: readonly number[], field: Field): ValueSteps {
-  // biome-ignore lint/correctness/useYield: what is a column takes no steps
+  // biome-ignore lint/correctness/useYield: a column needs no steps
   return function* values(rows, start, end, { live, inPlace = false, numberOf = itself }) {
     let batch = rows.columns[path[0]!]!
     for (const index of path.slice(1)) batch = childWithin(batch, index, field.name)
@@ -185,11 +185,11 @@ function columnValues(path: readonly number[], field: Field): ValueSteps {
   }
 }
 
-/** Rows of a constant that are made once and used again and again. */
+/** Rows of a constant that are created once and then shared. */
 const repeatedRows = 65_536
 
 function constantValues({ value }: LiteralPlan, field: Field): ValueSteps {
-  // biome-ignore lint/correctness/useYield: what is constant takes no steps
+  // biome-ignore lint/correctness/useYield: a constant needs no steps
   return function* values(_rows, start, end, { live, inPlace = false, mostBytes }) {
     const length = Math.max(0, end - start)
     const size = inPlace || live === undefined ? length : countFirst(live, length)
@@ -201,7 +201,6 @@ function constantValues({ value }: LiteralPlan, field: Field): ValueSteps {
   }
 }
 
-/** A batch of one row, so many times. */
 function repeated(field: Field, one: AnyBatch, size: number): AnyBatch {
   let batch = one
   try {

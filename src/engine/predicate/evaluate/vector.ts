@@ -18,7 +18,7 @@ export type Vector = Numbers | Longs | Wide | Texts | Booleans | Codes | Scalars
 
 interface Common {
   readonly type: DataType
-  /** Rows that are not null, perhaps with others outside of what was asked for; null when no row is null. */
+  /** Rows that are not null, perhaps with others that were not needed; null if no row is null. */
   readonly valid: Bitmap | null
 }
 
@@ -41,7 +41,7 @@ export interface Wide extends Common {
   readonly stride: number
 }
 
-/** Strings in UTF-8, or bytes: value `i` lies from `offsets[i]` to `offsets[i + 1]`. */
+/** Strings in UTF-8, or bytes: value `i` is from `offsets[i]` to `offsets[i + 1]`. */
 export interface Texts extends Common {
   readonly kind: 'texts'
   readonly bytes: Uint8Array
@@ -53,16 +53,16 @@ export interface Booleans extends Common {
   readonly values: Bitmap
 }
 
-/** Dictionary- or run-end-encoded values: row `i` is entry `codes[i]` of the batches, counted through. */
+/** Dictionary- or run-end-encoded values: row `i` is entry `codes[i]`, counted over all batches. */
 export interface Codes extends Common {
   readonly kind: 'codes'
   readonly codes: NumberArray
   readonly entries: readonly AnyBatch[]
-  /** What results for these entries are remembered by. */
+  /** The cache key for results of these entries. */
   readonly key: object
 }
 
-/** Anything else, as JavaScript values; nulls are null here, too. */
+/** Anything else, as JavaScript values, nulls included. */
 export interface Scalars extends Common {
   readonly kind: 'scalars'
   readonly values: readonly Scalar[]

@@ -1,19 +1,19 @@
 import { performance } from '../../../base/time.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
-import { fewBytes, Progress, pause, Stretch, type WorkBudget } from '../work.ts'
+import { Attempt, fewBytes, Progress, pause, type WorkBudget } from '../work.ts'
 import { Frame, type Rows, sliceRows } from './frame.ts'
 
-/** What the rows of a slice may cost, in units of a comparison of numbers: some 5 ms. */
+/** Cost limit of a slice, in units of a comparison of numbers: some 5 ms. */
 const sliceCost = 2_500_000
-/** Milliseconds below which twice as many rows are tried next. */
+/** Below these milliseconds, the next slice may have twice as many rows. */
 const quickMillis = 2
 
 /** Evaluates the rows of `need`, in the frame's scratch memory. */
 type Evaluate<T> = (frame: Frame, need: Bitmap) => T
-/** Takes what was evaluated, and must not keep it. `firstWord` is the slice's place among the words of all rows. */
+/** Receives a result, but must not keep it. `firstWord` is the slice's index in the words of all rows. */
 type Take<T> = (result: T, frame: Frame, firstWord: number, need: Bitmap) => void
 
-/** Evaluates some rows after the other, and rests in between. */
+/** Evaluates rows in slices, and yields between them. */
 export type Walk = <T>(
   rows: Rows,
   start: number,
@@ -24,19 +24,19 @@ export type Walk = <T>(
   take: Take<T>,
 ) => Generator<void, void>
 
-/** What walks over rows for an expression of a cost. It may be used any number of times. */
+/** A walk over rows for an expression of the given cost. It may be used any number of times. */
 export function walker(cost: number): Walk {
-  // What a plan takes is estimated by its parts. Where functions take longer, fewer rows are tried by and by.
+  // The cost is estimated from the plan's parts. If functions take longer, slices get smaller.
   const mostRows = Math.max(1, Math.min(sliceRows, Math.floor(sliceCost / cost)))
-  let pace = mostRows
+  let rowsAtOnce = mostRows
 
   return function* walk(rows, start, end, live, budget, evaluate, take) {
     if (start % 32 !== 0) throw new RangeError(`start must be a multiple of 32, not ${start}`)
     const frame = new Frame()
-    // What was done of a single row, which may pause and go on.
+    // The state of a single row, which may pause and continue.
     let progress: Progress | undefined
     for (let from = start; from < end; ) {
-      const to = endOf(from, pace, end)
+      const to = endOf(from, rowsAtOnce, end)
       const began = performance.now()
       const firstWord = ((from & ~31) - start) >>> 5
       if (to - from === 1) progress ??= new Progress()
@@ -45,17 +45,17 @@ export function walker(cost: number): Walk {
         const need = frame.allRows()
         need[0]! &= -1 << (from & 31)
         if (live !== undefined) for (let q = 0; q < frame.words; q++) need[q]! &= live[firstWord + q]!
-        const done = attempt(() => evaluate(frame, need), budget, progress)
-        if (done === undefined) pace = Math.max(1, (to - from) >>> 1)
+        const done = tryWork(() => evaluate(frame, need), budget, progress)
+        if (done === undefined) rowsAtOnce = Math.max(1, (to - from) >>> 1)
         else {
           progress = undefined
           take(done.made, frame, firstWord, need)
           from = to
           const isQuick = performance.now() - began < quickMillis && done.bytes < fewBytes
-          if (pace < mostRows && isQuick) pace = Math.min(mostRows, pace * 2)
+          if (rowsAtOnce < mostRows && isQuick) rowsAtOnce = Math.min(mostRows, rowsAtOnce * 2)
         }
       } finally {
-        // Others evaluate before the next slice, and use the same memory.
+        // Others use the same memory before the next slice.
         frame.done()
       }
       yield
@@ -63,26 +63,27 @@ export function walker(cost: number): Walk {
   }
 }
 
-/** What was evaluated; undefined when it takes too long to be done at once. */
-function attempt<T>(
+/** The result; undefined if the work paused because it takes too long. */
+function tryWork<T>(
   work: () => T,
   budget: WorkBudget,
   progress: Progress | undefined,
 ): { readonly made: T; readonly bytes: number } | undefined {
-  const stretch = new Stretch(progress === undefined, undefined, progress)
+  const attempt = new Attempt(progress === undefined, undefined, progress)
   let done: { readonly made: T; readonly bytes: number } | undefined
   try {
-    const made = stretch.run(work)
-    done = { made, bytes: stretch.bytes }
+    const made = attempt.run(work)
+    done = { made, bytes: attempt.bytes }
   } catch (error) {
     if (error !== pause) throw error
   }
-  // Several rows that paused are done again. Were that counted, a busy machine would refuse what an idle one does.
-  if (done !== undefined || progress !== undefined) budget.take(stretch.steps)
+  // Several rows that paused are evaluated again. If they counted, a busy machine would refuse what an idle one
+  // accepts.
+  if (done !== undefined || progress !== undefined) budget.take(attempt.steps)
   return done
 }
 
-/** What steps return at last. */
+/** The return value of a generator that runs to its end. */
 export function last<T>(steps: Generator<void, T>): T {
   for (;;) {
     const { done, value } = steps.next()
@@ -90,9 +91,9 @@ export function last<T>(steps: Generator<void, T>): T {
   }
 }
 
-/** The row after so many rows: at a word's end, unless that leaves none. */
-function endOf(from: number, pace: number, end: number): number {
-  const to = Math.min(from + pace, end)
+/** The end of the next slice: at the end of a word, unless that leaves no row. */
+function endOf(from: number, rowsAtOnce: number, end: number): number {
+  const to = Math.min(from + rowsAtOnce, end)
   const even = to & ~31
   return to < end && even > from ? even : to
 }

@@ -1,7 +1,7 @@
 /*
- * Arithmetic of whole arrays, one loop for each operation and kind of array: a loop that meets a second kind
- * becomes several times slower. Each runs over all `n` rows, needed or not, as none can fail. To ask an array for its
- * length at each row would take a tenth more.
+ * Arithmetic on whole arrays, with one loop for each operation and array type: a loop that gets a second type becomes
+ * several times slower. Each loop processes all `n` rows, needed or not, as none can fail. Reading the length of an
+ * array for each row would take a tenth more.
  */
 
 type Ints = Int32Array
@@ -15,13 +15,13 @@ export const intLoops = {
   '-': (a: Ints, b: Ints, n: number, out: Ints) => {
     for (let i = 0; i < n; i++) out[i] = a[i]! - b[i]!
   },
-  // A product of numbers loses its lowest bits when it is above 2^53.
+  // A product of numbers loses its lowest bits above 2^53.
   '*': (a: Ints, b: Ints, n: number, out: Ints) => {
     for (let i = 0; i < n; i++) out[i] = Math.imul(a[i]!, b[i]!)
   },
 } as const
 
-/** The same with one number for all rows. Differences are sums with its opposite. */
+/** As above, with one number for all rows. Differences are sums with its negation. */
 export const intByNumber = {
   '+': (a: Ints, b: number, n: number, out: Ints) => {
     for (let i = 0; i < n; i++) out[i] = a[i]! + b
@@ -49,7 +49,7 @@ export const doubleLoops = {
   },
 } as const
 
-// V8 turns BigInt arithmetic that is cut to 64 bits into machine instructions: 2 to 4 ns a row.
+// V8 compiles BigInt arithmetic that is cut to 64 bits into machine instructions: 2 to 4 ns a row.
 export const longLoops = {
   '+': (a: Longs, b: Longs, n: number, out: Longs) => {
     for (let i = 0; i < n; i++) out[i] = BigInt.asIntN(64, a[i]! + b[i]!)
@@ -84,8 +84,8 @@ export const longByNumber = {
 } as const
 
 /**
- * Quotients and remainders by a number that is neither 0 nor -1, which cannot fail. V8's own remainder asks for the sign
- * of each value: where signs vary, that takes seven times as long.
+ * Quotients and remainders by a number that is neither 0 nor -1, which cannot fail. V8's own remainder tests the sign
+ * of each value: with mixed signs, that takes seven times as long.
  */
 export const divisions = {
   '/': (a: Ints, b: number, n: number, out: Ints) => {

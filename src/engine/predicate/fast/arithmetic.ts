@@ -5,17 +5,17 @@ import { calculate, mayFail } from '../evaluate/arithmetic.ts'
 import type { FastPath } from '../evaluate/build.ts'
 import type { Frame } from '../evaluate/frame.ts'
 import type { ValueNode } from '../evaluate/node.ts'
-import { knownRows } from '../evaluate/question.ts'
 import { readerOf } from '../evaluate/read.ts'
+import { knownRows } from '../evaluate/value-test.ts'
 import type { NumberArray, Vector } from '../evaluate/vector.ts'
 import type { ArithmeticPlan, Plan } from '../plan/plan.ts'
-import { look } from '../work.ts'
+import { checkTime } from '../work.ts'
 import { divisions, doubleLoops, intByNumber, intLoops, longByNumber, longLoops } from './arithmetic-loops.ts'
 
 type AnyArray = NumberArray | BigInt64Array | BigUint64Array
 type NegatePlan = Extract<Plan, { kind: 'negate' }>
 
-/** Arithmetic by whole arrays: integers up to 32 bits as int32, 64-bit integers as int64, floats as doubles. */
+/** Arithmetic on whole arrays: integers up to 32 bits as int32, 64-bit integers as int64, floats as doubles. */
 export const arithmetic: FastPath = {
   name: 'arithmetic',
   value(plan, slow, build) {
@@ -53,7 +53,7 @@ function run(
   x: Operand,
   y: Operand,
 ): Vector {
-  look()
+  checkTime()
   const { operator, type } = plan
   const n = frame.length
   const isDivision = operator === '/' || operator === '%'
@@ -101,7 +101,7 @@ function runLongs(operator: Operator, frame: Frame, x: Operand, y: Operand, out:
 
 type Operator = ArithmeticPlan['operator']
 
-/** Divisions that may fail are those of needed rows only. */
+/** Divisions that may fail are computed for needed rows only. */
 function divideEach(
   plan: ArithmeticPlan,
   frame: Frame,
@@ -121,7 +121,7 @@ function divideEach(
   }
 }
 
-/** `-x` as `0 - x`; of floats as `x * -1`, which makes 0 into -0. */
+/** `-x` as `0 - x`; for floats as `x * -1`, which turns 0 into -0. */
 function negated({ type, at }: NegatePlan, slow: ValueNode, arg: ValueNode): ValueNode {
   const isInteger = type.typeId === Type.Int
   const column: Plan = { kind: 'literal', type, value: null }
@@ -150,7 +150,7 @@ function isLongs(type: DataType): boolean {
   return type.typeId === Type.Int && type.bitWidth === 64
 }
 
-/** The kind of array that holds values of a type. */
+/** The array type for values of a type. */
 export function arrayTypeOf(type: DataType) {
   if (type.typeId === Type.Int) return type.values
   return type.typeId === Type.Float && type.precision === 2 ? Float64Array : Float32Array
@@ -163,7 +163,7 @@ export function numbersOf(type: DataType, values: AnyArray, valid: Bitmap | null
   return { kind: 'numbers', type, valid, values }
 }
 
-/** A vector's values as an array; encoded ones and results of functions are written out. */
+/** A vector's values as an array. Encoded values and function results are copied into one. */
 function flat(frame: Frame, vector: Vector, need: Bitmap, type: DataType): AnyArray {
   if (vector.kind === 'numbers' || vector.kind === 'longs') return vector.values
   const read = readerOf(vector)
@@ -181,7 +181,7 @@ export function bothValid(frame: Frame, a: Bitmap | null, b: Bitmap | null, need
   return knownRows(frame, { valid: a }, knownRows(frame, { valid: b }, need))
 }
 
-/** The operand in an int32 array, cut to 32 bits: sums, differences and products need no more of it. */
+/** The operand as an int32 array, cut to 32 bits: sums, differences and products need no more of it. */
 function ints(frame: Frame, operand: Operand): Int32Array {
   if (operand instanceof Int32Array) return operand
   const wide = frame.array(Int32Array, frame.length)
@@ -206,7 +206,7 @@ function longs(frame: Frame, operand: Operand): BigInt64Array {
   return frame.array(BigInt64Array, frame.length).fill(BigInt.asIntN(64, BigInt(operand as bigint)))
 }
 
-/** A result in the type's own kind of array, which wraps or rounds it to its width. */
+/** Copies a result into an array of its own type, which wraps or rounds it to its width. */
 function cut(frame: Frame, type: DataType, wide: Int32Array | Float64Array): NumberArray {
   const arrayType = arrayTypeOf(type) as typeof Int32Array
   if (wide instanceof arrayType) return wide

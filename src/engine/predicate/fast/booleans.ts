@@ -2,10 +2,10 @@ import type { FastPath } from '../evaluate/build.ts'
 import { holdsFor } from '../evaluate/operators.ts'
 import { compareScalars } from '../evaluate/scalar.ts'
 
-/** Comparisons of booleans with a literal, 32 rows at once. */
+/** Comparisons of booleans with a literal, 32 rows at a time. */
 export const booleans: FastPath = {
   name: 'booleans',
-  ask(plan, slow) {
+  vectorTest(plan, slow) {
     if (plan.kind !== 'compare' || plan.right.kind !== 'literal') return undefined
     const { value } = plan.right
     if (typeof value !== 'boolean') return undefined

@@ -2,23 +2,22 @@ import { type Bitmap, hasRow, subtract } from '../../arrow/bitmap.ts'
 import { floorDiv } from '../../arrow/time/calendar.ts'
 import type { FastPath } from '../evaluate/build.ts'
 import { wantTrue } from '../evaluate/node.ts'
-import { knownRows, questionOf } from '../evaluate/question.ts'
+import { knownRows, valueTestOf } from '../evaluate/value-test.ts'
 import type { Longs } from '../evaluate/vector.ts'
 import type { Scalar } from '../plan/plan.ts'
 import { spend } from '../work.ts'
 import { generated } from './generate.ts'
 import { type Steps, stepsOf } from './steps.ts'
 
-/** Buckets at most: a table that a processor's second cache holds. */
+/** Most buckets: a table of this size fits into a processor's second-level cache. */
 const mostBuckets = 1 << 17
-/** Buckets more at each end, as later rows often lie a little outside. */
+/** Extra buckets at each end, as later rows often are slightly outside. */
 const margin = 64
-/** Steps to find out what a bucket says. */
 const stepsOfBucket = 30
-/** What a bucket says of its values: no, yes, or that they lie in two steps with different answers. */
+/** The entry of a bucket: 0 for no, 1 for yes, or `mixed` if its values belong to two steps with different results. */
 const mixed = 2
 
-/** Questions of functions that are the same within a step. */
+/** Tests on functions that are constant within a step. */
 export const buckets: FastPath = {
   name: 'buckets',
   test(plan, slow, build) {
@@ -26,7 +25,7 @@ export const buckets: FastPath = {
     const steps = plan.kind === 'in' ? stepsOf(plan.arg) : stepsOf(plan.left)
     if (steps === undefined || bucketBits(steps.step) <= 0) return undefined
     if (plan.kind === 'compare' && plan.right.kind !== 'literal') return undefined
-    const { holds, negated, noIsNull } = questionOf(plan)
+    const { holds, negated, falseIsNull } = valueTestOf(plan)
     const loop = loopFor(bucketBits(steps.step))
     if (loop === undefined) return undefined
     const arg = build.value(steps.arg)
@@ -37,12 +36,12 @@ export const buckets: FastPath = {
       test(frame, need, wanted, yes, no) {
         const mark = frame.mark()
         const vector = arg.vector(frame, need)
-        const asked = knownRows(frame, vector, need)
+        const validRows = knownRows(frame, vector, need)
         const [found, missed] = negated ? [no, yes] : [yes, no]
-        if (vector.kind !== 'longs' || !table.ask(vector, frame.length, asked, found)) {
+        if (vector.kind !== 'longs' || !table.test(vector, frame.length, validRows, found)) {
           slow.test(frame, need, wanted, yes, no)
-        } else if (noIsNull) missed.fill(0, 0, frame.words)
-        else if (negated || wanted !== wantTrue) subtract(asked, found, missed, frame.words)
+        } else if (falseIsNull) missed.fill(0, 0, frame.words)
+        else if (negated || wanted !== wantTrue) subtract(validRows, found, missed, frame.words)
         frame.release(mark)
       },
     }
@@ -50,10 +49,10 @@ export const buckets: FastPath = {
 }
 
 /**
- * A question asked of a function that is the same within a step, such as `date_part('month', time) = 12`. The
- * values that a step is cut from go to buckets of a power of two, an eighth to a quarter of a step each; a bucket
- * knows the answer, unless the answer changes within it. So a row takes a shift and a look into a table of bytes:
- * 6.9 ns of a processor where the function's result and then the comparison took 12.5, and comparing a number 2.7.
+ * A test on a function that is constant within a step, such as `date_part('month', time) = 12`. Values are divided into
+ * buckets of a power of two, an eighth to a quarter of a step each. A bucket stores the result, unless the result
+ * changes within it. So a row takes a shift and a lookup in a table of bytes: 6.9 ns of processor time. Computing the
+ * function's result and comparing it took 12.5, and comparing a number 2.7.
  */
 class Buckets {
   readonly #steps: Steps
@@ -61,12 +60,12 @@ class Buckets {
   readonly #bits: number
   readonly #loop: Loop
   #first = 0
-  /** One less than the number of buckets, which is a power of two; -1 while there is none. */
+  /** One less than the number of buckets, which is a power of two; -1 if there is none. */
   #mask = -1
   #table = new Uint8Array(0)
-  /** Rows it was made for. */
+  /** Rows that the table was built for. */
   #rows = 0
-  readonly #answers = new Map<number, number>()
+  readonly #results = new Map<number, number>()
 
   constructor(steps: Steps, holds: (value: Scalar) => boolean, loop: Loop) {
     this.#steps = steps
@@ -75,18 +74,20 @@ class Buckets {
     this.#loop = loop
   }
 
-  /** Writes the rows of `need`, none of them null, for which the answer is yes; false if it cannot. */
-  ask({ values }: Longs, n: number, need: Bitmap, out: Bitmap): boolean {
+  /**
+   * Writes the rows of `need` that pass; none of them is null. Returns false if the table does not support the values.
+   */
+  test({ values }: Longs, n: number, need: Bitmap, out: Bitmap): boolean {
     const halves = new Int32Array(values.buffer as ArrayBuffer, values.byteOffset, values.length * 2)
     if (this.#mask >= 0 && this.#run(values, halves, n, need, out)) return true
     const range = this.#rangeOf(halves, n, need)
     if (range === undefined || !this.#cover(range[0], range[1], n)) return false
-    // Whatever still lies outside is not needed.
+    // Values that are still outside are not needed.
     this.#run(values, halves, n, need, out)
     return true
   }
 
-  /** False when a value, needed or not, was outside of the table. */
+  /** Returns false if a value, needed or not, was outside of the table. */
   #run(values: Longs['values'], halves: Int32Array, n: number, need: Bitmap, out: Bitmap): boolean {
     const bits = this.#bits
     const exact: Exact = (row, word, needed) => {
@@ -94,14 +95,14 @@ class Buckets {
         const bit = 31 - Math.clz32(rest & -rest)
         const bucket = bucketOf(halves, row + bit, bits) - this.#first
         if (this.#table[bucket & this.#mask] !== mixed) continue
-        if (this.#answer(stepOf(values[row + bit]!, this.#steps.step)) === 1) word |= 1 << bit
+        if (this.#result(stepOf(values[row + bit]!, this.#steps.step)) === 1) word |= 1 << bit
       }
       return word
     }
     return this.#loop(n, need, out, halves, bits & 31, this.#first, this.#mask, this.#table, exact) === 0
   }
 
-  /** The first and the last bucket of the needed values; undefined when one's number is too large. */
+  /** The first and last bucket of the needed values; undefined if a bucket number is too large. */
   #rangeOf(halves: Int32Array, n: number, need: Bitmap): readonly [number, number] | undefined {
     const bits = this.#bits
     let least = 2 ** 31
@@ -122,7 +123,7 @@ class Buckets {
     if (this.#mask >= 0 && least >= this.#first && greatest <= end) return true
     const [from, to] = [Math.min(this.#first, least), Math.max(end, greatest)]
     this.#rows += rows
-    // What it held before may be far from what is asked for now; a table larger than the rows does not pay.
+    // The old range may be far from the new one. A table larger than the number of rows is not worthwhile.
     const most = Math.min(mostBuckets, this.#rows)
     const [first, last] = this.#mask >= 0 && to - from < most ? [from, to] : [least, greatest]
     const isFar = Math.max(-first, last) > 2 ** 30
@@ -131,7 +132,7 @@ class Buckets {
     spend(size * stepsOfBucket)
     this.#first = first - margin
     this.#mask = size - 1
-    // Buckets past the last one are not looked into yet: their rows are worked on one by one.
+    // Buckets past the last one are not computed yet: their rows are tested one by one.
     this.#table = new Uint8Array(size).fill(mixed)
     for (let i = -margin; i <= last - first + margin; i++) this.#table[i + margin] = this.#bucket(first + i)
     return true
@@ -143,33 +144,33 @@ class Buckets {
     const isSafe = Number.isSafeInteger(start) && Number.isSafeInteger(start + width)
     const [a, b] = isSafe ? [start, start + width - 1] : [BigInt(start), BigInt(start) + BigInt(width) - 1n]
     const { step } = this.#steps
-    const answer = this.#answer(stepOf(a, step))
-    return answer === this.#answer(stepOf(b, step)) ? answer : mixed
+    const result = this.#result(stepOf(a, step))
+    return result === this.#result(stepOf(b, step)) ? result : mixed
   }
 
-  #answer(step: number): number {
-    let answer = this.#answers.get(step)
-    if (answer === undefined) {
-      answer = this.#holds(this.#steps.at(step)) ? 1 : 0
-      if (this.#answers.size >= mostBuckets) this.#answers.clear()
-      this.#answers.set(step, answer)
+  #result(step: number): number {
+    let result = this.#results.get(step)
+    if (result === undefined) {
+      result = this.#holds(this.#steps.at(step)) ? 1 : 0
+      if (this.#results.size >= mostBuckets) this.#results.clear()
+      this.#results.set(step, result)
     }
-    return answer
+    return result
   }
 }
 
-/** Between an eighth and a quarter of a step, so that one bucket in two to eight at most holds parts of two. */
+/** Between an eighth and a quarter of a step, so that at most one bucket in two to eight is in two steps. */
 function bucketBits(step: number): number {
   return Math.floor(Math.log2(step)) - 2
 }
 
-/** `value >> bits`, which is known to be an integer of 32 bits. */
+/** `value >> bits`. The caller knows that the result fits into 32 bits. */
 function bucketOf(halves: Int32Array, row: number, bits: number): number {
   const high = halves[2 * row + 1]!
   return bits >= 32 ? high >> (bits - 32) : (high << (32 - bits)) | (halves[2 * row]! >>> bits)
 }
 
-/** The step a value lies in. Between safe integers a quotient of doubles never reaches the next whole number. */
+/** The step of a value. For safe integers a quotient of doubles never reaches the next whole number. */
 function stepOf(value: number | bigint, step: number): number {
   const double = Number(value)
   if (Number.isSafeInteger(double)) return Math.floor(double / step)
@@ -189,11 +190,11 @@ type Loop = (
   exact: Exact,
 ) => number
 
-/** A loop that looks buckets of so many bits up. It gives something else than 0 when a value, needed or not, is outside. */
+/** A loop that looks up buckets of `bits` bits. It returns a non-zero number if a value, needed or not, is outside. */
 function loopFor(bits: number): Loop | undefined {
   const isHigh = bits >= 32
   const bucket = isHigh ? 'high>>shift' : 'high<<32-shift|halves[2*($i)]>>>shift'
-  // A bucket's number has to fit into 32 bits.
+  // A bucket's number must fit into 32 bits.
   const fits = isHigh ? '' : 'seen|=high>>shift-1^high>>31;'
   return generated<Loop>(
     'halves,shift,first,mask,table,exact',

@@ -1,7 +1,7 @@
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { FastPath } from '../evaluate/build.ts'
 import type { Frame } from '../evaluate/frame.ts'
-import type { Ask } from '../evaluate/node.ts'
+import type { VectorTest } from '../evaluate/node.ts'
 import type { Longs, NumberArray, Vector } from '../evaluate/vector.ts'
 import type { CompareOperator } from '../plan/plan.ts'
 import { generated } from './generate.ts'
@@ -10,13 +10,13 @@ import { orderOfDoubles, orderWithNumber } from './orders.ts'
 /** Comparisons of arrays of numbers, with a literal or with each other. */
 export const compareNumbers: FastPath = {
   name: 'compare-numbers',
-  ask(plan, slow) {
+  vectorTest(plan, slow) {
     if (plan.kind !== 'compare') return undefined
     const { operator, right } = plan
-    if (right.kind !== 'literal') return askPairs(operator, slow)
+    if (right.kind !== 'literal') return comparePairs(operator, slow)
     const { value } = right
     if ((typeof value !== 'number' && typeof value !== 'bigint') || Number.isNaN(value)) return undefined
-    return askLiteral(operator, value, slow)
+    return compareWithLiteral(operator, value, slow)
   },
 }
 
@@ -24,7 +24,11 @@ type Values = NumberArray | BigInt64Array
 type WithLiteral = (n: number, need: Bitmap, out: Bitmap, values: Values, y: number | bigint) => void
 type WithOther = (n: number, need: Bitmap, out: Bitmap, values: Values, others: Values) => void
 
-function askLiteral(operator: CompareOperator, literal: number | bigint, slow: Ask): Ask {
+function compareWithLiteral(
+  operator: CompareOperator,
+  literal: number | bigint,
+  slow: VectorTest,
+): VectorTest {
   const row = `const x=values[$i];w|=(${orderWithNumber[operator]})<<$b`
   const number = Number(literal)
   return (frame, vectors, need, out) => {
@@ -36,7 +40,7 @@ function askLiteral(operator: CompareOperator, literal: number | bigint, slow: A
   }
 }
 
-function askPairs(operator: CompareOperator, slow: Ask): Ask {
+function comparePairs(operator: CompareOperator, slow: VectorTest): VectorTest {
   return (frame, vectors, need, out) => {
     const [a, b] = vectors
     const isAlike = 'values' in a && b && 'values' in b && a.values.constructor === b.values.constructor
@@ -51,7 +55,7 @@ function askPairs(operator: CompareOperator, slow: Ask): Ask {
   }
 }
 
-/** A name in the text gives each kind of array a loop of its own: one that meets two is 10 to 30 times slower. */
+/** The name in the generated text gives each array type its own loop: with two types one is 10 to 30 times slower. */
 export function ofKind(values: Values, row: string): string {
   return `/*${values.constructor.name}*/{${row}}`
 }
@@ -62,8 +66,8 @@ function valuesOf(frame: Frame, vector: Vector): Values | undefined {
 }
 
 /**
- * Unsigned integers as signed ones of the same order, with the highest bit turned over. V8 compares elements of a
- * BigInt64Array as machine integers; for a BigUint64Array with elements above 2^63 it makes BigInts (5 to 24 ns).
+ * Unsigned integers as signed ones of the same order, with the highest bit inverted. V8 compares elements of a
+ * BigInt64Array as machine integers. For a BigUint64Array with elements above 2^63 it creates BigInts (5 to 24 ns).
  */
 function signed(frame: Frame, values: BigInt64Array | BigUint64Array): BigInt64Array {
   if (values instanceof BigInt64Array) return values
@@ -81,12 +85,12 @@ function asLong(literal: number | bigint, { values }: Longs): bigint {
   return values instanceof BigInt64Array ? BigInt(literal) : BigInt(literal) - 2n ** 63n
 }
 
-/** 64-bit integers in halves, the lower one first. */
+/** 64-bit integers as halves, the lower one first. */
 export function halvesOf(values: BigInt64Array | BigUint64Array): Uint32Array {
   return new Uint32Array(values.buffer as ArrayBuffer, values.byteOffset, values.length * 2)
 }
 
-/** Makes the rows of `need` that are not in `out` those that are. */
+/** Inverts `out` within the rows of `need`. */
 export function negate(n: number, need: Bitmap, out: Bitmap): void {
   for (let q = 0; q << 5 < n; q++) out[q] = need[q]! & ~out[q]!
 }

@@ -7,19 +7,19 @@ import { eachNeeded } from '../evaluate/each-needed.ts'
 import { Frame } from '../evaluate/frame.ts'
 import { vectorOf } from '../evaluate/load.ts'
 import { Memo } from '../evaluate/memo.ts'
-import type { Ask, ValueNode } from '../evaluate/node.ts'
+import type { ValueNode, VectorTest } from '../evaluate/node.ts'
 import { readerOf, scalarsFrom } from '../evaluate/read.ts'
 import { isEncoded } from '../evaluate/scalar.ts'
 import type { Codes } from '../evaluate/vector.ts'
 import type { CallPlan } from '../plan/plan.ts'
-import { lookAfterProgress } from '../work.ts'
+import { checkTimeAfterProgress } from '../work.ts'
 import { generated } from './generate.ts'
 
-/** Values that a dictionary or runs encode: each is asked, or worked on, once. */
+/** Dictionary- or run-end-encoded values: each entry is tested, or computed, once. */
 export const dictionary: FastPath = {
   name: 'dictionary',
-  ask(plan, slow) {
-    return plan.kind === 'compare' && plan.right.kind !== 'literal' ? undefined : askEntries(slow)
+  vectorTest(plan, slow) {
+    return plan.kind === 'compare' && plan.right.kind !== 'literal' ? undefined : testEntries(slow)
   },
   value(plan, slow, build) {
     if (plan.kind !== 'call') return undefined
@@ -30,55 +30,54 @@ export const dictionary: FastPath = {
   },
 }
 
-/** Asks once for each entry of a dictionary, then looks the rows' codes up. */
-export function askEntries(slow: Ask): Ask {
-  const tables = new WeakMap<object, Answers>()
-  const ask: Ask = (frame, vectors, need, out) => {
+/** Tests each entry of a dictionary once, then looks up the rows' codes. */
+export function testEntries(slow: VectorTest): VectorTest {
+  const tables = new WeakMap<object, EntryResults>()
+  const test: VectorTest = (frame, vectors, need, out) => {
     const [vector] = vectors
     if (vector.kind !== 'codes') {
       slow(frame, vectors, need, out)
       return
     }
-    let answers = tables.get(vector.key)
-    if (answers === undefined) {
+    let results = tables.get(vector.key)
+    if (results === undefined) {
       const entries = vector.entries.reduce((sum, batch) => sum + batch.length, 0)
-      answers = { table: new Uint8Array(entries), known: 0 }
-      tables.set(vector.key, answers)
+      results = { table: new Uint8Array(entries), known: 0 }
+      tables.set(vector.key, results)
     }
-    // Run-end-encoded values may be encoded by a dictionary in turn.
-    answerEntries(answers, vector.entries, ask)
-    lookUp(vector.codes, answers.table, frame.length, need, out)
+    // Run-end-encoded values may be dictionary-encoded in turn.
+    fillResults(results, vector.entries, test)
+    lookUp(vector.codes, results.table, frame.length, need, out)
   }
-  return ask
+  return test
 }
 
-/** For each of the first `known` entries 1 if the answer is yes. */
-interface Answers {
+/** 1 for each of the first `known` entries that passes. */
+interface EntryResults {
   readonly table: Uint8Array
   known: number
 }
 
-/** Entries that are asked at once. */
 const entriesAtOnce = 4096
 
-/** Asks the entries that were not asked yet. A dictionary may be long, so what was found stays when the work pauses. */
-function answerEntries(answers: Answers, entries: readonly AnyBatch[], ask: Ask): void {
-  if (answers.known === answers.table.length) return
+/** Tests the remaining entries. A dictionary may be long, so results are kept when the work pauses. */
+function fillResults(results: EntryResults, entries: readonly AnyBatch[], test: VectorTest): void {
+  if (results.known === results.table.length) return
   const frame = new Frame()
   try {
     let first = 0
     for (const batch of entries) {
       const rows = { length: batch.length, columns: [batch] }
-      for (let start = answers.known - first; start < batch.length; start = answers.known - first) {
+      for (let start = results.known - first; start < batch.length; start = results.known - first) {
         frame.moveTo(rows, start, Math.min(start + entriesAtOnce, batch.length))
         const out = frame.bitmap()
         const known = validRowsOf(frame, batch, frame.allRows(), addValidity(frame, batch, null))
-        ask(frame, [vectorOf(frame, batch, known, known)], known, out)
+        test(frame, [vectorOf(frame, batch, known, known)], known, out)
         for (let i = 0; i < frame.length; i++) {
-          answers.table[first + start + i] = (out[i >>> 5]! >>> (i & 31)) & 1
+          results.table[first + start + i] = (out[i >>> 5]! >>> (i & 31)) & 1
         }
-        answers.known += frame.length
-        lookAfterProgress()
+        results.known += frame.length
+        checkTimeAfterProgress()
       }
       first += batch.length
     }
@@ -89,15 +88,17 @@ function answerEntries(answers: Answers, entries: readonly AnyBatch[], ask: Ask)
 
 type Loop = (n: number, need: Bitmap, out: Bitmap, codes: Codes['codes'], table: Uint8Array) => void
 
-/** Rows whose code's entry is 1 in a table: what was found for each value of a dictionary. */
+/** Rows whose code has a 1 in the table, which has a result for each entry of the dictionary. */
 function lookUp(codes: Codes['codes'], table: Uint8Array, n: number, need: Bitmap, out: Bitmap): void {
-  // A comment of its own gives each kind of array a loop of its own.
+  // The comment in the generated text gives each array type a loop of its own.
   const loop = generated<Loop>('codes,table', `/*${codes.constructor.name}*/w|=table[codes[$i]]<<$b;`)
   if (loop !== undefined) loop(n, need, out, codes, table)
   else eachNeeded(n, need, out, (row) => table[codes[row]!] === 1)
 }
 
-/** A call whose one argument that varies is a column: once for each entry, if it is encoded and there is room to remember. */
+/**
+ * A call whose only varying argument is a column. An encoded column takes one call for each entry that can be cached.
+ */
 function callEntries(plan: CallPlan, only: number, slow: ValueNode, column: ValueNode): ValueNode {
   const { strict } = plan.function
   const evaluate = counted(plan)

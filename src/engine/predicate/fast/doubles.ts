@@ -1,7 +1,7 @@
 import { Type } from '@uwdata/flechette'
 import type { FastPath } from '../evaluate/build.ts'
 
-/** Functions of a double, by whole arrays. */
+/** Functions of a double, on whole arrays. */
 export const doubles: FastPath = {
   name: 'doubles',
   value(plan, slow, build) {

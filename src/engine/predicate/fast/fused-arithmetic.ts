@@ -10,16 +10,15 @@ import { orderOfDoubles, orderWithNumber } from './orders.ts'
 
 type Loop = (n: number, need: Bitmap, out: Bitmap, ...parameters: unknown[]) => void
 
-/** Operations of a formula at most: each is there 32 times in its loop. */
+/** Most operations of a formula: the generated loop repeats each of them 32 times. */
 const mostOperations = 8
-/** Loops that are kept. */
 const mostLoops = 64
 
 /**
- * A comparison of doubles that are calculated, such as `abs(x - 0.5) * 2 < 0.01`, by one loop for all of it,
- * which takes less than a quarter of what an array for each step takes (3.1 ns of 14.3 a row). The loop is
- * generated, so there is none where a runtime forbids that, nor when there is nothing to calculate, or too much.
- * What a caller gave, such as the literals of a predicate, is handed to the loop and is no part of its text.
+ * A comparison of computed doubles, such as `abs(x - 0.5) * 2 < 0.01`, in one loop for the whole formula. It takes less
+ * than a quarter of the time of an array for each step (3.1 ns of 14.3 a row). The loop is generated, so there is none
+ * if the runtime forbids that, if there is nothing to compute, or too much. Input of a caller, such as the literals of
+ * a predicate, is passed to the loop as arguments and is no part of its text.
  */
 export const fusedArithmetic: FastPath = {
   name: 'fused-arithmetic',
@@ -41,9 +40,9 @@ export const fusedArithmetic: FastPath = {
         const found = valuesOf(frame, need, leaves)
         if (found === undefined) slow.test(frame, need, wanted, yes, no)
         else {
-          const { asked, arrays } = found
-          loopOf(row, leaves.length, constants.length)(frame.length, asked, yes, ...arrays, ...constants)
-          if (wanted !== wantTrue) subtract(asked, yes, no, frame.words)
+          const { validRows, arrays } = found
+          loopOf(row, leaves.length, constants.length)(frame.length, validRows, yes, ...arrays, ...constants)
+          if (wanted !== wantTrue) subtract(validRows, yes, no, frame.words)
         }
         frame.release(mark)
       },
@@ -51,7 +50,7 @@ export const fusedArithmetic: FastPath = {
   },
 }
 
-/** Writes plans as expressions of JavaScript, which name what they need: arrays `v…`, numbers and functions `k…`. */
+/** Writes plans as JavaScript expressions, which refer to inputs by name: arrays `v…`, numbers and functions `k…`. */
 class Formula {
   readonly leaves: ValueNode[] = []
   readonly constants: (number | ((value: number) => number))[] = []
@@ -65,7 +64,7 @@ class Formula {
   }
 
   write(plan: Plan): string {
-    // Past the limit nobody reads it.
+    // Past the limit the text is not used.
     if (this.operations > mostOperations) return ''
     if (plan.kind === 'literal') return this.#constant(plan.value as number)
     if (isDouble(plan.type)) {
@@ -95,10 +94,10 @@ class Formula {
   }
 }
 
-/** So that no text but that of this file is in a loop. */
+/** Restricts loops to text of this file. */
 const operators = { '+': '+', '-': '-', '*': '*', '/': '/', '%': '%' } as const
 
-/** Whether the values of a double lie in an array, or are written into one. */
+/** Whether the values of a double are in an array, or can be copied into one. */
 function isArray(plan: Plan): boolean {
   if (plan.kind === 'column') return isDouble(plan.type)
   return plan.kind === 'cast' && plan.arg.kind === 'column' && isWidening(plan.arg.type, plan.type)
@@ -107,7 +106,7 @@ function isArray(plan: Plan): boolean {
 const numbers = new WeakMap<object, number>()
 let lastNumber = 0
 
-/** A number for a function: the loop for one has its code in the place of the call, as long as it sees no other. */
+/** A number for a function: V8 inlines the function into its loop, as long as the loop gets no other one. */
 function numberOf(apply: object): number {
   const number = numbers.get(apply) ?? ++lastNumber
   numbers.set(apply, number)
@@ -118,24 +117,26 @@ function isDouble(type: DataType): boolean {
   return type.typeId === Type.Float && type.precision === 2
 }
 
-/** The values of leaves, and the rows of `need` where none is null; undefined when some lie in no array of doubles. */
+/**
+ * The values of leaves, and the rows of `need` where none is null; undefined if some are not in an array of doubles.
+ */
 function valuesOf(
   frame: Frame,
   need: Bitmap,
   leaves: readonly ValueNode[],
-): { readonly asked: Bitmap; readonly arrays: readonly Float64Array[] } | undefined {
+): { readonly validRows: Bitmap; readonly arrays: readonly Float64Array[] } | undefined {
   const arrays: Float64Array[] = []
-  let asked = need
+  let validRows = need
   for (const leaf of leaves) {
     const vector = leaf.vector(frame, need)
     if (vector.kind !== 'numbers' || !(vector.values instanceof Float64Array)) return undefined
     arrays.push(vector.values)
     if (vector.valid === null) continue
     const both = frame.bitmap()
-    intersect(asked, vector.valid, both, frame.words)
-    asked = both
+    intersect(validRows, vector.valid, both, frame.words)
+    validRows = both
   }
-  return { asked, arrays }
+  return { validRows, arrays }
 }
 
 const loops = new Map<string, Loop>()

@@ -4,27 +4,25 @@ import type { FastPath } from '../evaluate/build.ts'
 import type { ValueNode } from '../evaluate/node.ts'
 import type { NumberArray } from '../evaluate/vector.ts'
 import type { Plan } from '../plan/plan.ts'
-import { look } from '../work.ts'
+import { checkTime } from '../work.ts'
 import { bothValid } from './arithmetic.ts'
 import { functionOf, mayGenerate } from './generate.ts'
 
-/** Operations of a formula at most. */
 const mostOperations = 8
-/** Loops that are kept. */
 const mostLoops = 64
 
 type Loop = (n: number, out: Int32Array, ...parameters: unknown[]) => void
 
-/** Values lie between the two, which are doubles. */
+/** The range of the values; both bounds are doubles. */
 type Range = readonly [min: number, max: number]
 
 /**
- * Sums, differences and products of integers of up to 32 bits as 64-bit ones, such as `a * 2 + id`, by one loop for all
- * of it. Doubles hold integers up to 2^53 exactly: where the types tell that no step leaves this range, the loop
- * calculates with doubles, and writes both halves of the result. That takes three fifths of the time of widening columns,
- * and of a BigInt for each step. For columns of 64 bits it would take as long as these.
+ * Sums, differences and products of integers of up to 32 bits as 64-bit ones, such as `a * 2 + id`, in one loop for the
+ * whole formula. Doubles hold integers up to 2^53 exactly. If the types guarantee that no step leaves this range, the
+ * loop computes with doubles, and writes both halves of the result. That takes three fifths of the time of widening
+ * columns, and of a BigInt for each step. For columns of 64 bits it would take as long as these.
  *
- * Loops are generated from texts of this file only. What a caller gave, such as a literal, is handed to them.
+ * Loops are generated from texts of this file only. Input of a caller, such as a literal, is passed as an argument.
  */
 export const fusedIntegers: FastPath = {
   name: 'fused-integers',
@@ -38,7 +36,7 @@ export const fusedIntegers: FastPath = {
       cost: leaves.reduce((sum, leaf) => sum + leaf.cost, operations),
       raises: slow.raises,
       vector(frame, need) {
-        look()
+        checkTime()
         const arrays: NumberArray[] = []
         let valid: Bitmap | null = null
         for (const leaf of leaves) {
@@ -58,7 +56,7 @@ export const fusedIntegers: FastPath = {
 }
 
 interface Term {
-  /** An expression of JavaScript, which names arrays `v…` and numbers `k…`. */
+  /** A JavaScript expression, which refers to arrays `v…` and numbers `k…`. */
   readonly text: string
   readonly range: Range
 }
@@ -73,7 +71,7 @@ class Formula {
     this.#value = value
   }
 
-  /** The plan as a term; undefined when a part of it is not for the loop, or may be inexact. */
+  /** The plan as a term; undefined if the loop does not support a part of it, or a part may be inexact. */
   write(plan: Plan): Term | undefined {
     if (isStep(plan)) {
       if (++this.operations > mostOperations) return undefined
@@ -90,7 +88,7 @@ class Formula {
   }
 }
 
-/** Where the results lie. */
+/** Where the results are stored. */
 const ranges = {
   '+': (a: Range, b: Range): Range => [a[0] + b[0], a[1] + b[1]],
   '-': (a: Range, b: Range): Range => [a[0] - b[1], a[1] - b[0]],
@@ -111,7 +109,7 @@ function exact(term: Term): Term | undefined {
   return min >= Number.MIN_SAFE_INTEGER && max <= Number.MAX_SAFE_INTEGER ? term : undefined
 }
 
-/** Whether it is an operation of the loop. */
+/** Whether the loop supports an operation. */
 function isStep(plan: Plan): plan is Extract<Plan, { kind: 'arithmetic' | 'negate' }> {
   if (plan.kind !== 'negate' && !(plan.kind === 'arithmetic' && plan.operator in ranges)) return false
   const { type } = plan
@@ -128,8 +126,8 @@ function rangeOfType(type: DataType): Range | undefined {
 const loops = new Map<string, Loop>()
 
 /**
- * The loop for a text, which names the kinds of its arrays: one that meets several kinds is much slower. Results of 32
- * bits, which most are, need no double: as long as all are such, V8 calculates with integers only.
+ * The loop for a text, which includes the types of its arrays: a loop that gets several types is much slower. Most
+ * results fit into 32 bits and need no double: as long as all of them do, V8 computes with integers only.
  */
 function loopOf(text: string, leaves: number, constants: number): Loop {
   let loop = loops.get(text)

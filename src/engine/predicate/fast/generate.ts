@@ -1,12 +1,12 @@
 /*
- * Loops over the rows of a slice that write a bitmap, generated with the 32 rows of a word unrolled. Written by hand
- * such a loop takes 1.15 to 1.5 times as long. Text that becomes code consists of constants of this folder only: what
- * a caller gave, such as the literals of a predicate, is handed to the loop as an argument.
+ * Generated loops over the rows of a slice that write a bitmap, with the 32 rows of a word unrolled. A loop written by
+ * hand takes 1.15 to 1.5 times as long. Only constants of this folder become code: input of a caller, such as the
+ * literals of a predicate, is passed to the loop as an argument.
  */
 
 let generates: boolean | undefined
 
-/** Whether the runtime lets programs make functions of text. Where it does not, callers take another way. */
+/** Whether the runtime allows programs to compile functions from text. If not, callers take another path. */
 export function mayGenerate(): boolean {
   if (generates !== undefined) return generates
   try {
@@ -21,9 +21,8 @@ export function mayGenerate(): boolean {
 const loops = new Map<string, unknown>()
 
 /**
- * The loop for a row of this text, made once; undefined where the runtime forbids that. Only for texts of which there
- * are few, as all are kept. The text takes part in the name that it is kept by, so two places never share a loop by
- * mistake.
+ * The loop for this row text, generated once; undefined if the runtime forbids that. Only for a small number of
+ * different texts, as all are kept. The key includes the text, so two callers never share a loop by mistake.
  */
 export function generated<Loop>(parameters: string, row: string, before = '', after = ''): Loop | undefined {
   if (!mayGenerate()) return undefined
@@ -34,9 +33,9 @@ export function generated<Loop>(parameters: string, row: string, before = '', af
 }
 
 /**
- * Makes a loop over `n` rows: `row` is the text of a statement that sets bit `$b` of `w` for the row `$i`. A word ends
- * in `out`, cut to the bits `m` of `need`; words without a needed row are skipped. `before` and `after` run for each
- * word. The loop gives `seen`, which rows may add bits to.
+ * Generates a loop over `n` rows. `row` is the text of a statement that sets bit `$b` of `w` for the row `$i`. Each
+ * word is written to `out`, cut to the bits `m` of `need`; words without a needed row are skipped. `before` and `after`
+ * run for each word. The loop returns `seen`, to which rows may add bits.
  *
  * There is no branch for a row: a mispredicted one costs more than a comparison.
  */
@@ -60,7 +59,7 @@ export function generate<Loop>(parameters: string, row: string, before = '', aft
   return functionOf<Loop>(['n', 'need', 'out', ...parameters.split(',')], body)
 }
 
-/** The function of a text: the one place where text becomes code. */
+/** Compiles a function from text. No other place turns text into code. */
 export function functionOf<F>(parameters: readonly string[], body: string): F {
   return new Function(...parameters, body) as F
 }

@@ -18,9 +18,9 @@ import { texts } from './texts.ts'
 import { wideIntegers } from './wide-integers.ts'
 import { widening } from './widening.ts'
 
-/** All fast paths, in the order in which they are asked. Each answers as the evaluator does without it. */
+/** All fast paths, in order of priority. Each returns the same results as the evaluator without it. */
 export const allFastPaths: readonly FastPath[] = [
-  // Entries of a dictionary are asked by those that follow.
+  // Paths after it are used for the entries of a dictionary.
   dictionary,
   letters,
   buckets,
@@ -40,10 +40,7 @@ export const allFastPaths: readonly FastPath[] = [
   listHas,
 ]
 
-/**
- * The fast paths that a setting leaves on: `off` leaves none, a list of names leaves those, and without a setting
- * all are on.
- */
+/** The fast paths that a setting leaves on: none for `off`, those in a list of names, and all without a setting. */
 export function chosenFastPaths(setting: string | undefined): readonly FastPath[] {
   if (setting === undefined || setting === '') return allFastPaths
   if (setting === 'off') return []
@@ -58,5 +55,5 @@ export function chosenFastPaths(setting: string | undefined): readonly FastPath[
   )
 }
 
-/** Those in use. To find out whether one of them is at fault, switch them off. */
+/** The fast paths in use. Switch them off to find out whether one of them is wrong. */
 export const fastPaths = chosenFastPaths(process.env['TABULARIUM_FAST_PATHS'])

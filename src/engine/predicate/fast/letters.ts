@@ -1,12 +1,12 @@
 import type { FastPath } from '../evaluate/build.ts'
-import { askEach, questionNode } from '../evaluate/question.ts'
 import type { Matches } from '../evaluate/text-pattern.ts'
-import { askEntries } from './dictionary.ts'
+import { testEach, valueTestNode } from '../evaluate/value-test.ts'
+import { testEntries } from './dictionary.ts'
 import { lettersEqualTest } from './text/like.ts'
 
 /**
- * `lower(x) = 'text'`, `upper(x) <> 'TEXT'` as a question of x: texts in ASCII are compared where they lie, the
- * others through `lower` and `upper` themselves. A row takes 2.7 times what comparing a number does.
+ * `lower(x) = 'text'`, `upper(x) <> 'TEXT'` as a test of x: texts in ASCII are compared in place, the others through
+ * `lower` and `upper` themselves. A row takes 2.7 times as long as comparing a number.
  */
 export const letters: FastPath = {
   name: 'letters',
@@ -20,18 +20,18 @@ export const letters: FastPath = {
     const matches: Matches = (bytes, from, to) =>
       evaluate(Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString()) === wanted
     const test = lettersEqualTest(Buffer.from(wanted), kernel.to, matches)
-    const question = {
+    const valueTest = {
       args: left.args,
       holds: (value: Parameters<typeof evaluate>[0]) => evaluate(value) === wanted,
       negated: plan.operator === '<>',
-      noIsNull: false,
+      falseIsNull: false,
     }
-    const each = askEach(question)
-    const ask = askEntries((frame, vectors, need, out) => {
+    const each = testEach(valueTest)
+    const entriesTest = testEntries((frame, vectors, need, out) => {
       const [vector] = vectors
       if (vector.kind === 'texts') test(vector, frame.length, need, out)
       else each(frame, vectors, need, out)
     })
-    return questionNode(question, [build.value(left.args[0]!)], ask)
+    return valueTestNode(valueTest, [build.value(left.args[0]!)], entriesTest)
   },
 }

@@ -4,20 +4,19 @@ import type { Build, FastPath } from '../evaluate/build.ts'
 import { isWidening } from '../evaluate/call.ts'
 import type { TestNode } from '../evaluate/node.ts'
 import { holdsFor } from '../evaluate/operators.ts'
-import { askEach, type Question, questionNode } from '../evaluate/question.ts'
 import { isLong } from '../evaluate/scalar.ts'
+import { testEach, type ValueTest, valueTestNode } from '../evaluate/value-test.ts'
 import type { NumberArray } from '../evaluate/vector.ts'
 import type { ArithmeticPlan, CastPlan, CompareOperator, Plan } from '../plan/plan.ts'
 import { ofKind } from './compare-numbers.ts'
-import { askEntries } from './dictionary.ts'
+import { testEntries } from './dictionary.ts'
 import { generated, mayGenerate } from './generate.ts'
 import { orderWithNumber } from './orders.ts'
 
 /**
- * Quotients and remainders of narrow integers by a literal, such as `key % 2 = 0`. Both sides of an operator have one type,
- * and that of the literal is 64 bits wide, so each row would be a BigInt. The results fit the narrow type. One loop
- * calculates and compares them: to write them into an array first takes about twice as long. For all else they are
- * widened.
+ * Quotients and remainders of narrow integers by a literal, such as `key % 2 = 0`. Both sides of an operator have one
+ * type, and the literal has 64 bits, so each row would be a BigInt. The results fit the narrow type. One loop computes
+ * and compares them: writing them into an array first takes about twice as long. All other operands are widened.
  */
 export const narrowDivision: FastPath = {
   name: 'narrow-division',
@@ -42,7 +41,7 @@ interface Narrowed {
   /** The division before it was widened. */
   readonly narrow: ArithmeticPlan
   readonly divisor: number
-  /** The cast that widens. */
+  /** The widening cast. */
   readonly cast: CastPlan
   /** The largest value of the narrow type. */
   readonly most: number
@@ -55,7 +54,7 @@ function narrowed(plan: Plan): Narrowed | undefined {
   const { type } = left.arg
   const most = mostOf(type)
   if (most === undefined || right.kind !== 'literal' || typeof right.value !== 'bigint') return undefined
-  // The smallest value by -1 does not fit, and nothing may be divided by 0.
+  // The smallest value divided by -1 does not fit, and a division by 0 fails.
   const divisor = Number(right.value)
   if (divisor === 0 || divisor === -1 || Math.abs(divisor) > most) return undefined
   const narrow: ArithmeticPlan = { ...plan, type, left: left.arg, right: { ...right, type, value: divisor } }
@@ -71,9 +70,9 @@ function mostOf(type: DataType): number | undefined {
 type Loop = (n: number, need: Bitmap, out: Bitmap, values: NumberArray, ...by: number[]) => void
 
 /*
- * What a row compares, for the value `v`, the divisor `d` and its reciprocal `e`. With half of one more, a quotient lies
- * at least half of `e` above a whole number, which is far more than what multiplying by `e` may be wrong by. That takes
- * less than to divide. The bits below a power of two are its remainder, which is at or below 0 for what is below 0.
+ * The comparison of a row, for the value `v`, the divisor `d` and its reciprocal `e`. With a half added, a quotient is
+ * at least half of `e` above a whole number. That is far more than the error of multiplying by `e`, which is faster
+ * than a division. The bits below a power of two are the remainder, which is negated for negative values.
  */
 const quotient = '((v+((v>>31)+.5))*e)|0'
 const remainder = `v-Math.imul(${quotient},d)`
@@ -88,25 +87,25 @@ function compared(
 ): TestNode {
   const isQuotient = narrow.operator === '/'
   const holds = holdsFor[operator]
-  const question: Question = {
+  const valueTest: ValueTest = {
     args: [narrow.left],
     holds: (value) => holds((isQuotient ? Math.trunc(Number(value) / divisor) : Number(value) % divisor) - y),
     negated: false,
-    noIsNull: false,
+    falseIsNull: false,
   }
   const size = Math.abs(divisor)
   const isPower = (size & (size - 1)) === 0
   const x = isQuotient ? quotient : isPower ? remainderOfPower : remainder
   const row = `const v=values[$i],x=${x};w|=(${orderWithNumber[operator]})<<$b`
   const by = isPower && !isQuotient ? size : divisor
-  const each = askEach(question)
-  const ask = askEntries((frame, vectors, need, out) => {
+  const each = testEach(valueTest)
+  const test = testEntries((frame, vectors, need, out) => {
     const [vector] = vectors
     const values = vector.kind === 'numbers' ? vector.values : undefined
     const loop = values && generated<Loop>('values,y,d,e', ofKind(values, row))
     if (loop === undefined) each(frame, vectors, need, out)
     else loop(frame.length, need, out, values!, y, by, 1 / by)
   })
-  const node = questionNode(question, [build.value(narrow.left)], ask)
+  const node = valueTestNode(valueTest, [build.value(narrow.left)], test)
   return { ...node, cost: node.cost + 1 }
 }

@@ -10,16 +10,16 @@ type Loop<V> = (values: V, n: number, need: Bitmap, out: Bitmap) => void
 /** `IN` a list of numbers. */
 export const numberSets: FastPath = {
   name: 'number-sets',
-  ask(plan, slow) {
+  vectorTest(plan, slow) {
     if (plan.kind !== 'in') return undefined
     const [first] = plan.values
     if (typeof first !== 'number' && typeof first !== 'bigint') return undefined
-    const askNumbers = numberSet(plan.values.map(Number))
-    const askLongs = typeof first === 'bigint' ? longSet(plan.values as readonly bigint[]) : undefined
+    const testNumbers = numberSet(plan.values.map(Number))
+    const testLongs = typeof first === 'bigint' ? longSet(plan.values as readonly bigint[]) : undefined
     return (frame, vectors, need, out) => {
       const [vector] = vectors
-      if (vector.kind === 'longs' && askLongs) askLongs(halvesOf(vector.values), frame.length, need, out)
-      else if (vector.kind === 'numbers') askNumbers(vector.values, frame.length, need, out)
+      if (vector.kind === 'longs' && testLongs) testLongs(halvesOf(vector.values), frame.length, need, out)
+      else if (vector.kind === 'numbers') testNumbers(vector.values, frame.length, need, out)
       else slow(frame, vectors, need, out)
     }
   },
@@ -27,7 +27,7 @@ export const numberSets: FastPath = {
 
 const comparedOneByOne = 8
 
-/** NaN is equal to itself, -0 to 0. */
+/** NaN equals itself, and -0 equals 0. */
 function numberSet(list: readonly number[]): Loop<NumberArray> {
   const set = new Set(list)
   const hasNaN = set.has(Number.NaN)
@@ -39,11 +39,11 @@ function numberSet(list: readonly number[]): Loop<NumberArray> {
   }
 }
 
-/** Does what a loop does, or gives false where it cannot. */
-type Try = (values: NumberArray, n: number, need: Bitmap, out: Bitmap) => boolean
+/** Does the work of a loop, or returns false if it cannot. */
+type TryTest = (values: NumberArray, n: number, need: Bitmap, out: Bitmap) => boolean
 
-/** Fewer than the loop compares with are filled up with one of them. */
-function oneByOne(few: readonly number[], hasNaN: boolean): Try {
+/** A list shorter than the loop's is filled up with one of its values. */
+function oneByOne(few: readonly number[], hasNaN: boolean): TryTest {
   const size = few.length <= 4 ? 4 : comparedOneByOne
   const padded = Array.from({ length: size }, (_, i) => few[i] ?? few[0]!)
   const names = padded.map((_, i) => `k${i}`)
@@ -60,8 +60,8 @@ function oneByOne(few: readonly number[], hasNaN: boolean): Try {
 
 const longestTable = 65_536
 
-/** Integers that lie close together: a byte for each from the least to the greatest, read without a branch. */
-function inTable(list: readonly number[]): Try | undefined {
+/** Integers in a small range: a byte for each from the least to the greatest, read without a branch. */
+function inTable(list: readonly number[]): TryTest | undefined {
   const least = list.reduce((a, b) => Math.min(a, b), Infinity)
   const range = list.reduce((a, b) => Math.max(a, b), -Infinity) - least
   if (!list.every(Number.isInteger) || !(range < longestTable)) return undefined
@@ -91,8 +91,8 @@ type TableLoop = (
 ) => void
 
 /**
- * A set of 64-bit integers: a hash table of their halves, for a BigInt for each row costs ten times as much.
- * The multiplier is chosen at random, so that no list can be made to collide.
+ * A set of 64-bit integers: a hash table of their halves, because a BigInt for each row costs ten times as much. The
+ * multiplier is random, so that nobody can construct a list that collides.
  */
 function longSet(list: readonly bigint[]): Loop<Uint32Array> {
   const bits = Math.max(4, 32 - Math.clz32(list.length * 4))

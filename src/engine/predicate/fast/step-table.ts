@@ -1,15 +1,14 @@
-/** Steps a table holds at most: 45 years of days, computed in 10 ms. */
+/** Most steps of a table: 45 years of days, computed in 10 ms. */
 const mostSteps = 1 << 14
 
-/** Results of a function by step, for a range of steps that grows as need be. */
+/** Results of a function by step, for a range of steps that grows as needed. */
 export class StepTable {
   /** The step of the first entry. */
   first = 0
-  /** One less than the number of entries, which is a power of two; -1 while there is none. */
+  /** One less than the number of entries, which is a power of two; -1 if there is none. */
   mask = -1
-  /** Results that are numbers. */
   numbers: Int32Array = new Int32Array(0)
-  /** Results that are BigInts, in halves. */
+  /** Results that are BigInts, as halves. */
   halves: Int32Array = new Int32Array(0)
   readonly #compute: (step: number) => number | bigint
 
@@ -17,12 +16,14 @@ export class StepTable {
     this.#compute = compute
   }
 
-  /** Makes it hold all steps from `least` to `greatest`; false when they are too many, or a result too large. */
+  /**
+   * Extends the table to all steps from `least` to `greatest`. False if they are too many, or a result is too large.
+   */
   cover(least: number, greatest: number): boolean {
     const end = this.first + this.mask
     if (this.mask >= 0 && least >= this.first && greatest <= end) return true
     const [from, to] = [Math.min(this.first, least), Math.max(end, greatest)]
-    // What it held before may be far from what is asked for now.
+    // The old range may be far from the new one.
     const [first, last] = this.mask >= 0 && to - from < mostSteps ? [from, to] : [least, greatest]
     if (last - first >= mostSteps) return false
     const size = 2 ** Math.ceil(Math.log2(last - first + 1))

@@ -6,18 +6,18 @@ import type { ValueNode } from '../evaluate/node.ts'
 import { isLong } from '../evaluate/scalar.ts'
 import type { NumberArray, Numbers, Vector } from '../evaluate/vector.ts'
 import type { Plan } from '../plan/plan.ts'
-import { look } from '../work.ts'
+import { checkTime } from '../work.ts'
 import { halvesOf } from './compare-numbers.ts'
 import { StepTable } from './step-table.ts'
 
-/** An expression by another one: its value where `floor(value of arg / step)` is an index. */
+/** An expression that depends on another one: its value is `at(index)` for index `floor(value of arg / step)`. */
 export interface Steps {
   readonly arg: Plan
   readonly step: number
   readonly at: (index: number) => number | bigint
 }
 
-/** What a call is by steps of its argument, if it is. */
+/** The steps of a call, if its function has any. */
 export function stepsOf(plan: Plan): Steps | undefined {
   const kernel = plan.kind === 'call' ? plan.function.kernel : undefined
   if (plan.kind !== 'call' || kernel?.kind !== 'step') return undefined
@@ -30,7 +30,7 @@ export function stepsOf(plan: Plan): Steps | undefined {
   return { arg, step, at: remembered(kernel.key, at as Steps['at']) }
 }
 
-/** Results by step, for each key: thousands of dates take longer to compute than to look up millions of rows. */
+/** Results by step, for each key: computing thousands of dates takes longer than looking up millions of rows. */
 const results = new Map<string, Map<number, number | bigint>>()
 
 function remembered(key: string | undefined, at: Steps['at']): Steps['at'] {
@@ -49,8 +49,8 @@ function remembered(key: string | undefined, at: Steps['at']): Steps['at'] {
 }
 
 /**
- * A function that is the same for all values within a step, such as a day: called once for each step from the
- * least to the greatest, then looked up: with the comparison, 4.7 times what comparing a number takes.
+ * A function that is constant within a step, such as a day. It is called once for each step from the least to the
+ * greatest, and then looked up. With the comparison, that takes 4.7 times as long as comparing a number.
  */
 export const stepTables: FastPath = {
   name: 'step-tables',
@@ -79,54 +79,58 @@ function tableFor(type: DataType, { step, at }: Steps) {
     const vector = arg.vector(frame, need)
     if (vector.kind !== 'longs' && vector.kind !== 'numbers') return undefined
     const { valid } = vector
-    const places = frame.array(Int32Array, frame.length)
+    const indices = frame.array(Int32Array, frame.length)
     const longs = vector.kind === 'longs' ? halvesOf(vector.values) : undefined
-    if (!(longs && table.mask >= 0 && longPlaces(longs, step, table, places))) {
+    if (!(longs && table.mask >= 0 && longIndices(longs, step, table, indices))) {
       const range = rangeOf(frame, vector, step, need)
-      // A few values that lie far apart are better worked on one by one.
+      // A few values far apart are faster one by one.
       if (range === undefined || range[1] - range[0] > frame.length) return undefined
-      look()
+      checkTime()
       if (!table.cover(range[0], range[1])) return undefined
-      if (longs) anyLongPlaces(longs, step, table.first, table.mask, places)
-      else numberPlaces((vector as Numbers).values, step, table.first, table.mask, places)
+      if (longs) anyLongIndices(longs, step, table.first, table.mask, indices)
+      else numberIndices((vector as Numbers).values, step, table.first, table.mask, indices)
     }
     if (type.typeId !== Type.Timestamp) {
-      lookUp(table.numbers, places)
-      return { kind: 'numbers', type, valid, values: places }
+      lookUp(table.numbers, indices)
+      return { kind: 'numbers', type, valid, values: indices }
     }
     const values = frame.array(BigInt64Array, frame.length)
-    lookUpLongs(table.halves, places, new Int32Array(values.buffer, 0, frame.length * 2))
+    lookUpLongs(table.halves, indices, new Int32Array(values.buffer, 0, frame.length * 2))
     return { kind: 'longs', type, valid, values }
   }
 }
 
 /**
- * Writes for each value, given in halves, where its step stands in the table. False when
- * one's does not stand there, is negative, or is 2^51 or more. A BigInt for each row would cost more than all the
- * rest, and rounding down twice as much as cutting to an integer. Below 2^51 a half is more than what rounding
- * may add or take, and less than what leads to the next step.
+ * Writes the table index of the step of each value, given in halves. False if a step is not in the table, or a value is
+ * negative, or 2^51 or more. A BigInt for each row would cost more than all the rest, and rounding down twice as much
+ * as cutting to an integer. Below 2^51, adding a half exceeds any rounding error, and does not reach the next step.
  */
-function longPlaces(halves: Uint32Array, step: number, { first, mask }: StepTable, out: Int32Array): boolean {
-  // A quotient has to be an integer of 32 bits.
+function longIndices(
+  halves: Uint32Array,
+  step: number,
+  { first, mask }: StepTable,
+  out: Int32Array,
+): boolean {
+  // The quotient must fit into 32 bits.
   if (step < 2 ** 20) return false
   const inverse = 1 / step
   let missed = 0
   const n = out.length
   for (let i = 0; i < n; i++) {
     const high = halves[2 * i + 1]!
-    const place = ((((high * 4294967296 + halves[2 * i]! + 0.5) * inverse) | 0) - first) | 0
-    const known = place & mask
-    missed |= (place ^ known) | (high >>> 19)
+    const index = ((((high * 4294967296 + halves[2 * i]! + 0.5) * inverse) | 0) - first) | 0
+    const known = index & mask
+    missed |= (index ^ known) | (high >>> 19)
     out[i] = known
   }
   return missed === 0
 }
 
 /**
- * The same for any values below 2^53, of which those that matter are known to be in the table: there, a quotient
- * of doubles never reaches the next whole number.
+ * As `longPlaces`, for any values below 2^53. The caller knows that the steps of needed values are in the table. There,
+ * a quotient of doubles never reaches the next whole number.
  */
-function anyLongPlaces(
+function anyLongIndices(
   halves: Uint32Array,
   step: number,
   first: number,
@@ -140,29 +144,35 @@ function anyLongPlaces(
   }
 }
 
-function numberPlaces(values: NumberArray, step: number, first: number, mask: number, out: Int32Array): void {
+function numberIndices(
+  values: NumberArray,
+  step: number,
+  first: number,
+  mask: number,
+  out: Int32Array,
+): void {
   const n = out.length
   for (let i = 0; i < n; i++) out[i] = (Math.floor(values[i]! / step) - first) & mask
 }
 
-/** Puts what the table holds in the place of places. */
-function lookUp(table: Int32Array, places: Int32Array): void {
-  const n = places.length
-  for (let i = 0; i < n; i++) places[i] = table[places[i]!]!
+/** Replaces table indices by the entries of the table. */
+function lookUp(table: Int32Array, indices: Int32Array): void {
+  const n = indices.length
+  for (let i = 0; i < n; i++) indices[i] = table[indices[i]!]!
 }
 
-function lookUpLongs(table: Int32Array, places: Int32Array, out: Int32Array): void {
-  const n = places.length
+function lookUpLongs(table: Int32Array, indices: Int32Array, out: Int32Array): void {
+  const n = indices.length
   for (let i = 0; i < n; i++) {
-    const place = places[i]!
-    out[2 * i] = table[2 * place]!
-    out[2 * i + 1] = table[2 * place + 1]!
+    const index = indices[i]!
+    out[2 * i] = table[2 * index]!
+    out[2 * i + 1] = table[2 * index + 1]!
   }
 }
 
 /**
- * The least and the greatest step of the needed values; undefined when one is too large for a double. That a
- * value nobody needs is outside is no harm: what is read for it does not matter.
+ * The least and greatest step of the needed values, which may exclude others; undefined if one is too large for a
+ * double.
  */
 function rangeOf(
   frame: Frame,

@@ -2,8 +2,8 @@ import type { FastPath } from '../evaluate/build.ts'
 import type { Texts } from '../evaluate/vector.ts'
 
 /**
- * `length` and `octet_length`: where a slice is ASCII, the difference of
- * two offsets; elsewhere characters are counted by the bytes that begin one. No string is made for a row.
+ * `length` and `octet_length`: the difference of two offsets if a slice is ASCII. Otherwise characters are counted by
+ * their first bytes. No string is created for a row.
  */
 export const textLength: FastPath = {
   name: 'text-length',
@@ -47,10 +47,10 @@ function countCharacters(offsets: Int32Array, bytes: Uint8Array, out: Int32Array
   }
 }
 
-/** What was found out of slices of a column's bytes: where one ends, and whether it is ASCII. */
+/** What is known about a slice of a column's bytes: its end, and whether it is ASCII. */
 const found = new WeakMap<Uint8Array, Map<number, readonly [end: number, isAscii: boolean]>>()
 
-/** Remembered, as it takes longer than all the rest. */
+/** Cached, as it takes longer than all the rest. */
 function isAscii({ bytes, offsets }: Texts, n: number): boolean {
   const start = offsets[0]!
   const end = offsets[n]!

@@ -1,6 +1,6 @@
 import type { FastPath } from '../evaluate/build.ts'
-import type { QuestionPlan } from '../evaluate/question.ts'
 import { isTexts, valueType } from '../evaluate/scalar.ts'
+import type { ValueTestPlan } from '../evaluate/value-test.ts'
 import type { Texts } from '../evaluate/vector.ts'
 import type { Scalar } from '../plan/plan.ts'
 import { expectSteps } from '../work.ts'
@@ -9,10 +9,10 @@ import { compareTextPairs, compareTextTest } from './text/order.ts'
 import { textSetTest } from './text/set.ts'
 import type { TextTest } from './text/text-test.ts'
 
-/** Questions of texts and bytes, asked where they lie: no string is made for a row. */
+/** Tests of texts and bytes in place: no string is created for a row. */
 export const texts: FastPath = {
   name: 'texts',
-  ask(plan, slow) {
+  vectorTest(plan, slow) {
     const { type } = plan.kind === 'compare' ? plan.left : plan.arg
     if (!isTexts(valueType(type))) return undefined
     if (plan.kind === 'compare' && plan.right.kind !== 'literal') {
@@ -36,12 +36,12 @@ export const texts: FastPath = {
   },
 }
 
-/** What it takes to look at all bytes of the texts. */
+/** The cost of reading all bytes of the texts. */
 function stepsOfBytes({ offsets }: Texts, n: number): number {
   return (offsets[n]! - offsets[0]!) * 4
 }
 
-function testOf(plan: QuestionPlan): TextTest {
+function testOf(plan: ValueTestPlan): TextTest {
   if (plan.kind === 'like') return likeTest(plan)
   if (plan.kind === 'in') return textSetTest(plan.values.map(bytesOf))
   return compareTextTest(plan.operator, bytesOf(plan.right.kind === 'literal' ? plan.right.value : ''))

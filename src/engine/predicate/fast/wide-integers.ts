@@ -2,10 +2,10 @@ import type { FastPath } from '../evaluate/build.ts'
 import { eachNeeded } from '../evaluate/each-needed.ts'
 import { holdsFor } from '../evaluate/operators.ts'
 
-/** Comparisons of integers of 128 and 256 bits, which decimals are: word by word, without a BigInt for each. */
+/** Comparisons of integers of 128 and 256 bits, such as decimals: word by word, without a BigInt for each. */
 export const wideIntegers: FastPath = {
   name: 'wide-integers',
-  ask(plan, slow) {
+  vectorTest(plan, slow) {
     if (plan.kind !== 'compare') return undefined
     const { operator, right } = plan
     if (right.kind === 'literal' && typeof right.value !== 'bigint') return undefined
@@ -27,7 +27,7 @@ export const wideIntegers: FastPath = {
   },
 }
 
-/** Orders integers of so many words in two's complement. */
+/** Compares integers of that many words in two's complement. */
 function compareWords(a: Uint32Array, aFrom: number, b: Uint32Array, bFrom: number, stride: number): number {
   const sign = (a[aFrom + stride - 1]! | 0) - (b[bFrom + stride - 1]! | 0)
   if (sign !== 0) return sign

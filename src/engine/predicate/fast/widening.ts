@@ -6,7 +6,7 @@ import { isLong } from '../evaluate/scalar.ts'
 import type { Vector } from '../evaluate/vector.ts'
 import { arrayTypeOf } from './arithmetic.ts'
 
-/** Casts that only widen numbers, by whole arrays. */
+/** Casts that only widen numbers, on whole arrays. */
 export const widening: FastPath = {
   name: 'widening',
   value(plan, slow, build) {
@@ -54,7 +54,7 @@ function widened(
   return { kind: 'numbers', type, valid, values: out as Float64Array }
 }
 
-/** A loop of its own for the most common type, which the compiler optimizes as it does not one for all types. */
+/** A separate loop for the most common type, which the compiler optimizes better than one for all types. */
 function widenIntegers(values: Int32Array, halves: Int32Array, length: number): void {
   for (let i = 0; i < length; i++) {
     const value = values[i]!

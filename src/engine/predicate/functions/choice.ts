@@ -2,7 +2,7 @@ import type { DataType } from '@uwdata/flechette'
 import { comparisonType, numericType } from '../plan/coerce.ts'
 import { compare, fold, isLiteral } from '../plan/fold.ts'
 import { resolveField } from '../plan/names.ts'
-import { lookInto } from '../plan/operators.ts'
+import { unsupportedType } from '../plan/operators.ts'
 import type { Plan, Scalar } from '../plan/plan.ts'
 import { cast, refuse } from '../plan/scope.ts'
 import {
@@ -21,13 +21,13 @@ import {
 } from '../plan/types.ts'
 import { type Call, expectArguments, type FunctionPlanner, looseCall, wrongType } from './signature.ts'
 
-/** The type all arguments from `first` on are brought to. */
+/** The common type of all arguments from `first` on. */
 function commonType(call: Call, first = 0, keepsLast = false): DataType {
   let type: DataType = none
   for (const [i, arg] of call.args.entries()) {
     if (i < first) continue
-    if (!isReadable(arg.type)) throw lookInto(call.scope, arg.type, call.at)
-    // Of two time zones, that of the last one is kept.
+    if (!isReadable(arg.type)) throw unsupportedType(call.scope, arg.type, call.at)
+    // Of two time zones, the last one is kept.
     const common: DataType | undefined = keepsLast
       ? comparisonType(arg.type, type)
       : comparisonType(type, arg.type)
@@ -53,7 +53,7 @@ function firstCall(call: Call, type: DataType): Plan {
   const { name, at } = call
   const first = { name, strict: false, takesFirst: true, evaluate } as const
   const args = castAll(call, type)
-  // As in the reference, comparisons look through a choice that is settled, at the cast that it may be.
+  // As in the reference, comparisons see through a folded choice to the cast in its result.
   if (isNeverNull(args[0]!)) return args[0]!
   return fold({ kind: 'call', type, function: first, args, at })
 }
@@ -64,10 +64,12 @@ function isNeverNull(plan: Plan): boolean {
   return plan.kind === 'literal' && plan.value !== null
 }
 
-/** Like coalesce, of two. It knows conditions, whole numbers and floats; all others become text, and decimals doubles. */
+/**
+ * Coalesce of two arguments. Types other than conditions, whole numbers and floats become text, and decimals doubles.
+ */
 const nvl: FunctionPlanner = (call) => {
   expectArguments(call, 2)
-  for (const { type } of call.args) if (!isReadable(type)) throw lookInto(call.scope, type, call.at)
+  for (const { type } of call.args) if (!isReadable(type)) throw unsupportedType(call.scope, type, call.at)
   const [a, b] = call.args.map((arg) => arg.type) as [DataType, DataType]
   const type =
     isNull(a) && isNull(b) ? boolean : isNull(a) ? plainType(b, b) : plainType(a, isNull(b) ? a : b)
@@ -79,14 +81,14 @@ function plainType(a: DataType, b: DataType): DataType {
   const type = numericType(a, b)
   if (type === undefined) return text
   if (isDecimal(a) || isDecimal(b)) return double
-  // No whole number has room for an unsigned one of 64 bits and a sign.
+  // No integer type holds both unsigned 64-bit and negative numbers.
   return isDecimal(type) || (type.typeId === Type.Float && type.precision === 0) ? floatType(1) : type
 }
 
 const nvl2: FunctionPlanner = (call) => {
   expectArguments(call, 3)
   const [a, b] = call.args.map((arg) => arg.type) as [DataType, DataType]
-  // As in the reference, the tested value counts where it is of the kind of the others.
+  // As in the reference, the tested value counts only if it is of the same kind as the others.
   const isAlike = a.typeId === b.typeId || (isNumeric(a) && isNumeric(b))
   const type = commonType(call, isAlike ? 0 : 1)
   const [tested] = call.args

@@ -86,7 +86,7 @@ function isoWeek(clock: Clock): { year: number; week: number } {
   return { year, week: Math.floor((thursday - daysFromDate(year, 1, 1)) / 7) + 1 }
 }
 
-/** A field of a date or a time, by its name. */
+/** A field of a date or a time, by name. */
 export const datePart: FunctionPlanner = (call) => {
   expectArguments(call, 2)
   const part = partName(call)
@@ -96,7 +96,7 @@ export const datePart: FunctionPlanner = (call) => {
   const clock = clockOf(type)
   if (!clock) throw wrongType(call, 1, 'a date, a time or a timestamp')
   if (part === 'epoch') {
-    // Divided once, so that the fraction is as near as it can be.
+    // One division, for the most exact fraction.
     const inSecond = type.typeId === Type.Duration ? 0 : Number(instant(type, 1)) / 1e9
     return strictCall(call, double, [plan], (value: number | bigint) =>
       inSecond >= 1 ? Number(value) * inSecond : Number(value) / Math.round(1 / inSecond),
@@ -107,7 +107,7 @@ export const datePart: FunctionPlanner = (call) => {
   if (part === 'nanosecond')
     return strictCall(call, long, [plan], (value: number | bigint) => BigInt(pick(clock(value))))
   const step = stepOf(part, type)
-  // Times in seconds reach years that are too large for a result.
+  // Times in seconds reach years that are too large for the result.
   const isSeconds = type.typeId === Type.Timestamp && type.unit === TimeUnit.SECOND
   const rises = (part === 'year' || part === 'isoyear') && !isSeconds
   return strictCall(
@@ -119,7 +119,7 @@ export const datePart: FunctionPlanner = (call) => {
   )
 }
 
-/** How many units of a date or timestamp have the same part, where that is worth knowing. */
+/** The number of units for which a part of a date or timestamp is constant; undefined if that is of no use. */
 function stepOf(part: string, type: DataType): bigint | undefined {
   const length = part === 'hour' ? hour : Object.hasOwn(dateParts, part) ? day : 0n
   const unit = unitOf(type)
@@ -147,7 +147,7 @@ function partName(call: Call): string {
   throw refuse(call.scope, call.at, problem, `Use one of ${names}.`)
 }
 
-/** Nanoseconds from 1970-01-01, or since midnight. */
+/** Nanoseconds since 1970-01-01, or since midnight. */
 function instant(type: DataType, value: number | bigint): bigint {
   switch (type.typeId) {
     case Type.Date:
@@ -160,7 +160,7 @@ function instant(type: DataType, value: number | bigint): bigint {
   }
 }
 
-/** What shows values of a type on a clock, in their zone; undefined for types without a clock. */
+/** A function that converts values of a type to clock fields in their zone; undefined for types without a clock. */
 function clockOf(type: DataType): ((value: number | bigint) => Clock) | undefined {
   if (!isDate(type) && !isTime(type) && type.typeId !== Type.Timestamp) return undefined
   const zone = type.typeId === Type.Timestamp ? type.timezone : null

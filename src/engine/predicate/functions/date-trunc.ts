@@ -23,7 +23,7 @@ import {
   wrongType,
 } from './signature.ts'
 
-/** Nanoseconds of the units that are all of one length. */
+/** Nanoseconds of the units of fixed length. */
 const lengths: Record<string, bigint> = {
   microsecond: 1_000n,
   millisecond: 1_000_000n,
@@ -47,7 +47,7 @@ function mondayOf({ year, month, day }: Clock): number {
   return days - ((((days + 3) % 7) + 7) % 7)
 }
 
-/** The start of the unit a timestamp lies in. */
+/** The start of the unit that contains a timestamp. */
 export const dateTrunc: FunctionPlanner = (call) => {
   expectArguments(call, 2)
   const cut = truncation(call)
@@ -64,7 +64,7 @@ export const dateTrunc: FunctionPlanner = (call) => {
 interface Truncation {
   /** The start of the unit, of a local time in nanoseconds. */
   readonly start: (local: bigint) => bigint
-  /** How long the unit is, when it is always as long. */
+  /** The length of the unit, if it is fixed. */
   readonly length: bigint | undefined
 }
 
@@ -88,7 +88,7 @@ function truncateTimestamp(call: Call, plan: Plan, type: TimestampType, { start,
   const offset = type.timezone === null ? undefined : zoneOffset(type.timezone)
   if (!offset) {
     const cut = (value: bigint) => floorDiv(start(value * size), size)
-    // Units that are not all of one length are made of days.
+    // Units of variable length consist of days.
     const step = (length ?? lengths['day']!) / size
     return strictCall(call, type, [plan], cut, step > 1n ? { kind: 'step', step, rises: true } : undefined)
   }
@@ -96,7 +96,7 @@ function truncateTimestamp(call: Call, plan: Plan, type: TimestampType, { start,
     const utc = value * size
     const ahead = offset(utc)
     const local = start(utc + ahead)
-    // Of two times that a clock shows so, the one is meant that is as far ahead.
+    // If a local time occurs twice, the result has the same UTC offset as the given time.
     const cut = offset(local - ahead) === ahead ? local - ahead : utcFromLocal(offset, local)
     if (cut === undefined)
       throw badValue(call, 'a time that the zone does not have once', 'Leave such rows out.')

@@ -4,7 +4,7 @@ import { cast } from '../plan/scope.ts'
 import { double, floatType, isDecimal, isNull, isNumeric, typeName } from '../plan/types.ts'
 import { type Call, wrongType } from './signature.ts'
 
-/** The float type a function of numbers gives: single when all it gets is single. */
+/** The float type of a numeric function's result: single if all arguments are single. */
 export function floatOf(call: Call, count = call.args.length): DataType {
   for (let i = 0; i < count; i++) {
     const { type } = call.args[i]!
@@ -21,7 +21,7 @@ export function floats(call: Call, type: DataType, count = call.args.length): Pl
   return call.args.slice(0, count).map((arg) => cast(call.scope, arg, type, call.at))
 }
 
-/** Single floats, unless a double or a decimal is among the arguments: whole numbers, too, are taken for single ones. */
+/** Single, unless a double or a decimal is among the arguments: whole numbers count as single, too. */
 export function singleOf(call: Call, count = call.args.length): DataType {
   floatOf(call, count)
   return call.args.slice(0, count).some(({ type }) => isDecimal(type) || typeName(type) === 'double')

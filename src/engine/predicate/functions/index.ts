@@ -22,7 +22,7 @@ const functions: Record<string, FunctionPlanner> = {
   ...listChangeFunctions,
 }
 
-/** The plan of a call; the function's name is taken in any case. */
+/** The plan of a call; the function's name may be in any case. */
 export function planCall(scope: Scope, name: string, args: readonly Plan[], at: number): Plan {
   const known = name.toLowerCase()
   if (Object.hasOwn(functions, known)) return functions[known]!({ scope, name: known, args, at })

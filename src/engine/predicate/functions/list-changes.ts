@@ -19,12 +19,12 @@ import {
 
 /* Functions that make a list of another one. */
 
-/** The list with one more item, last or first. NULL is taken for a list of nothing. */
+/** The list with an item appended or prepended. NULL counts as a list without items. */
 function added(first: boolean): FunctionPlanner {
   return (call) => {
     expectArguments(call, 2)
     const [list, value] = listAndItem(first ? { ...call, args: call.args.toReversed() } : call)
-    // Unlike in comparisons, a whole number is no date here.
+    // Unlike in comparisons, a whole number does not become a date here.
     const isMixed = isDate(value.type) && call.args.some(({ type }) => isInteger(itemType(type) ?? type))
     if (isMixed) throw refuse(call.scope, call.at, `${call.name} of dates and numbers`, 'CAST one of them.')
     return looseCall(call, list.type, [list, value], (items = null, item = null) => {
@@ -34,7 +34,7 @@ function added(first: boolean): FunctionPlanner {
   }
 }
 
-/** A list of the same items, made of one list. */
+/** Makes a list with the same item type from one list. */
 function changed(change: (list: List, call: Call) => List): FunctionPlanner {
   return (call) => {
     expectArguments(call, 1)
@@ -43,7 +43,7 @@ function changed(change: (list: List, call: Call) => List): FunctionPlanner {
   }
 }
 
-/** The list an argument holds, which is not only NULL. */
+/** The list in an argument that is not just NULL. */
 function knownList(call: Call): { plan: Plan; item: DataType } {
   const list = listArgument(call, 0)
   if (!isNull(list.item)) return list
@@ -55,7 +55,7 @@ function distinct(list: List, call: Call): List {
   return list.filter((item, i) => list.findIndex((other) => sameValue(item, other)) === i)
 }
 
-/** The items in order, NULL first; both can be told otherwise. */
+/** The items in order, NULL first; two arguments can change both. */
 const sort: FunctionPlanner = (call) => {
   expectArguments(call, 1, 3)
   const { plan, item } = knownList(call)
@@ -73,13 +73,13 @@ const sort: FunctionPlanner = (call) => {
   })
 }
 
-/** The order of two items. Of two zeros, -0 is the smaller one. */
+/** Compares two items. -0 is less than 0. */
 function orderOf(a: NonNullScalar, b: NonNullScalar): number {
   if (a === 0 && b === 0) return Number(Object.is(b, -0)) - Number(Object.is(a, -0))
   return compare('<', a, b) ? -1 : compare('>', a, b) ? 1 : 0
 }
 
-/** One of two words, in capitals, in any case; the first one when there is no such argument. */
+/** One of two words, in any case, as capitals; the first one if the argument is missing. */
 function word(call: Call, index: number, first: string, second: string): string | null {
   const given = constantArgument(call, index)
   if (given === null) return null
@@ -93,21 +93,21 @@ function word(call: Call, index: number, first: string, second: string): string 
   )
 }
 
-/** The items from one place to another, both counted from 1, or from the end when negative; each nth of them. */
+/** The items between two positions, both counted from 1, or from the end if negative; every nth of them. */
 const slice: FunctionPlanner = (call) => {
   expectArguments(call, 3, 4)
   const { plan, item } = knownList(call)
-  const places = call.args.slice(1).map((_, i) => integerArgument(call, i + 1))
+  const positions = call.args.slice(1).map((_, i) => integerArgument(call, i + 1))
   return strictCall(
     call,
     listOf(item),
-    [plan, ...places],
+    [plan, ...positions],
     (list: List, from: bigint, to: bigint, step = 1n) => {
       if (step === 0n) throw badValue(call, 'a step of 0', 'Take each first item, or each other one.')
       const { length } = list
-      const place = (at: bigint) => Number(at < 0n ? at + BigInt(length) : at - 1n)
-      const first = Math.max(place(from), 0)
-      const last = Math.min(place(to), length - 1)
+      const position = (at: bigint) => Number(at < 0n ? at + BigInt(length) : at - 1n)
+      const first = Math.max(position(from), 0)
+      const last = Math.min(position(to), length - 1)
       const items: Scalar[] = []
       if (first >= length || last < 0) return items
       const wide =

@@ -40,18 +40,18 @@ import {
 
 export type List = readonly Scalar[]
 
-/** Announces the steps to compare each item of two lists with each other one. */
+/** Charges the steps to compare each item of one list with each item of another. */
 function chargePairs(call: Call, list: List, wanted: List): void {
   chargeCall(call, wanted.length * (list.length * stepsOfItem + sizeOf(list) / charactersInStep))
 }
 
-/** Steps to compare two items, and how many characters of texts are compared in one. */
+/** Steps to compare two items, and the characters of text compared in one step. */
 export const stepsOfItem = 10
 const charactersInStep = 4
 
 const unsignedLong = integerType(false, 64)
 
-/** The list an argument holds; NULL stands for a list of nothing. */
+/** The list in an argument; NULL counts as a list without items. */
 export function listArgument(call: Call, index: number): { plan: Plan; item: DataType } {
   const plan = call.args[index]!
   if (isNull(plan.type)) return { plan: cast(call.scope, plan, listOf(none), call.at), item: none }
@@ -60,14 +60,14 @@ export function listArgument(call: Call, index: number): { plan: Plan; item: Dat
   return { plan, item }
 }
 
-/** Whether two items are the same; unlike in comparisons, -0 is not 0 here. */
+/** Whether two items are equal; unlike in comparisons, -0 and 0 differ here. */
 export function sameValue(a: Scalar, b: Scalar): boolean {
   if (typeof a === 'number') return Object.is(a, b)
   if (typeof a === 'string') return a === b
   return a === null || b === null ? a === b : compare('=', a, b)
 }
 
-/** A list and a value, both of the type their items are compared in. */
+/** A list and a value, both cast to the type in which their items are compared. */
 export function listAndItem(call: Call): [Plan, Plan] {
   const { plan, item } = listArgument(call, 0)
   const value = call.args[1]!
@@ -100,8 +100,8 @@ const has: FunctionPlanner = (call) => {
 }
 
 /**
- * A literal as a value of the list's own items, when it is one: then the list need not be cast. Not for zero
- * among floats, where -0 is another value here and the same in comparisons.
+ * Converts a literal to the list's item type if possible, so that the list need not be cast. Not for zero in lists of
+ * floats, where -0 and 0 differ here, but are equal in comparisons.
  */
 function narrowed(call: Call, value: Plan): LiteralPlan | undefined {
   const item = itemType(call.args[0]!.type)
@@ -115,7 +115,7 @@ function narrowed(call: Call, value: Plan): LiteralPlan | undefined {
   return sameType(item, value.type) && value.value !== 0 && !itemType(item) ? value : undefined
 }
 
-/** Whether an argument is the empty list: then the reference looks at no other one, be it null. */
+/** Whether an argument is the empty list literal: then the reference ignores all others, even if they are null. */
 function isEmptyList(call: Call, index: number): boolean {
   const arg = call.args[index]!
   return isLiteral(arg) && Array.isArray(arg.value) && arg.value.length === 0
@@ -165,7 +165,7 @@ const empty: FunctionPlanner = (call) => {
   return strictCall(call, boolean, [listArgument(call, 0).plan], (list: List) => list.length === 0)
 }
 
-const place: FunctionPlanner = (call) => {
+const itemPosition: FunctionPlanner = (call) => {
   expectArguments(call, 2, 3)
   const args = listAndItem(call)
   if (call.args.length === 3) args.push(integerArgument(call, 2))
@@ -190,7 +190,7 @@ const element: FunctionPlanner = (call) => {
   return elementFunction(call.scope, call.args, call.at, call)
 }
 
-/** The element of a list at an index, counted from 1, or from the end when negative. */
+/** The element of a list at an index, counted from 1, or from the end if negative. */
 export function elementFunction(
   scope: Scope,
   args: readonly Plan[],
@@ -203,8 +203,8 @@ export function elementFunction(
     throw wrongType(call, 1, 'an integer')
   }
   return strictCall(call, item, [plan, cast(scope, index, long, at)], (list: List, position: bigint) => {
-    const place = Number(position)
-    return (place > 0 ? list[place - 1] : place < 0 ? list.at(place) : null) ?? null
+    const index = Number(position)
+    return (index > 0 ? list[index - 1] : index < 0 ? list.at(index) : null) ?? null
   })
 }
 
@@ -230,7 +230,7 @@ function extreme(operator: '>' | '<'): FunctionPlanner {
     expectArguments(call, 1)
     const { plan, item } = listArgument(call, 0)
     if (isNull(item)) throw refuse(call.scope, call.at, `${call.name} of nothing`, 'Give it a list column.')
-    // Of two zeros, -0 is the smaller one.
+    // -0 is less than 0.
     const isBefore = (a: NonNullScalar, b: NonNullScalar) =>
       compare(operator, a, b) || (a === 0 && b === 0 && Object.is(operator === '<' ? a : b, -0))
     return strictCall(call, item, [plan], (list: List) => {
@@ -279,10 +279,10 @@ export const listFunctions: Record<string, FunctionPlanner> = {
   empty,
   array_empty: empty,
   list_empty: empty,
-  array_position: place,
-  list_position: place,
-  array_indexof: place,
-  list_indexof: place,
+  array_position: itemPosition,
+  list_position: itemPosition,
+  array_indexof: itemPosition,
+  list_indexof: itemPosition,
   array_element: element,
   list_element: element,
   array_extract: element,

@@ -31,7 +31,7 @@ import {
   wrongType,
 } from './signature.ts'
 
-/** A function of floats. */
+/** A function on floats. */
 function ofFloats(evaluate: (...values: number[]) => number, count = 1): FunctionPlanner {
   return (call) => {
     expectArguments(call, count)
@@ -50,7 +50,7 @@ const atan2: FunctionPlanner = (call) => {
   return strictCall(call, type, floats(call, type), (y: number, x: number) => round(Math.atan2(y, x)))
 }
 
-/** Whether something holds of a float. */
+/** A test on a float. */
 function testFloat(test: (value: number) => boolean): FunctionPlanner {
   return (call) => {
     expectArguments(call, 1)
@@ -74,7 +74,7 @@ const abs: FunctionPlanner = (call) => {
   })
 }
 
-/** Rounds half away from zero. A decimal stays one, with no more decimals than asked for. */
+/** Rounds half away from zero. A decimal stays a decimal, with at most as many decimals as requested. */
 const round: FunctionPlanner = (call) => {
   const [arg, decimals] = call.args
   if (call.args.length > 2 || arg?.type.typeId !== Type.Decimal) return toDecimals(roundHalfAway)(call)
@@ -86,7 +86,7 @@ const round: FunctionPlanner = (call) => {
   return roundDecimal(call, arg, type)
 }
 
-/** A decimal with as many decimals as `count` says, or as the second argument says for each row. */
+/** A decimal with `count` decimals, or with as many as the second argument has for each row. */
 function roundDecimal(
   call: Call,
   arg: Plan,
@@ -114,12 +114,12 @@ function roundDecimal(
   )
 }
 
-/** A number of decimals that is not more than a decimal has, nor less than all its digits. */
+/** A number of decimals, limited to those of the type, and at least minus the number of its digits. */
 function bounded(count: bigint, scale: number): number {
   return count < BigInt(scale) ? Number(count < -76n ? -76n : count) : scale
 }
 
-/** Rounds half away from zero, or cuts, to some decimals (or tens, when negative). */
+/** Rounds half away from zero, or cuts, to some decimals (or tens, if negative). */
 function toDecimals(round: (value: number) => number, alone = round, typeOf = floatOf): FunctionPlanner {
   return (call) => {
     expectArguments(call, 1, 2)
@@ -146,7 +146,7 @@ function roundHalfAway(value: number): number {
   return Math.abs(value - cut) >= 0.5 ? cut + Math.sign(value) : cut
 }
 
-/** The second number where the first is NaN. */
+/** Returns the second number where the first is NaN. */
 const nanvl: FunctionPlanner = (call) => {
   expectArguments(call, 2)
   const isHalf = call.args.every(({ type }) => isNull(type) || typeName(type) === 'halffloat')

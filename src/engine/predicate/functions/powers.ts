@@ -21,7 +21,7 @@ import { badValue, type Call, expectArguments, type FunctionPlanner, strictCall 
 
 /* Logarithms and powers. */
 
-/** A logarithm: to base 10 of one argument; of two, the first is the base. Its float type is that of the value. */
+/** A logarithm: to base 10 of one argument; of two, the first is the base. Its float type is the value's. */
 export const log: FunctionPlanner = (call) => {
   expectArguments(call, 1, 2)
   floatOf(call)
@@ -37,7 +37,9 @@ export const log: FunctionPlanner = (call) => {
   return strictCall(call, type, floats(call, type), evaluate as (...values: never[]) => Scalar)
 }
 
-/** What the reference settles of a logarithm before it looks at values, also those that are null or have none. */
+/**
+ * The result of a logarithm that the reference simplifies before it reads values, even if these are null or invalid.
+ */
 function simplifiedLog(call: Call, type: DataType): Plan | undefined {
   const [base, value] = call.args
   if (value === undefined || call.args.every(isLiteral) || isNull(base!.type) || isDecimal(value.type))
@@ -49,7 +51,7 @@ function simplifiedLog(call: Call, type: DataType): Plan | undefined {
   return exponent && cast(call.scope, exponent, type, call.at)
 }
 
-/** The second argument of a call of `name` whose first one is the same as `base`. */
+/** The second argument of a call of `name` whose first argument equals `base`. */
 function inverse(name: string, base: Plan, plan: Plan): Plan | undefined {
   if (plan.kind !== 'call' || plan.function.name !== name || plan.args.length !== 2) return undefined
   const [first, second] = plan.args
@@ -60,7 +62,7 @@ function samePlan(a: Plan, b: Plan): boolean {
   return planKey(a) === planKey(b)
 }
 
-/** What a plan computes, wherever it is written. */
+/** A key for what a plan computes, wherever it is in the text. */
 function planKey(plan: Plan): string {
   return JSON.stringify(plan, (key, part) =>
     key === 'at' ? undefined : typeof part === 'bigint' ? `${part}n` : part,
@@ -72,7 +74,7 @@ export const power: FunctionPlanner = (call) => {
   floatOf(call)
   const [base, exponent] = call.args
   const { type } = base!
-  // The reference settles it before it looks at values, also those that are null.
+  // The reference simplifies these before it reads values, even if these are null.
   if (isLiteral(exponent!) && exponent.value !== null && Number(exponent.value) === 0 && !isNull(type))
     return type.typeId === Type.Decimal ? literal(type, 10n ** BigInt(type.scale)) : literal(double, 1)
   const isWhole = isInteger(exponent!.type)
@@ -87,14 +89,14 @@ export const power: FunctionPlanner = (call) => {
 }
 
 function powerOf(base: number, exponent: number): number {
-  // Unlike in JavaScript, 1 to any power is 1 in IEEE 754.
+  // In IEEE 754, 1 to any power is 1; in JavaScript it is not.
   const isOne = base === 1 || (base === -1 && !Number.isFinite(exponent) && !Number.isNaN(exponent))
   return isOne ? 1 : base ** exponent
 }
 
 /**
- * The power of a decimal, with as many decimals. As in the reference, one with a constant whole exponent is exact and cut,
- * and others are computed as doubles: those that have no place are NULL where the exponent is no constant.
+ * The power of a decimal, with as many decimals. As in the reference, a constant whole exponent gives an exact result,
+ * which is cut. Others are computed as doubles: a result out of range is NULL if the exponent is not constant.
  */
 function decimalPower(
   call: Call,
@@ -110,7 +112,7 @@ function decimalPower(
   const exact = (base: bigint, exponent: number) => {
     const isSmall = base * base <= 1n
     const decimals = scale * (exponent - 1)
-    // Beyond this, it has more bits than a decimal, or more decimals.
+    // A larger result has more bits or decimals than a decimal can have.
     if ((!isSmall && exponent > bitWidth) || decimals > (bitWidth === 256 ? 76 : 38)) return undefined
     const powered = base ** BigInt(isSmall && exponent > 2 ? 2 - (exponent % 2) : exponent)
     return BigInt.asIntN(bitWidth, powered) === powered ? powered / 10n ** BigInt(decimals) : undefined

@@ -4,8 +4,8 @@ const spaceClass =
   '\\t\\n\\x{B}\\f\\r \\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}'
 
 /**
- * A pattern for RE2 that means what it means in the reference's regular expressions, where `\d`, `\s` and `\w`
- * are about all of Unicode and not of ASCII only. Their negations within brackets stay about ASCII.
+ * Translates a pattern for RE2 so that it keeps the meaning of the reference, where `\d`, `\s` and `\w` include all of
+ * Unicode. Their negations within brackets remain ASCII.
  */
 export function translatePattern(pattern: string): string {
   let result = ''
@@ -27,7 +27,7 @@ export function translatePattern(pattern: string): string {
         }
         inClass = true
         result += char
-        // A bracket right at the start of a class is one of its characters.
+        // A bracket directly at the start of a class is one of its characters.
         if (pattern[i + 1] === '^') result += pattern[++i]
         if (pattern[i + 1] === ']') result += `\\${pattern[++i]}`
         continue

@@ -23,23 +23,19 @@ import {
   textArgument,
 } from './signature.ts'
 
-/** How many patterns are kept compiled for a call whose pattern differs from row to row. */
+/** How many compiled patterns are kept for a call whose pattern differs between rows. */
 const keptPatterns = 256
 
-/**
- * How large a compiled pattern can be. Matching takes time in proportion to the text and to this, so that no
- * pattern, however it is made, holds up more than a constant factor.
- */
+/** The largest compiled pattern. Matching takes time in proportion to the text and to this size, for any pattern. */
 const maxInstructions = 5_000
 
-/** Steps to compile a character of a pattern, and a class such as `\\d`, which stands for hundreds of ranges. */
+/** Steps to compile a character of a pattern, and a class such as `\\d`, which has hundreds of ranges. */
 const stepsOfPattern = 2_000
 const stepsOfClass = 300_000
-/** Steps to compile an instruction. */
 const stepsOfInstruction = 200
-/** Steps for a match that is found, where there may be many. */
+/** Steps for each match found, where there may be many. */
 const stepsOfMatch = 800
-/** Steps for each character of a text, and for each instruction that it may have to go through. */
+/** Steps for each character of a text, and for each instruction that it may execute. */
 const stepsOfCharacter = 50
 
 const flagBits: Record<string, number> = { i: RE2JS.CASE_INSENSITIVE, m: RE2JS.MULTILINE, s: RE2JS.DOTALL }
@@ -78,7 +74,7 @@ function compiler(call: Call, pattern: Plan, flags: number, allowed: string): (s
   return (source) => compile(source, (...what) => badValue(call, ...what))
 }
 
-/** Makes the error of a pattern, which is the predicate's or a row's. */
+/** Creates the error for a pattern: of the predicate, or of a row. */
 type Fail = (problem: string, remedy: string, options?: { cause?: unknown }) => CatalogError
 
 function compileOne(source: string, bits: number, fail: Fail): RE2JS {
@@ -99,7 +95,7 @@ function tooLarge(source: string, fail: Fail): CatalogError {
   return fail(problem, 'Repeat less, or test for several smaller patterns.')
 }
 
-/** A matcher of a text, whose steps are announced: they grow with the text and with the pattern. */
+/** A matcher of a text. It charges its steps, which grow with the text and the pattern. */
 function matcherOf(call: Call, expression: RE2JS, value: string): Matcher {
   chargeCall(call, value.length * (stepsOfCharacter + expression.programSize()))
   return expression.matcher(value)
@@ -114,7 +110,7 @@ const like: FunctionPlanner = (call) => {
   )
 }
 
-/** The first match's groups or, without groups, the match; null when there is none. */
+/** The first match's groups, or the match if there are no groups; null if nothing matches. */
 const match: FunctionPlanner = (call) => {
   expectArguments(call, 2, 3)
   const args = [asText(call, 0), asText(call, 1)]
@@ -128,7 +124,7 @@ const match: FunctionPlanner = (call) => {
   })
 }
 
-/** The rest of a text from a character on, counted from 1. */
+/** The text from a character on, counted from 1. */
 function from(call: Call, value: string, start: bigint): string {
   if (start < 1n) throw badValue(call, `the start ${start}`, 'Characters are counted from 1.')
   return start === 1n
@@ -147,7 +143,7 @@ const count: FunctionPlanner = (call) => {
     if (value === null || pattern === null) return 0n
     const first = (start ?? 1n) as bigint
     const rest = from(call, value as string, first)
-    // The place behind the last character is still one of the text.
+    // The position after the last character is still part of the text.
     if (rest === '' && first > BigInt(Array.from(value as string).length + 1)) return 0n
     const matcher = matcherOf(call, compile(pattern as string), rest)
     let found = 0n
@@ -159,13 +155,13 @@ const count: FunctionPlanner = (call) => {
   })
 }
 
-/** Where the nth match starts, counted in characters from 1; 0 without one. */
-const place: FunctionPlanner = (call) => {
+/** The start of the nth match, counted in characters from 1; 0 if there is none. */
+const matchPosition: FunctionPlanner = (call) => {
   expectArguments(call, 2, 5)
   const args = [asText(call, 0), asText(call, 1)]
   const compile = compiler(call, args[1]!, 4, 'ims')
   for (let i = 2; i < Math.min(call.args.length, 4); i++) args.push(integerArgument(call, i))
-  // The empty pattern has no place in the reference, not even where there is no text.
+  // In the reference the empty pattern matches nowhere, not even in an empty text.
   if (isLiteral(args[1]!) && args[1].value === '') return literal(long, 0n)
   return strictCall(call, long, args, (value: string, pattern: string, start = 1n, nth = 1n) => {
     if (nth < 1n) throw badValue(call, `the match ${nth}`, 'Matches are counted from 1.')
@@ -195,7 +191,7 @@ const replace: FunctionPlanner = (call) => {
       let { length } = result
       result += expand(replacement, (group) => {
         const text = groupOf(matcher, group)
-        // Before it is made: a replacement may name a long group many times.
+        // Checked in advance: a replacement may repeat a long group many times.
         length += text.length
         checkLength(call, length)
         return text
@@ -220,7 +216,7 @@ function groupOf(matcher: Matcher, group: string): string {
   }
 }
 
-/** A replacement with its references put in: `\1`, `$1`, `$name`, `${name}`; `$$` is a dollar. */
+/** Fills in the references of a replacement: `\1`, `$1`, `$name`, `${name}`; `$$` is a dollar. */
 function expand(replacement: string, group: (name: string) => string): string {
   return replacement.replace(/\\(\d+)|\$(\$|[0-9A-Za-z_]+|\{[^}]*\})/g, (_, digits?: string, name = '') => {
     if (digits !== undefined) return group(digits)
@@ -232,6 +228,6 @@ export const regexpFunctions: Record<string, FunctionPlanner> = {
   regexp_like: like,
   regexp_match: match,
   regexp_count: count,
-  regexp_instr: place,
+  regexp_instr: matchPosition,
   regexp_replace: replace,
 }

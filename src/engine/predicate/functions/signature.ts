@@ -27,26 +27,26 @@ export function expectArguments(call: Call, least: number, most = least): void {
   throw refuse(call.scope, call.at, problem, `It takes ${count}.`)
 }
 
-/** The error that an argument, counted from 0, is of a type the function does not take. */
+/** The error for an argument, counted from 0, whose type the function does not accept. */
 export function wrongType(call: Call, index: number, expected: string): CatalogError {
   const got = typeName(call.args[index]!.type)
   const problem = `${call.name} with ${got} as argument ${index + 1}`
   return refuse(call.scope, call.at, problem, `It takes ${expected} there.`)
 }
 
-/** An argument that is text already, or NULL. */
+/** An argument that is text, or NULL. */
 export function textArgument(call: Call, index: number): Plan {
   const arg = call.args[index]!
   if (!isText(arg.type) && !isNull(arg.type)) throw wrongType(call, index, 'a string')
   return cast(call.scope, arg, text, call.at)
 }
 
-/** An argument of any type that can be written as text. */
+/** An argument of any type that can be converted to text. */
 export function asText(call: Call, index: number): Plan {
   return cast(call.scope, call.args[index]!, text, call.at)
 }
 
-/** The value of an argument that must be the same for all rows; undefined when the argument is missing. */
+/** The value of an argument that must be constant; undefined if the argument is missing. */
 export function constantArgument(call: Call, index: number): Scalar | undefined {
   const arg = call.args[index]
   if (arg === undefined) return undefined
@@ -55,7 +55,7 @@ export function constantArgument(call: Call, index: number): Scalar | undefined 
   throw refuse(call.scope, call.at, problem, 'It takes a constant there.')
 }
 
-/** A call that is null when an argument is. */
+/** A call that is null if an argument is null. */
 export function strictCall(
   call: Call,
   type: DataType,
@@ -64,7 +64,7 @@ export function strictCall(
   kernel?: Kernel,
 ): Plan {
   const { name, at } = call
-  // What the arguments were cast to is what `evaluate` says it takes.
+  // The caller has cast the arguments to the types of `evaluate`.
   const strict = {
     name,
     strict: true,
@@ -74,7 +74,7 @@ export function strictCall(
   return fold({ kind: 'call', type, function: strict, args, at })
 }
 
-/** A call that is handed nulls, too. */
+/** A call whose function also handles nulls. */
 export function looseCall(
   call: Call,
   type: DataType,
@@ -85,16 +85,16 @@ export function looseCall(
   return fold({ kind: 'call', type, function: { name, strict: false, evaluate }, args, at })
 }
 
-/** A conversion that is the function's own: comparisons of its result are not turned into ones of its argument. */
+/** A cast by a function. Comparisons of its result are not rewritten to compare its argument. */
 export function conversion(call: Call, plan: Plan, type: DataType): Plan {
-  // A literal that cannot be converted fails for the rows that ask for it, as it does in other functions.
+  // A literal that cannot be converted fails for the rows that use it, as in other functions.
   const isGiven = isLiteral(plan) && plan.value !== null && !sameType(plan.type, type)
   const converted =
     (isGiven ? castPlan(plan, type, false, call.at) : undefined) ?? cast(call.scope, plan, type, call.at)
   return converted.kind === 'cast' ? strictCall(call, type, [converted.arg], converted.convert) : converted
 }
 
-/** The error that a row's value is none the function can take. */
+/** The error for a row's value that the function cannot accept. */
 export function badValue(
   call: Call,
   problem: string,
@@ -111,24 +111,24 @@ export function integerArgument(call: Call, index: number): Plan {
   return cast(call.scope, arg, long, call.at)
 }
 
-/** Steps of a character of a text that is taken apart. */
+/** Steps for a character of a text that is split into characters. */
 export const stepsOfCharacter = 40
 
-/** Announces steps that a function takes beyond those for the size of its values; refuses too many. */
+/** Charges steps beyond those for the size of a function's values; refuses too many. */
 export function chargeCall(call: Call, steps: number): void {
   charge(steps, call.name, call.at)
 }
 
-/** The longest text a function makes: what is longer is refused, so that no row can take all memory. */
+/** The longest text that a function returns. Longer ones are refused, so that no row can take all memory. */
 const maxTextLength = 1_048_576
 
-/** Refuses to make a text that is too long. */
+/** Refuses a text that would be too long. */
 export function checkLength(call: Call, length: number): void {
   if (length <= maxTextLength) return
   throw badValue(call, `a result of ${length} characters`, `It can have ${maxTextLength}.`)
 }
 
-/** The same for texts that are to be joined. */
+/** The same for texts to be joined. */
 export function checkJoined(call: Call, texts: readonly string[], separator: string): void {
   const length = texts.reduce((sum, text) => sum + text.length, 0)
   checkLength(call, length + separator.length * Math.max(0, texts.length - 1))

@@ -18,20 +18,20 @@ import {
   wrongType,
 } from './signature.ts'
 
-/** One of the parts between delimiters, counted from 1, or from the end when negative. */
+/** One of the parts between delimiters, counted from 1, or from the end if negative. */
 const splitPart: FunctionPlanner = (call) => {
   expectArguments(call, 3)
   const args = [textArgument(call, 0), textArgument(call, 1), integerArgument(call, 2)]
   return strictCall(call, text, args, (value: string, delimiter: string, position: bigint) => {
-    const place = Number(position)
+    const index = Number(position)
     chargeCall(call, value.length * stepsOfCharacter)
-    if (place === 0) throw badValue(call, 'the part 0', 'Count parts from 1, or from -1 at the end.')
+    if (index === 0) throw badValue(call, 'the part 0', 'Count parts from 1, or from -1 at the end.')
     const parts = delimiter === '' ? [value] : value.split(delimiter)
-    return (place > 0 ? parts[place - 1] : parts.at(place)) ?? ''
+    return (index > 0 ? parts[index - 1] : parts.at(index)) ?? ''
   })
 }
 
-/** What comes before the nth delimiter or, counted from the end, after it. */
+/** The text before the nth delimiter or, counted from the end, after it. */
 const substringIndex: FunctionPlanner = (call) => {
   expectArguments(call, 3)
   const args = [textArgument(call, 0), textArgument(call, 1), integerArgument(call, 2)]
@@ -69,7 +69,7 @@ function isUnsignedLong(type: DataType): boolean {
 
 const encodings = ['base64', 'base64pad', 'hex'] as const
 
-/** The encoding that a call names, which is the same for all rows. */
+/** The encoding of a call, which must be constant. */
 function encodingOf(call: Call): (typeof encodings)[number] {
   const name = constantArgument(call, 1)
   const known = encodings.find((encoding) => encoding === name)
@@ -78,7 +78,7 @@ function encodingOf(call: Call): (typeof encodings)[number] {
   throw refuse(call.scope, call.at, problem, `Use one of ${encodings.join(', ')}.`)
 }
 
-/** An argument of bytes; a text stands for its own. */
+/** An argument of bytes; a text counts as its UTF-8 bytes. */
 function bytesArgument(call: Call): Plan {
   const arg = call.args[0]!
   return isBytes(arg.type) ? arg : cast(call.scope, textArgument(call, 0), bytes, call.at)

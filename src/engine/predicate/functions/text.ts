@@ -21,7 +21,7 @@ import {
 
 type Kind = typeof textArgument
 
-/** A function of text alone; `kind` says whether what is no text is made text. */
+/** A function on one text; `kind` determines whether other types are converted to text. */
 function ofText(
   type: DataType,
   count: number,
@@ -41,13 +41,13 @@ function ofText(
   }
 }
 
-/** Steps of a character that is looked up in Unicode's tables. */
+/** Steps for a character that is looked up in Unicode's tables. */
 const stepsOfLetter = 120
 
 const simple = (type: DataType, evaluate: (...texts: string[]) => Scalar, count = 1, kernel?: Kernel) =>
   ofText(type, count, textArgument, () => evaluate, kernel)
 
-/** Announces the steps of a function that takes its texts apart, beyond what all functions take for a character. */
+/** Charges the steps of a function that splits texts, beyond those that all functions take for a character. */
 const apart =
   (steps: number, evaluate: (...texts: string[]) => Scalar) =>
   (call: Call): ((...texts: string[]) => Scalar) =>
@@ -59,7 +59,7 @@ const apart =
 const lenient = (type: DataType, evaluate: (...texts: string[]) => Scalar, count = 1, kernel?: Kernel) =>
   ofText(type, count, asText, () => evaluate, kernel)
 
-/** A test for a part of a text: of a constant part, it is a `LIKE`, which knows statistics and has loops. */
+/** A test for a substring. With a constant one it becomes a `LIKE`, which can use statistics and fast loops. */
 function partTest(
   test: (value: string, part: string) => boolean,
   pattern: (part: string) => NonNullable<LikePlan['pattern']>,
@@ -96,8 +96,8 @@ function codePoints(value: string): number {
   return count
 }
 
-/** Where a part starts, counted in characters from 1; 0 when it does not occur. */
-function placeOf(value: string, part: string): number {
+/** The position of a substring, in characters from 1; 0 if it does not occur. */
+function positionOf(value: string, part: string): number {
   const index = value.indexOf(part)
   return index < 0 ? 0 : codePoints(value.slice(0, index)) + 1
 }
@@ -112,7 +112,7 @@ function capitalize(value: string): string {
   return result
 }
 
-/** Trims characters off one end or both; of one argument, spaces. */
+/** Trims characters from one end or both; with one argument, spaces. */
 function trim(start: boolean, end: boolean): FunctionPlanner {
   return (call) => {
     expectArguments(call, 1, 2)
@@ -130,7 +130,7 @@ function trim(start: boolean, end: boolean): FunctionPlanner {
   }
 }
 
-/** The first or last characters; with a negative count, all but so many at the other end. */
+/** The first or last characters; with a negative count, all except that many at the other end. */
 function side(take: (chars: readonly string[], count: number) => readonly string[]): FunctionPlanner {
   return (call) => {
     expectArguments(call, 2)
@@ -152,7 +152,7 @@ const repeat: FunctionPlanner = (call) => {
   })
 }
 
-/** Fills up to a length with spaces or another text, or cuts to it. */
+/** Pads to a length with spaces or another text, or cuts to it. */
 function pad(left: boolean): FunctionPlanner {
   return (call) => {
     expectArguments(call, 2, 3)
@@ -193,11 +193,11 @@ const translate = ofText(
   }),
 )
 
-/** Steps to look at 32 characters of one text for a character of the other, and to take a text apart. */
+/** Steps to compare 32 characters of one text with a character of the other, and to split a text. */
 const stepsOfWord = 16
 
 const levenshtein = ofText(integer, 2, textArgument, (call) => (a = '', b = '') => {
-  // The work grows with the product of the lengths, and memory with that of a text's length and its characters.
+  // The work grows with the product of the lengths, memory with the length and the number of different characters.
   checkLength(call, (a.length * b.length) / 64)
   chargeCall(call, (a.length + b.length) * stepsOfCharacter)
   const steps = Math.ceil(Math.min(a.length, b.length) / 32) * Math.max(a.length, b.length) * stepsOfWord
@@ -243,7 +243,7 @@ function join(call: Call, separator: string, values: readonly Scalar[]): string 
   return texts.join(separator)
 }
 
-/** Whether a text has all the words of another, a word being what stands between other than letters and digits. */
+/** Whether a text has all the words of another one. Words are separated by anything but letters and digits. */
 const containsTokens = ofText(
   boolean,
   2,
@@ -274,7 +274,7 @@ const length = lenient(integer, (value = '') => codePoints(value), 1, {
   kind: 'textLength',
   of: 'characters',
 })
-const place = simple(integer, (value = '', part = '') => placeOf(value, part), 2)
+const textPosition = simple(integer, (value = '', part = '') => positionOf(value, part), 2)
 
 export const textFunctions: Record<string, FunctionPlanner> = {
   lower: simple(text, (value = '') => value.toLowerCase(), 1, { kind: 'letters', to: 'small' }),
@@ -316,9 +316,9 @@ export const textFunctions: Record<string, FunctionPlanner> = {
     (value, part) => value.includes(part),
     (part) => [any, part, any],
   ),
-  strpos: place,
-  instr: place,
-  position: place,
+  strpos: textPosition,
+  instr: textPosition,
+  position: textPosition,
   left: side((chars, count) => chars.slice(0, count)),
   right: side((chars, count) => (count === 0 ? [] : chars.slice(-count))),
   repeat,

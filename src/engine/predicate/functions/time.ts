@@ -31,7 +31,7 @@ import {
 
 type Unit = 0 | 1 | 2 | 3
 
-/** A timestamp of text, or of a count of `counted` units: a whole number, or one that is cut to it unless `fraction` says that it counts, too. */
+/** A timestamp from text, or from a number of `counted` units, which is cut to a whole one unless `fraction` is set. */
 function toTimestamp(unit: Unit, counted: Unit, fraction = false): FunctionPlanner {
   const target = timestamp(unit)
   return (call) => {

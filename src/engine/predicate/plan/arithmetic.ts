@@ -8,7 +8,7 @@ import { cast, refuse, type Scope } from './scope.ts'
 import { timeArithmetic } from './time-arithmetic.ts'
 import { isDecimal, isFloat, isNull, isNumeric, long, typeName } from './types.ts'
 
-/** `left operator right` on numbers, or on dates and times where that has a meaning. */
+/** `left operator right` on numbers, dates or times, as far as it is defined for them. */
 export function arithmeticPlan(
   scope: Scope,
   operator: ArithmeticOperator,
@@ -34,16 +34,16 @@ export function arithmeticPlan(
   )
 }
 
-/** A NULL literal is of the other side's type. */
+/** A NULL literal takes the other side's type. */
 function withoutNull(scope: Scope, plan: Plan, other: DataType, at: number): Plan {
   if (!isNull(plan.type)) return plan
   return cast(scope, plan, isNull(other) ? long : other, at)
 }
 
-/** The type two numbers are calculated in; undefined when one of them is no number. */
+/** The type in which two numbers are computed; undefined if one of them is not a number. */
 function arithmeticType(a: DataType, b: DataType): DataType | undefined {
   if (!isNumeric(a) || !isNumeric(b)) return undefined
-  // Unlike in comparisons, a float and a decimal meet as floats here.
+  // Unlike in comparisons, a float and a decimal are computed as floats here.
   if (isFloat(a) && isDecimal(b)) return a
   if (isDecimal(a) && isFloat(b)) return b
   return numericType(a, b)

@@ -12,8 +12,8 @@ import { refuse, type Scope } from './scope.ts'
 import { isNull, isReadable, itemType, logicalType, sameType, typeName } from './types.ts'
 
 /**
- * A plan's values as those of a column. What the dialect casts is converted; unlike in a cast nothing is lost: a fraction
- * is not cut, a time keeps its parts, and a number stays finite. Floats may be rounded.
+ * Converts a plan's values to a column's type by the dialect's casts. Unlike a cast, it loses nothing: a fraction is
+ * not cut, a time keeps its parts, and a number stays finite. Floats may be rounded.
  */
 export function assigned(scope: Scope, plan: Plan, target: Field, at: number): Plan {
   const type = logicalType(target.type)
@@ -47,7 +47,7 @@ function nameOf({ name, type }: Field): string {
   return `column ${JSON.stringify(name)} of type ${exactName(type)}`
 }
 
-/** A constant that can be written in the column's layout, which may have a fixed size. */
+/** Accepts a constant that the column's layout can store, which may have a fixed size. */
 function checked(scope: Scope, plan: LiteralPlan, target: Field, at: number): LiteralPlan {
   try {
     buildBatch({ ...target, nullable: true }, { values: [plan.value], rows: [0] })
@@ -61,7 +61,7 @@ function checked(scope: Scope, plan: LiteralPlan, target: Field, at: number): Li
   }
 }
 
-/** What converts values of one type to another, and gives undefined for those of which something would be lost. */
+/** Converts values between types, and returns undefined for a value that would lose something. */
 function lossless(from: DataType, to: DataType): Convert | undefined {
   if (sameType(from, to)) return (value) => value
   const [source, target] = [itemType(from), itemType(to)]
@@ -69,7 +69,7 @@ function lossless(from: DataType, to: DataType): Convert | undefined {
     const item = isNull(source) ? () => undefined : lossless(source, target)
     return item && eachItem(item)
   }
-  // A number is not taken for its bytes.
+  // A number is not accepted as its bytes.
   const convert = from.typeId === Type.Int && to.typeId === Type.Binary ? undefined : converter(from, to)
   if (!convert) return undefined
   if (to.typeId === Type.Float) {
@@ -79,17 +79,17 @@ function lossless(from: DataType, to: DataType): Convert | undefined {
       return grew ? undefined : converted
     }
   }
-  if (!mustReturn(from, to)) return convert
-  // A zone moves a time, and loses nothing of it. A date is one in its zone.
+  if (!mustRoundTrip(from, to)) return convert
+  // A zone changes a time, and loses nothing of it. A date belongs to its zone.
   const [here, there] = isInstant(from) && isInstant(to) ? [zoneless(from), zoneless(to)] : [from, to]
-  const [forth, back] = [converter(here, there)!, converter(there, here)!]
+  const [convertTo, convertBack] = [converter(here, there)!, converter(there, here)!]
   return (value) => {
-    const same = forth(value)
-    return same !== undefined && back(same) === value ? convert(value) : undefined
+    const same = convertTo(value)
+    return same !== undefined && convertBack(same) === value ? convert(value) : undefined
   }
 }
 
-/** Whether values are moments, not days. */
+/** Whether values are points in time, not days. */
 function isInstant(type: DataType): boolean {
   return type.typeId === Type.Timestamp || (type.typeId === Type.Date && type.unit === 1)
 }
@@ -98,8 +98,8 @@ function zoneless(type: DataType): DataType {
   return type.typeId === Type.Timestamp ? timestamp(type.unit) : type
 }
 
-/** Whether a conversion must give the same value again when it is taken back. */
-function mustReturn(from: DataType, to: DataType): boolean {
+/** Whether a conversion must be reversible without a difference. */
+function mustRoundTrip(from: DataType, to: DataType): boolean {
   switch (from.typeId) {
     case Type.Float:
       return to.typeId === Type.Int

@@ -19,20 +19,20 @@ type Binary = Extract<Expression, { kind: 'binary' }>
 type Cast = Extract<Expression, { kind: 'cast' }>
 
 /**
- * Where an expression stands, as the reference treats some things differently: in a `condition`, reached from
- * the top through AND, OR, NOT, operators and IS NULL only, `regexp_match` says whether there is a match; in
- * an `argument` of a function, columns are named exactly.
+ * The context of an expression, since the reference treats some things differently. In a `condition`, reached from the
+ * top through AND, OR, NOT, operators and IS NULL only, `regexp_match` returns whether there is a match. In an
+ * `argument` of a function, column names must match exactly.
  */
-type Place = 'condition' | 'value' | 'argument'
+type BindContext = 'condition' | 'value' | 'argument'
 
 type CastMaker = (scope: Scope, plan: Plan, type: DataType, at: number, orNull: boolean) => Plan
 
 /** Resolves an expression's names and types. */
-export function bind(scope: Scope, expression: Expression, place: Place = scope.wanted): Plan {
-  return keptBound(expression, () => bindExpression(scope, expression, place))
+export function bind(scope: Scope, expression: Expression, context: BindContext = scope.wanted): Plan {
+  return keptBound(expression, () => bindExpression(scope, expression, context))
 }
 
-/** Characters of an expression that is kept while planning pauses; shorter ones are bound again. */
+/** Length of an expression, in characters, from which on its plan is kept while planning pauses. */
 const keptLength = 128
 
 /** Keeps the plan of an expression, if it is long. */
@@ -40,16 +40,16 @@ export function keptBound(expression: Expression, make: () => Plan): Plan {
   return expression.end - expression.at < keptLength ? make() : kept(expression, make)
 }
 
-function bindExpression(scope: Scope, expression: Expression, place: Place): Plan {
+function bindExpression(scope: Scope, expression: Expression, context: BindContext): Plan {
   const { at } = expression
-  const inner = place === 'argument' ? place : 'value'
+  const inner = context === 'argument' ? context : 'value'
   const bound = (part: Expression) => bind(scope, part, inner)
   const same = (part: Expression) => {
-    const plan = bind(scope, part, place)
-    return place === 'condition' ? matched(plan) : plan
+    const plan = bind(scope, part, context)
+    return context === 'condition' ? asCondition(plan) : plan
   }
   const castTo = ({ arg, to, at, orNull }: Cast, inside: (part: Expression) => Plan, make: CastMaker) => {
-    if (place !== 'argument') return make(scope, inside(arg), to.type, at, orNull)
+    if (context !== 'argument') return make(scope, inside(arg), to.type, at, orNull)
     const value = inside(arg)
     const counted = orNull ? value : inSeconds(scope, value, to.inArgument, at)
     return make(scope, counted, to.inArgument, at, orNull)
@@ -60,7 +60,7 @@ function bindExpression(scope: Scope, expression: Expression, place: Place): Pla
     part.kind === 'cast' && isComparison(expression) ? compared(part) : same(part)
   switch (expression.kind) {
     case 'name':
-      return resolveName(scope.text, scope.schema, expression.parts, at, place === 'argument')
+      return resolveName(scope.text, scope.schema, expression.parts, at, context === 'argument')
     case 'field':
       return fieldPlan(scope, bound(expression.arg), expression.name, at)
     case 'element':
@@ -112,8 +112,8 @@ function bindExpression(scope: Scope, expression: Expression, place: Place): Pla
     case 'case':
       return casePlan(scope, expression, (part) => bind(scope, part, inner))
     case 'list':
-      // Only within arguments the reference computes the items of a list.
-      if (place !== 'argument' || expression.items.every((item) => isLiteralExpression(item)))
+      // The reference computes the items of a list only within arguments.
+      if (context !== 'argument' || expression.items.every((item) => isLiteralExpression(item)))
         return bindLiteral(scope, expression)
       return planCall(scope, 'make_array', mapInSteps(expression.items, same), at)
     default:
@@ -121,7 +121,7 @@ function bindExpression(scope: Scope, expression: Expression, place: Place): Pla
   }
 }
 
-/** An operator between two values that are bound already. */
+/** An operator between two bound values. */
 export function binaryPlan(
   scope: Scope,
   { operator, operatorAt: at }: Binary,
@@ -145,7 +145,7 @@ export function binaryPlan(
   }
 }
 
-/** Within arguments, a count that is cast to a timestamp of nanoseconds is one of seconds, as in the reference. */
+/** Within arguments, a number cast to a timestamp of nanoseconds counts seconds, as in the reference. */
 function inSeconds(scope: Scope, plan: Plan, type: DataType, at: number): Plan {
   if (type.typeId !== Type.Timestamp || type.unit !== TimeUnit.NANOSECOND || !sameType(plan.type, long))
     return plan
@@ -153,7 +153,7 @@ function inSeconds(scope: Scope, plan: Plan, type: DataType, at: number): Plan {
   return cast(scope, plan, timestamp(TimeUnit.SECOND), at)
 }
 
-/** Whether a value is the days between dates of 64 bits, which the reference takes for a duration until it has them. */
+/** Whether a value is the days between 64-bit dates. The reference treats it as a duration until it is evaluated. */
 function isLongDateDifference(plan: Plan): boolean {
   if (plan.kind === 'negate') return isLongDateDifference(plan.arg)
   return (
@@ -175,13 +175,13 @@ function isNullPlan(arg: Plan, negated: boolean): Plan {
   return fold({ kind: 'isNull', type: boolean, arg, negated })
 }
 
-/** The same for what a row is selected by; values stay as they are. */
-export function matchedIn(scope: Scope, plan: Plan): Plan {
-  return scope.wanted === 'condition' ? matched(plan) : plan
+/** As `asCondition` where a condition is wanted; values are unchanged. */
+export function asWanted(scope: Scope, plan: Plan): Plan {
+  return scope.wanted === 'condition' ? asCondition(plan) : plan
 }
 
-/** Where a condition is wanted, `regexp_match(…)` says whether there is a match. */
-export function matched(plan: Plan): Plan {
+/** As a condition, `regexp_match(…)` returns whether there is a match. */
+export function asCondition(plan: Plan): Plan {
   if (plan.kind !== 'call' || plan.function.name !== 'regexp_match') return plan
   return isNullPlan(plan, true)
 }

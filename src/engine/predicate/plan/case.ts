@@ -3,7 +3,7 @@ import type { Expression } from '../syntax/syntax.ts'
 import { numericType } from './coerce.ts'
 import { fold, isLiteral } from './fold.ts'
 import { literal, literalAs } from './literals.ts'
-import { commonType, condition, lookInto } from './operators.ts'
+import { commonType, condition, unsupportedType } from './operators.ts'
 import type { CasePlan, Plan } from './plan.ts'
 import { cast, refuse, type Scope } from './scope.ts'
 import { isDecimal, isFloat, isNull, isReadable, none, sameType, typeName } from './types.ts'
@@ -15,9 +15,9 @@ export function casePlan(scope: Scope, given: CaseExpression, bound: (part: Expr
   const { at } = given
   const operand = given.operand && bound(given.operand)
   const whens = given.branches.map(({ when }) => bound(when))
-  const thens = given.branches.map(({ result }) => bound(result))
+  const results = given.branches.map(({ result }) => bound(result))
   const otherwise = given.otherwise ? bound(given.otherwise) : literal(none, null)
-  const type = valueType(scope, [...thens, otherwise], at)
+  const type = valueType(scope, [...results, otherwise], at)
   const value = (plan: Plan, part: Expression) => fitted(scope, plan, type, part.at)
   const compared = operand && whenType(scope, operand, whens, at)
   const when = (plan: Plan, part: Expression) =>
@@ -28,17 +28,17 @@ export function casePlan(scope: Scope, given: CaseExpression, bound: (part: Expr
     operand: operand && compared && cast(scope, operand, compared, at),
     branches: given.branches.map((branch, i) => ({
       when: when(whens[i]!, branch.when),
-      result: value(thens[i]!, branch.result),
+      result: value(results[i]!, branch.result),
     })),
     otherwise: fitted(scope, otherwise, type, at),
   }
   return fold(plan)
 }
 
-/** The type in which the operand is compared. Literals take its type where they can. */
+/** The type in which the operand is compared. Literals take its type if they can. */
 function whenType(scope: Scope, operand: Plan, whens: readonly Plan[], at: number): DataType {
   let { type } = operand
-  if (!isReadable(type)) throw lookInto(scope, type, at)
+  if (!isReadable(type)) throw unsupportedType(scope, type, at)
   for (const when of whens) {
     const known = isLiteral(when) && !isNull(type) ? literalAs(when, type) : undefined
     if (!known) type = commonType(scope, type, when.type, at)
@@ -47,12 +47,12 @@ function whenType(scope: Scope, operand: Plan, whens: readonly Plan[], at: numbe
 }
 
 /**
- * The type of all values. Literals take the type of the others where they have an equal value in it, so that
- * `CASE WHEN … THEN 0 ELSE x END` has the type of `x`.
+ * The common type of all values. Literals take the type of the others if that has an equal value, so that `CASE WHEN …
+ * THEN 0 ELSE x END` has the type of `x`.
  */
 function valueType(scope: Scope, values: readonly Plan[], at: number): DataType {
   let type: DataType = none
-  const meet = (plan: Plan) => {
+  const joinType = (plan: Plan) => {
     const common = commonValueType(type, plan.type)
     if (!common) {
       const problem = `CASE with values of type ${typeName(type)} and of type ${typeName(plan.type)}`
@@ -60,10 +60,10 @@ function valueType(scope: Scope, values: readonly Plan[], at: number): DataType 
     }
     type = common
   }
-  for (const plan of values) if (!isLiteral(plan)) meet(plan)
-  for (const plan of values) if (isLiteral(plan) && !(!isNull(type) && literalAs(plan, type))) meet(plan)
+  for (const plan of values) if (!isLiteral(plan)) joinType(plan)
+  for (const plan of values) if (isLiteral(plan) && !(!isNull(type) && literalAs(plan, type))) joinType(plan)
   if (isReadable(type)) return type
-  throw lookInto(scope, type, at)
+  throw unsupportedType(scope, type, at)
 }
 
 function commonValueType(a: DataType, b: DataType): DataType | undefined {

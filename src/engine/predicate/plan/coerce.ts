@@ -20,11 +20,11 @@ import {
 } from './types.ts'
 
 /*
- * Which type two values of different types are brought to before they meet.
- * Source: `datafusion_expr_common::type_coercion::binary` of DataFusion 54, as observed from outside.
+ * The common type of two values of different types. Source: `datafusion_expr_common::type_coercion::binary` of
+ * DataFusion 54, as observed from outside.
  */
 
-/** The type in which two values are compared; undefined when they cannot be. */
+/** The type in which two values are compared; undefined if they cannot be compared. */
 export function comparisonType(a: DataType, b: DataType): DataType | undefined {
   if (sameType(a, b)) return a
   if (isNull(a)) return b
@@ -32,7 +32,7 @@ export function comparisonType(a: DataType, b: DataType): DataType | undefined {
   return numericType(a, b) ?? temporalType(a, b) ?? oneSided(a, b) ?? oneSided(b, a) ?? listType(a, b)
 }
 
-/** The type strings are brought to that meet something else. */
+/** The common type of a string and another type. */
 function oneSided(a: DataType, b: DataType): DataType | undefined {
   if (isText(a) && b.typeId === Type.Timestamp) return timestamp(TimeUnit.NANOSECOND, b.timezone)
   if (isText(a) && (isNumeric(b) || isDate(b) || isTime(b) || isBytes(b))) return b
@@ -47,7 +47,7 @@ function listType(a: DataType, b: DataType): DataType | undefined {
   return item && listOf(item)
 }
 
-/** The narrowest type of numbers that holds two others'. */
+/** The narrowest numeric type that holds the values of two others. */
 export function numericType(a: DataType, b: DataType): DataType | undefined {
   if (!isNumeric(a) || !isNumeric(b)) return undefined
   if (sameType(a, b)) return a
@@ -77,7 +77,7 @@ function widerDecimal(a: DataType, b: DataType): DataType | undefined {
   const scale = Math.max(left.scale, right.scale)
   const range = Math.max(left.precision - left.scale, right.precision - right.scale)
   const bitWidth = Math.max(left.bitWidth, right.bitWidth) as 32 | 64 | 128 | 256
-  // Narrow decimals meet numbers they were not made for: those are compared in 128 bits.
+  // Narrow decimals do not hold all other numbers, so these are compared in 128 bits.
   return decimalType(range + scale, scale, range + scale > 18 && bitWidth < 128 ? 128 : bitWidth)
 }
 
@@ -87,7 +87,7 @@ interface Digits {
   readonly bitWidth: 32 | 64 | 128 | 256
 }
 
-/** How many digits a decimal needs to hold the values of a type of numbers. */
+/** How many digits a decimal needs for the values of a numeric type. */
 export function asDecimal(type: DataType): Digits | undefined {
   if (type.typeId === Type.Decimal) return type
   if (type.typeId === Type.Int) {
@@ -105,10 +105,10 @@ export function asDecimal(type: DataType): Digits | undefined {
   return undefined
 }
 
-/** The type of points in time that two of different types are brought to. */
+/** The common type of two different types of points in time. */
 function temporalType(a: DataType, b: DataType): DataType | undefined {
   if (a.typeId === Type.Timestamp && b.typeId === Type.Timestamp) {
-    // The coarser unit: that is how the reference compares.
+    // The coarser unit, as the reference compares.
     return timestamp(Math.min(a.unit, b.unit) as typeof a.unit, a.timezone ?? b.timezone)
   }
   if (a.typeId === Type.Duration && b.typeId === Type.Duration) {

@@ -8,10 +8,7 @@ import type { Plan } from './plan.ts'
 import { cast, refuse, type Scope } from './scope.ts'
 import { decimalType, isDecimal } from './types.ts'
 
-/**
- * Arithmetic on decimals, or on a decimal and an integer.
- * Source of the result's digits: `arrow_arith::numeric::decimal_op`.
- */
+/** Arithmetic on decimals and integers. Source of the result's digits: `arrow_arith::numeric::decimal_op`. */
 export function decimalArithmetic(
   scope: Scope,
   operator: ArithmeticOperator,
@@ -43,7 +40,7 @@ export function decimalArithmetic(
   }
 }
 
-/** Decimals of 256 bits and narrower ones are brought to one type first. */
+/** Decimals of 256 bits and narrower ones are first cast to one type. */
 function alike(scope: Scope, a: Plan, b: Plan, at: number): readonly [Plan, Plan] {
   const [x, y] = [a.type as DecimalType, b.type as DecimalType]
   if (x.bitWidth === y.bitWidth || Math.max(x.bitWidth, y.bitWidth) < 256) return [a, b]
@@ -112,7 +109,7 @@ function calculator(
   }
 }
 
-/** A decimal that has no more digits than its type, as a column needs it. */
+/** Refuses a decimal with more digits than its type, which a column could not store. */
 export function checkedDecimal(plan: Plan, at: number): Plan {
   if (plan.type.typeId !== Type.Decimal || plan.kind === 'column' || plan.kind === 'literal') return plan
   const { type } = plan

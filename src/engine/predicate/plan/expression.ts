@@ -14,15 +14,15 @@ import { isNull, isReadable, typeName } from './types.ts'
 /** An expression for values, bound to a schema. */
 export interface ValuePlan {
   readonly plan: Plan
-  /** The column, or the field of a struct, whose values it hands on as they are. */
+  /** The column or struct field that it copies. */
   readonly path: readonly number[] | undefined
-  /** What its values are written as. */
+  /** The field for its values. */
   readonly field: Field
 }
 
 /**
- * Reads an expression for values and binds it to a schema. With a target its values are those that an assignment to
- * the target gives. What is not in the language, names no column or mixes types is refused as `InvalidInput`.
+ * Parses an expression for values and binds it to a schema. With a target it returns the values of an assignment to the
+ * target. Refuses other syntax, unknown columns and mixed types as `InvalidInput`.
  */
 export function planExpression(
   text: string,
@@ -51,7 +51,7 @@ export function planExpression(
   return { plan: assigned(scope, plan, target, at), path: undefined, field: target }
 }
 
-/** The field at a path, nullable when it or a struct around it is. */
+/** The field at a path, nullable if it or a struct around it is. */
 function fieldAt(schema: Schema, path: readonly number[]): Field {
   let field = schema.fields[path[0]!]!
   for (const index of path.slice(1)) {

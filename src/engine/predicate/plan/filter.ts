@@ -4,7 +4,7 @@ import { foldInSteps } from '../evaluate/fold.ts'
 import { parsePredicate } from '../syntax/parser.ts'
 import type { Expression } from '../syntax/syntax.ts'
 import { kept, mapInSteps } from '../work.ts'
-import { binaryPlan, bind, keptBound, matched, matchedIn } from './bind.ts'
+import { asCondition, asWanted, binaryPlan, bind, keptBound } from './bind.ts'
 import { casePlan } from './case.ts'
 import { bindLiteral, isLiteralExpression } from './literal-syntax.ts'
 import { literalAs } from './literals.ts'
@@ -14,21 +14,21 @@ import { refuse, type Scope } from './scope.ts'
 import { isBoolean, typeName } from './types.ts'
 
 /**
- * Reads a predicate and binds it to a schema. What is not in the language, names no column or mixes types is
- * refused as `InvalidInput` with the place, what is wrong there and what to write instead. The plan is folded.
+ * Parses a predicate and binds it to a schema. Refuses other syntax, unknown columns and mixed types as `InvalidInput`,
+ * with the position, the problem and what to write instead. The plan is folded.
  */
 export function planPredicate(text: string, schema: Schema, now: () => number = wallClock): Plan {
   const expression = kept(parsePredicate, () => parsePredicate(text))
   const scope: Scope = { text, schema, now, wanted: 'condition' }
-  const plan = kept(planPredicate, () => matched(bindFilter(scope, expression)))
+  const plan = kept(planPredicate, () => asCondition(bindFilter(scope, expression)))
   if (isBoolean(plan.type)) return kept(foldInSteps, () => foldInSteps(plan))
   const problem = `a predicate of type ${plan.type.typeId === Type.Null ? 'null' : typeName(plan.type)}`
   throw refuse(scope, expression.at, problem, 'Write a condition, such as a comparison or a bool column.')
 }
 
 /**
- * Binds a condition that rows are selected by, as far as ANDs and ORs reach. There, as in the reference, a
- * literal beside a column must be of the column's kind; everywhere else types are brought together.
+ * Binds a condition on rows, down through ANDs and ORs. There, as in the reference, a literal beside a column must be
+ * of the column's kind. Everywhere else both sides are cast to a common type.
  */
 export function bindFilter(scope: Scope, expression: Expression): Plan {
   return keptBound(expression, () => bindCondition(scope, expression))
@@ -42,7 +42,7 @@ function bindCondition(scope: Scope, expression: Expression): Plan {
       return logicPlan(
         scope,
         expression.kind,
-        mapInSteps(expression.args, (arg) => matchedIn(scope, bindFilter(scope, arg))),
+        mapInSteps(expression.args, (arg) => asWanted(scope, bindFilter(scope, arg))),
         at,
       )
     case 'binary': {
@@ -54,12 +54,12 @@ function bindCondition(scope: Scope, expression: Expression): Plan {
           scope,
           expression,
           column,
-          value ? beside(scope, right, column.type) : matchedIn(scope, bind(scope, right)),
+          value ? besideColumn(scope, right, column.type) : asWanted(scope, bind(scope, right)),
         )
       }
       if (isField(right) && isLiteralExpression(left)) {
         const column = bind(scope, right)
-        return binaryPlan(scope, expression, beside(scope, left, column.type), column)
+        return binaryPlan(scope, expression, besideColumn(scope, left, column.type), column)
       }
       return bind(scope, expression)
     }
@@ -68,13 +68,20 @@ function bindCondition(scope: Scope, expression: Expression): Plan {
       if (!isField(arg)) return bind(scope, expression)
       const column = bind(scope, arg)
       const { type } = column
-      return betweenPlan(scope, column, beside(scope, low, type), beside(scope, high, type), negated, at)
+      return betweenPlan(
+        scope,
+        column,
+        besideColumn(scope, low, type),
+        besideColumn(scope, high, type),
+        negated,
+        at,
+      )
     }
     case 'in': {
       const { arg, items, negated } = expression
       if (arg.kind !== 'name' || arg.parts.length > 1) return bind(scope, expression)
       const column = bind(scope, arg)
-      const values = mapInSteps(items, (item) => beside(scope, item, column.type))
+      const values = mapInSteps(items, (item) => besideColumn(scope, item, column.type))
       return inPlan(scope, column, values, negated, at)
     }
     case 'case':
@@ -84,12 +91,12 @@ function bindCondition(scope: Scope, expression: Expression): Plan {
   }
 }
 
-/** Binds what stands beside a column: literals, also those within operators, take the column's type. */
-function beside(scope: Scope, expression: Expression, type: DataType): Plan {
-  return keptBound(expression, () => bindBeside(scope, expression, type))
+/** Binds the operand beside a column: literals, also those within operators, take the column's type. */
+function besideColumn(scope: Scope, expression: Expression, type: DataType): Plan {
+  return keptBound(expression, () => bindBesideColumn(scope, expression, type))
 }
 
-function bindBeside(scope: Scope, expression: Expression, type: DataType): Plan {
+function bindBesideColumn(scope: Scope, expression: Expression, type: DataType): Plan {
   if (isLiteralExpression(expression)) {
     const value = bindLiteral(scope, expression)
     const converted = literalAs(value, type)
@@ -100,17 +107,17 @@ function bindBeside(scope: Scope, expression: Expression, type: DataType): Plan 
     throw refuse(scope, expression.at, problem, remedy)
   }
   if (expression.kind === 'binary') {
-    const left = beside(scope, expression.left, type)
-    return binaryPlan(scope, expression, left, beside(scope, expression.right, type))
+    const left = besideColumn(scope, expression.left, type)
+    return binaryPlan(scope, expression, left, besideColumn(scope, expression.right, type))
   }
   if (expression.kind === 'and' || expression.kind === 'or') {
-    const args = mapInSteps(expression.args, (arg) => beside(scope, arg, type))
+    const args = mapInSteps(expression.args, (arg) => besideColumn(scope, arg, type))
     return logicPlan(scope, expression.kind, args, expression.at)
   }
-  return matchedIn(scope, bind(scope, expression))
+  return asWanted(scope, bind(scope, expression))
 }
 
-/** How a literal of a type is written, as the end of "Write a literal". */
+/** An example of a literal of a type, as the end of "Write a literal". */
 function exampleOf(type: DataType): string {
   switch (type.typeId) {
     case Type.Bool:

@@ -3,8 +3,8 @@ import { compareScalars } from '../evaluate/scalar.ts'
 import type { CompareOperator, LiteralPlan, NonNullScalar, Plan, Scalar } from './plan.ts'
 
 /**
- * Computes a plan that is the same for every row; others stay as they are, as their arguments were folded when
- * they were made. What fails becomes a plan that fails, for each row that asks: there may be none.
+ * Computes a plan that is the same for every row. Others are unchanged, since their arguments are already folded. A
+ * failure becomes a plan that fails for each row that evaluates it: there may be none.
  */
 export function fold(plan: Plan): Plan {
   if (plan.kind === 'column' || plan.kind === 'literal') return plan
@@ -34,7 +34,7 @@ export function compare(operator: CompareOperator, a: NonNullScalar, b: NonNullS
   }
 }
 
-/** Lists are ordered by their items, null before every other. */
+/** Compares lists by their items, null before all others. */
 function orderLists(a: readonly Scalar[], b: readonly Scalar[]): number {
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
     const [x = null, y = null] = [a[i], b[i]]

@@ -1,10 +1,7 @@
 import { charge } from '../work.ts'
 import type { LikePlan } from './plan.ts'
 
-/**
- * Whether a text matches a pattern of LIKE, in time that does not explode: of several wildcards only the last
- * is ever tried again.
- */
+/** Whether a text matches a pattern of LIKE. Retries the last wildcard only, so that time is not exponential. */
 export function matchLike(
   pattern: NonNullable<LikePlan['pattern']>,
   text: string,
@@ -45,10 +42,10 @@ export function matchLike(
   return wanted.slice(next).every((part) => typeof part === 'object' && part.any === 'many')
 }
 
-/** Comparisons that are announced together. */
+/** Comparisons that are charged together. */
 const announcedAtOnce = 10_000
 
-/** A character as all that differ from it in case only. */
+/** Maps characters that differ in case only to one. */
 function foldCase(char: string): string {
   const upper = char.toUpperCase()
   const lower = (upper.length === char.length ? upper : char).toLowerCase()

@@ -1,8 +1,8 @@
 import type { LikePlan } from './plan.ts'
 
 /**
- * Splits a pattern of LIKE into literal text and wildcards. A backslash makes whatever follows it literal; a
- * last one, which nothing follows, stands for itself.
+ * Splits a pattern of LIKE into literal text and wildcards. A backslash makes the next character literal. At the end of
+ * the pattern, it is literal itself.
  */
 export function parseLikePattern(pattern: string): NonNullable<LikePlan['pattern']> {
   const parts: (string | { readonly any: 'one' | 'many' })[] = []

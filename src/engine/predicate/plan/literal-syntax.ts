@@ -12,7 +12,7 @@ type LiteralExpression = Extract<
   { kind: 'null' | 'boolean' | 'string' | 'hex' | 'number' | 'list' }
 >
 
-/** Whether an expression is a literal as it stands. */
+/** Whether an expression is a literal. */
 export function isLiteralExpression(expression: Expression): expression is LiteralExpression {
   switch (expression.kind) {
     case 'null':
@@ -44,7 +44,7 @@ export function bindLiteral(scope: Scope, expression: LiteralExpression): Litera
   }
 }
 
-/** `[1, 2, 3]`: literals of one type, the first's. */
+/** `[1, 2, 3]`: literals of the first one's type. */
 function listLiteral(scope: Scope, items: readonly Expression[]): LiteralPlan {
   const values: Scalar[] = []
   let type = none as LiteralPlan['type']

@@ -14,17 +14,17 @@ import {
   sameType,
 } from './types.ts'
 
-/** A literal's plan. */
+/** The plan of a literal. */
 export function literal(type: DataType, value: Scalar): LiteralPlan {
   return { kind: 'literal', type, value }
 }
 
-/** The value of a number as it is written: a 64-bit integer when it is one that fits, else a float. */
+/** The value of a number as written: an integer if it fits into 64 bits, otherwise a float. */
 export function numberLiteral(text: string): LiteralPlan {
   const digits = text.endsWith('L') ? text.slice(0, -1) : text
   if (/^-?\d{1,30}$/.test(digits)) {
     const value = BigInt(digits)
-    // The smallest of them is no integer in the reference, which reads the digits before the minus.
+    // The least 64-bit integer is not an integer in the reference, which parses the digits before the minus.
     if (BigInt.asIntN(64, value) === value && value !== -(2n ** 63n)) return literal(long, value)
     if (value >= 0n && BigInt.asUintN(64, value) === value) return literal(uint64(), value)
   }
@@ -32,8 +32,8 @@ export function numberLiteral(text: string): LiteralPlan {
 }
 
 /**
- * A literal as the type of the column it stands beside; undefined when it is of another kind, as kinds are
- * never mixed there. Source: `safe_coerce_scalar` of lance-datafusion, as observed from outside.
+ * Converts a literal to the type of the column beside it. Undefined if it is of another kind, as kinds are never mixed
+ * there. Source: `safe_coerce_scalar` of lance-datafusion, as observed from outside.
  */
 export function literalAs(plan: LiteralPlan, columnType: DataType): LiteralPlan | undefined {
   const { type: from, value } = plan
@@ -52,7 +52,7 @@ export function literalAs(plan: LiteralPlan, columnType: DataType): LiteralPlan 
 function isSameKind(from: DataType, to: DataType): boolean {
   switch (from.typeId) {
     case Type.Int:
-      // Decimals take only whole numbers, and times only where they are 32 bits wide.
+      // Decimals accept whole numbers only, and times only if they are 32 bits wide.
       return isInteger(to) || isFloat(to) || to.typeId === Type.Decimal || isShortTime(to)
     case Type.Float:
       return isFloat(to)

@@ -2,12 +2,12 @@ import type { DataType } from '@uwdata/flechette'
 import { layoutOf } from '../../arrow/layout.ts'
 import type { Plan } from './plan.ts'
 
-/** Bytes of a number, a time or a flag as text. */
+/** Bytes of a number, a time or a boolean as text. */
 const bytesOfPlain = 80
 /** Bytes of a UTF-16 unit in UTF-8. */
 const bytesOfUnit = 3
 
-/** What gives a text that is no longer than its first argument. */
+/** Functions that return a text no longer than their first argument. */
 const shortening = new Set([
   'ltrim',
   'rtrim',
@@ -19,15 +19,15 @@ const shortening = new Set([
   'split_part',
   'nullif',
 ])
-/** What gives another letter for each one. */
+/** Functions that replace each letter by another one. */
 const ofLetters = new Set(['lower', 'upper', 'initcap'])
-/** What joins its arguments, or chooses one of them. */
+/** Functions that join their arguments, or choose one of them. */
 const joining = new Set(['||', 'concat', 'coalesce', 'ifnull', 'nvl'])
 
 /**
- * The most bytes that the values of an expression take in so many rows, as far as that follows from the expression:
- * infinity where their lengths show only when they are made. `ofColumn` gives the bytes of a top-level column in all
- * rows.
+ * The most bytes that an expression's values take in the given number of rows, as far as that follows from the
+ * expression: infinity if lengths are only known after evaluation. `ofColumn` returns the bytes of a top-level column
+ * in all rows.
  */
 export function mostBytes(plan: Plan, rows: number, ofColumn: (index: number) => number): number {
   const fixed = fixedBytes(plan.type)
@@ -39,7 +39,7 @@ export function mostBytes(plan: Plan, rows: number, ofColumn: (index: number) =>
       if (plan.value === null) return rows
       return typeof plan.value === 'string' ? (Buffer.byteLength(plan.value) + 4) * rows : Infinity
     case 'column':
-      // The bytes of a dictionary are not those of the values that it stands for.
+      // A dictionary may be smaller than the values that it encodes.
       return plan.path.length === 1 ? ofColumn(plan.path[0]!) : Infinity
     case 'cast':
       return sumOf([plan.arg])
@@ -56,12 +56,12 @@ export function mostBytes(plan: Plan, rows: number, ofColumn: (index: number) =>
   }
 }
 
-/** The same of what is made text. */
+/** The same for values converted to text. */
 function textBytes(plan: Plan, rows: number, ofColumn: (index: number) => number): number {
   return fixedBytes(plan.type) === undefined ? mostBytes(plan, rows, ofColumn) : bytesOfPlain * rows
 }
 
-/** The bytes of each value of a type; undefined where values differ. */
+/** The bytes of each value of a type; undefined if values differ. */
 function fixedBytes(type: DataType): number | undefined {
   const layout = layoutOf(type)
   if (layout.kind === 'null' || layout.kind === 'bits') return 1

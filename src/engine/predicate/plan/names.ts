@@ -6,12 +6,12 @@ import type { NamePart } from '../syntax/syntax.ts'
 import type { ColumnPlan } from './plan.ts'
 import { logicalType, typeName } from './types.ts'
 
-/** How many names an error lists at most. */
+/** Most names that an error lists. */
 const shownNames = 12
 
 /**
- * Finds the column a path of names stands for. The first name is a column's, in any (ASCII) case unless it is
- * the only one and quoted, or `exact` is asked for; the rest are fields of structs, named exactly.
+ * Finds the column of a path of names. The first name is a column's, in any (ASCII) case, unless it is quoted and the
+ * only one, or `exact` is set. The rest are struct fields, which must match exactly.
  */
 export function resolveName(
   text: string,

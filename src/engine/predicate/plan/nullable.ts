@@ -2,7 +2,7 @@ import { type Schema, Type } from '@uwdata/flechette'
 import { operandsOf } from '../evaluate/fold.ts'
 import type { Plan } from './plan.ts'
 
-/** Whether values of an expression may be null. Functions may give null for values that are not. */
+/** Whether values of an expression may be null. Functions may return null for values that are not. */
 export function isNullable(plan: Plan, schema: Schema): boolean {
   const any = (parts: readonly Plan[]) => parts.some((part) => isNullable(part, schema))
   switch (plan.kind) {

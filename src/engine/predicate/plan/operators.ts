@@ -3,15 +3,15 @@ import { comparisonType } from './coerce.ts'
 import { compare as compareValues, fold, isLiteral } from './fold.ts'
 import { literal } from './literals.ts'
 import type { CastPlan, CompareOperator, NonNullScalar, Plan, Scalar } from './plan.ts'
-import { cast, looseCast, refuse, type Scope, settled } from './scope.ts'
+import { cast, checkedCasts, looseCast, refuse, type Scope } from './scope.ts'
 import { timeRange } from './time-range.ts'
 import { boolean, isBoolean, isNull, isReadable, itemType, typeName } from './types.ts'
 import { unwrapped, unwrappedAll } from './unwrap.ts'
 
-/** The turns in which the reference simplifies a text, and takes a cast from beside a literal in each. */
+/** How many times the reference simplifies a text. Each time it removes one cast beside a literal. */
 const simplifyTurns = { value: 3, condition: 6 }
 
-/** `left operator right`, both brought to the type they are compared in. */
+/** `left operator right`, both cast to the type in which they are compared. */
 export function comparePlan(
   scope: Scope,
   operator: CompareOperator,
@@ -20,18 +20,18 @@ export function comparePlan(
   at: number,
   turns = simplifyTurns[scope.wanted],
 ): Plan {
-  // Beside NULL every value will do, also one that cannot be looked into.
+  // Beside NULL any value is accepted, also of a type that the language does not support.
   if (isNull(left.type) || isNull(right.type)) return literal(boolean, null)
   const type = commonType(scope, left.type, right.type, at)
   const a = looseCast(scope, left, type, at)
   const b = looseCast(scope, right, type, at)
   if (isNullLiteral(a) || isNullLiteral(b)) return literal(boolean, null)
-  if (itemType(type)) return compareLists(operator, settled(scope, a), settled(scope, b), at)
+  if (itemType(type)) return compareLists(operator, checkedCasts(scope, a), checkedCasts(scope, b), at)
   const onRight = isLiteral(b) ? unwrapped(operator, a, b, turns) : undefined
   const onLeft = isLiteral(a) ? unwrapped(operator, b, a, turns) : undefined
   const sides = {
-    left: settled(scope, onRight?.plan ?? onLeft?.value ?? a),
-    right: settled(scope, onRight?.value ?? onLeft?.plan ?? b),
+    left: checkedCasts(scope, onRight?.plan ?? onLeft?.value ?? a),
+    right: checkedCasts(scope, onRight?.value ?? onLeft?.plan ?? b),
   }
   const range = timeRange(operator, sides.left, sides.right)
   return range ?? fold({ kind: 'compare', type: boolean, operator, ...sides })
@@ -47,18 +47,18 @@ function compareLists(operator: CompareOperator, left: Plan, right: Plan, at: nu
   return fold({ kind, type, function: { name: operator, strict: true, evaluate }, args: [left, right], at })
 }
 
-/** The type in which values are compared; an error when there is none. */
+/** The type in which values are compared; throws if there is none. */
 export function commonType(scope: Scope, left: DataType, right: DataType, at: number): DataType {
   const type = isReadable(left) && isReadable(right) ? comparisonType(left, right) : undefined
   if (type) return type
   const unreadable = isReadable(left) ? (isReadable(right) ? undefined : right) : left
-  if (unreadable) throw lookInto(scope, unreadable, at)
+  if (unreadable) throw unsupportedType(scope, unreadable, at)
   const problem = `a comparison of ${typeName(left)} with ${typeName(right)}`
   throw refuse(scope, at, problem, 'Compare values of the same kind, or CAST one to the type of the other.')
 }
 
-/** The error that the language cannot look into values of a type. */
-export function lookInto(scope: Scope, type: DataType, at: number): Error {
+/** The error for a type whose values the language cannot use. */
+export function unsupportedType(scope: Scope, type: DataType, at: number): Error {
   const who = scope.wanted === 'value' ? 'expressions' : 'predicates'
   const problem = `a value of type ${typeName(type)}, into which ${who} cannot look,`
   return refuse(scope, at, problem, 'Such a column can only be asked whether it IS NULL or IS NOT NULL.')
@@ -70,7 +70,7 @@ export function logicPlan(scope: Scope, kind: 'and' | 'or', args: readonly Plan[
   return { kind, type: boolean, args: conditions }
 }
 
-/** A plan that is true, false or null; `user` says what needs it so. */
+/** Accepts a plan that is true, false or null; `user` names the operator that requires it. */
 export function condition(scope: Scope, plan: Plan, at: number, user: string): Plan {
   if (isBoolean(plan.type)) return plan
   if (isNull(plan.type)) return cast(scope, plan, boolean, at)
@@ -98,9 +98,9 @@ export function betweenPlan(
     at,
   )
   const [first, last] = [cast(scope, low, type, at), cast(scope, high, type, at)]
-  // In its first turn the reference makes two comparisons of it.
+  // The reference uses the first simplification to split it into two comparisons.
   const turns = simplifyTurns[scope.wanted] - 1
-  // Of a condition whose bounds are one value it makes a single one.
+  // In a condition, equal bounds become a single comparison.
   const isOne = scope.wanted === 'condition' && !negated && isLiteral(first) && isLiteral(last)
   if (isOne && Object.is(first.value, last.value)) return comparePlan(scope, '=', arg, first, at, turns)
   if (!isShallow(arg, copiedDepth))
@@ -133,7 +133,7 @@ function isShallow(plan: Plan, levels: number): boolean {
   }
 }
 
-/** A BETWEEN that computes its value once, also where only one bound can be compared with what is cast. */
+/** A BETWEEN that computes its value once, even if only one bound can be compared without the cast. */
 function betweenCall(
   scope: Scope,
   given: Plan,
@@ -148,8 +148,8 @@ function betweenCall(
       plan: given,
       value,
     }
-    // Beside NULL, a cast that cannot be made need not be.
-    return isNullLiteral(value) && !isUnknown ? side : { ...side, plan: settled(scope, side.plan) }
+    // Beside NULL an unsupported cast is not an error.
+    return isNullLiteral(value) && !isUnknown ? side : { ...side, plan: checkedCasts(scope, side.plan) }
   })
   const plans = sides.filter(({ value }) => isUnknown || !isNullLiteral(value)).map(({ plan }) => plan)
   const inner = plans.reduce((one, other) => (castsOf(one).length <= castsOf(other).length ? one : other))
@@ -173,7 +173,7 @@ function betweenCall(
   })
 }
 
-/** The casts that a plan ends with, the first one first. */
+/** The outer casts of a plan, the innermost one first. */
 function castsOf(plan: Plan): CastPlan[] {
   return plan.kind === 'cast' ? [...castsOf(plan.arg), plan] : []
 }
@@ -197,14 +197,14 @@ export function inPlan(scope: Scope, arg: Plan, items: readonly Plan[], negated:
   const all = items.map((item) => cast(scope, item, type, at))
   const given = looseCast(scope, arg, type, at)
   const [only] = all
-  // Of a condition with one item the reference makes a comparison.
+  // In a condition, a single item becomes a comparison.
   const turns = simplifyTurns[scope.wanted]
   const isAlone = scope.wanted === 'condition' && all.length === 1
   const alone = isAlone && isLiteral(only!) ? unwrapped('=', given, only, turns) : undefined
   const { plan: cut, values } = alone
     ? { plan: alone.plan, values: [alone.value] }
     : (unwrappedAll(given, all, turns) ?? { plan: given, values: all })
-  const plan = settled(scope, cut)
+  const plan = checkedCasts(scope, cut)
   if (!values.every(isLiteral) || isLiteral(plan) || itemType(type)) return inCall(plan, values, negated, at)
   const known: NonNullScalar[] = []
   for (const { value } of values) if (value !== null) known.push(value)

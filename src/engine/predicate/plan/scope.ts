@@ -11,13 +11,13 @@ import { isNull, sameType, typeName } from './types.ts'
 export interface Scope {
   readonly text: string
   readonly schema: Schema
-  /** The time that `now()` stands for, in milliseconds since the epoch: the same for all rows. */
+  /** The time that `now()` returns, in milliseconds since the epoch: the same for all rows. */
   readonly now: () => number
   /** Whether the text is a condition for rows, or an expression for values. */
   readonly wanted: 'condition' | 'value'
 }
 
-/** The error that something in the text cannot be. */
+/** The error for something in the text that is not allowed. */
 export function refuse(
   scope: Scope,
   at: number,
@@ -28,10 +28,7 @@ export function refuse(
   return predicateError(scope.text, at, problem, remedy, options)
 }
 
-/**
- * A plan's value as another type. What is constant is converted now, so that a literal that cannot be
- * converted is an error of the predicate and not of some row.
- */
+/** Casts a plan's value. Converts a constant now, so that its error is one of the predicate and not of a row. */
 export function cast(scope: Scope, plan: Plan, type: DataType, at: number, orNull = false): Plan {
   if (sameType(plan.type, type)) return plan
   if (isNull(plan.type)) return literal(type, null)
@@ -54,8 +51,8 @@ function noCast(scope: Scope, from: DataType, to: DataType, at: number): Catalog
 }
 
 /**
- * As `cast`, for what is compared: where no value can be converted, a literal beside it may still be one of its type.
- * Where none is, `settled` refuses the cast.
+ * As `cast`, for a comparison. If no value can be converted, a literal beside it may still have a value of its type.
+ * Otherwise `checkedCasts` refuses the cast.
  */
 export function looseCast(scope: Scope, plan: Plan, type: DataType, at: number, orNull = false): Plan {
   if (isLiteral(plan) || sameType(plan.type, type)) return cast(scope, plan, type, at, orNull)
@@ -63,8 +60,8 @@ export function looseCast(scope: Scope, plan: Plan, type: DataType, at: number, 
 }
 
 /**
- * As `looseCast`, of a cast that is written, also one to the type that the value has already: beside a literal it takes a
- * turn to be taken away.
+ * As `looseCast`, for a cast in the text. Keeps it even if the type is equal: the reference removes it in a turn of its
+ * own.
  */
 export function writtenCast(scope: Scope, plan: Plan, type: DataType, at: number, orNull: boolean): Plan {
   return isLiteral(plan) || !sameType(plan.type, type)
@@ -76,11 +73,11 @@ function unable(): never {
   throw new TypeError('There is no such cast.')
 }
 
-/** A plan whose casts can be made, without those that change nothing; another one is refused. */
-export function settled(scope: Scope, plan: Plan): Plan {
+/** The plan without casts that change nothing. Refuses a cast that is not possible. */
+export function checkedCasts(scope: Scope, plan: Plan): Plan {
   if (plan.kind !== 'cast') return plan
   if (plan.convert === unable) throw noCast(scope, plan.arg.type, plan.type, plan.at)
-  const arg = settled(scope, plan.arg)
+  const arg = checkedCasts(scope, plan.arg)
   if (sameType(arg.type, plan.type)) return arg
   return arg === plan.arg ? plan : { ...plan, arg }
 }

@@ -6,8 +6,8 @@ import { cast, refuse, type Scope } from './scope.ts'
 import { integerType, isInteger, isNull, isNumeric, sameType, typeName } from './types.ts'
 
 /**
- * `left << right` and `left >> right`. The count is taken modulo the bits of the type, and a shift to the right keeps
- * the sign. Source: `arrow_arith::bitwise`.
+ * `left << right` and `left >> right`. The count is taken modulo the bits of the type, and a right shift keeps the
+ * sign. Source: `arrow_arith::bitwise`.
  */
 export function shiftPlan(scope: Scope, operator: ShiftOperator, left: Plan, right: Plan, at: number): Plan {
   const type = shiftType(left.type, right.type)
@@ -28,8 +28,8 @@ export function shiftPlan(scope: Scope, operator: ShiftOperator, left: Plan, rig
 }
 
 /**
- * The type that both sides of a shift are brought to; undefined when there is none.
- * Source: `bitwise_coercion` of DataFusion 54, as observed from outside.
+ * The common type of both sides of a shift, if any. Source: `bitwise_coercion` of DataFusion 54, as observed from
+ * outside.
  */
 function shiftType(a: DataType, b: DataType): DataType | undefined {
   if (isNull(a) || isNull(b)) return isInteger(a) ? a : isInteger(b) ? b : undefined
@@ -40,7 +40,7 @@ function shiftType(a: DataType, b: DataType): DataType | undefined {
   if (width === 0) return undefined
   const unsigned = Math.max(left.signed ? 0 : left.width, right.signed ? 0 : right.width)
   const signed = Math.max(left.signed ? left.width : 0, right.signed ? right.width : 0)
-  // Of a float or a decimal beside a whole number, only its whole part counts.
+  // Of a float or a decimal beside a whole number, only the whole part counts.
   if (unsigned === 64 || signed === 0) return integerType(false, width as 8 | 16 | 32 | 64)
   return integerType(true, (unsigned >= signed ? unsigned * 2 : signed) as 8 | 16 | 32 | 64)
 }

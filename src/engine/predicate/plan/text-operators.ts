@@ -26,14 +26,14 @@ export function likePlan(
   const known = isLiteral(wanted) ? (wanted.value as string | null) : undefined
   const isPlain = typeof known === 'string' && !/[%_]/.test(known) && !known.includes(escapedBy)
   const isAnything = known === '%' || (escapedBy !== '%' && /^%+$/.test(known ?? ''))
-  // The reference looks for no escapes where a pattern is a text, matches everything or is NULL.
+  // The reference does not resolve escapes in a pattern without wildcards, in one that matches everything, and in NULL.
   const needsEscape = known === undefined || (known !== null && !isAnything && (insensitive || !isPlain))
   if (escapedBy !== '\\' && needsEscape) {
     const problem = 'another escape character than the backslash is not supported by this catalog, but stands'
     throw refuse(scope, at, problem, "Escape with '\\', which needs no ESCAPE.")
   }
   if (isLiteral(wanted) && !isLiteral(value)) {
-    // What has no wildcard is a comparison, of which casts are taken away.
+    // A pattern without wildcards is a comparison, which removes casts.
     if (isPlain && !insensitive) return comparePlan(scope, negated ? '<>' : '=', value, wanted, at)
     const parsed = wanted.value === null ? null : parseLikePattern(wanted.value as string)
     return { kind: 'like', type: boolean, arg: value, pattern: parsed, insensitive, negated }
@@ -49,7 +49,7 @@ export function likePlan(
   })
 }
 
-/** `left || right`: one side is text, the other is made text. */
+/** `left || right`: one side is text, the other is converted to text. */
 export function concatPlan(scope: Scope, left: Plan, right: Plan, at: number): Plan {
   if (!isText(left.type) && !isText(right.type)) {
     const problem = `|| between ${typeName(left.type)} and ${typeName(right.type)}`

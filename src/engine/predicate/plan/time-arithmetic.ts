@@ -9,7 +9,7 @@ import { isDate, isDuration, isInteger, isTimestamp, long, sameType } from './ty
 const dayMilliseconds = 86_400_000n
 const dayNanoseconds = dayMilliseconds * 1_000_000n
 
-/** Arithmetic on dates, timestamps and durations; undefined where it has no meaning. */
+/** Arithmetic on dates, timestamps and durations; undefined if not defined for the types. */
 export function timeArithmetic(
   scope: Scope,
   operator: ArithmeticOperator,
@@ -32,7 +32,7 @@ export function timeArithmetic(
   }
   if (isDuration(a) && sameType(a, b)) return longPlan(operator, a, left, right, at)
   if (operator !== '-') return undefined
-  // Of one unit, instants are subtracted, whatever their zones are.
+  // Instants of one unit are subtracted, whatever their zones are.
   if (a.typeId === Type.Timestamp && b.typeId === Type.Timestamp && a.unit === b.unit)
     return longPlan('-', duration(a.unit), left, right, at)
   const type = pointInTime(a, b)
@@ -40,7 +40,7 @@ export function timeArithmetic(
   return longPlan('-', duration(type.unit), cast(scope, left, type, at), cast(scope, right, type, at), at)
 }
 
-/** The timestamp two points in time are brought to, to be subtracted; undefined when they cannot be. */
+/** The common timestamp type for subtracting two points in time; undefined if they cannot be subtracted. */
 function pointInTime(a: DataType, b: DataType): TimestampType | undefined {
   if (a.typeId === Type.Timestamp && b.typeId === Type.Timestamp) {
     if (a.timezone !== null && b.timezone !== null && a.timezone !== b.timezone) return undefined
@@ -65,7 +65,7 @@ function dateDifference(left: Plan, right: Plan, at: number): Plan {
 function moveDate(date: Plan, days: Plan, operator: '+' | '-', at: number): Plan {
   const sign = operator === '+' ? 1n : -1n
   const evaluate = (value: Scalar, count: Scalar): Scalar => {
-    // A date of 64 bits loses its time of day.
+    // A 64-bit date loses its time of day.
     const from = typeof value === 'bigint' ? value / dayMilliseconds : BigInt(value as number)
     const moved = from + sign * (count as bigint)
     if (!hasCalendar(from * dayNanoseconds) || !hasCalendar(moved * dayNanoseconds)) {

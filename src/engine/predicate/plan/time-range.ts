@@ -8,9 +8,9 @@ import type { CompareOperator, LiteralPlan, Plan, Scalar } from './plan.ts'
 import { boolean } from './types.ts'
 
 /**
- * A comparison of a function of time that never falls, such as `date_trunc('month', t) = TIMESTAMP '2024-03-01'`, as
- * a range of the time itself: a row then takes a comparison, and statistics tell which fragments to leave out.
- * Undefined for other comparisons.
+ * Converts a comparison of a monotonic function of time, such as `date_trunc('month', t) = TIMESTAMP '2024-03-01'`, to
+ * a range of the time itself. A row then takes a comparison, and statistics can exclude fragments. Undefined for other
+ * comparisons.
  */
 export function timeRange(operator: CompareOperator, left: Plan, right: Plan): Plan | undefined {
   if (left.kind === 'literal') {
@@ -35,14 +35,14 @@ export function timeRange(operator: CompareOperator, left: Plan, right: Plan): P
     case '<=':
       return compared('<', passed())
   }
-  // Both ends need the time, which is to cost little.
+  // Both bounds evaluate the time, which must be cheap.
   if (arg.kind !== 'column') return undefined
   return operator === '='
     ? { kind: 'and', type: boolean, args: [compared('>=', reached()), compared('<', passed())] }
     : { kind: 'or', type: boolean, args: [compared('<', reached()), compared('>=', passed())] }
 }
 
-/** What gives a value of a time, never less for a later one. */
+/** A function of a time that never decreases for a later one. */
 interface Rising {
   readonly arg: Plan
   readonly evaluate: (time: Scalar) => Scalar
@@ -57,15 +57,15 @@ function risingOf(plan: Plan): Rising | undefined {
   const { arg } = plan
   if (arg.type.typeId !== Type.Timestamp) return undefined
   const { timezone, unit } = arg.type
-  // A day that no date has is NULL to TRY_CAST.
+  // For a day that no date has, TRY_CAST returns NULL.
   if (plan.orNull && unit < TimeUnit.MICROSECOND) return undefined
-  // A clock that is set back over midnight shows a day again.
+  // If a clock is set back over midnight, a day repeats.
   if (timezone !== null && fixedOffset(timezone) === undefined) return undefined
   const day = dayOf(arg.type)
   return { arg, evaluate: (time) => Number(day(time as bigint)) }
 }
 
-/** The first time for whose result something holds, one past the last time if it holds for none. */
+/** The first time for whose result a condition is true; one past the last time if there is none. */
 function firstOf({ arg: { type }, evaluate }: Rising, holds: (result: Scalar) => boolean): LiteralPlan {
   const ofType = (time: bigint) => (isLong(type) ? time : Number(time))
   const bits = isLong(type) ? 63n : 31n

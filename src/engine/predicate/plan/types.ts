@@ -35,7 +35,7 @@ export const long = int64()
 export const integer = int32()
 export const double = float64()
 
-/** A type as plans name it: one for all layouts of the same values, dictionaries looked through. */
+/** The logical type: one for all layouts of the same values, without dictionaries. */
 export function logicalType(type: DataType): DataType {
   switch (type.typeId) {
     case Type.LargeUtf8:
@@ -64,7 +64,7 @@ export function listOf(item: DataType): DataType {
   return list(field('item', item))
 }
 
-/** The type of a list's items; undefined when the type is no list. */
+/** The item type of a list; undefined if the type is not a list. */
 export function itemType(type: DataType): DataType | undefined {
   return type.typeId === Type.List ? type.children[0].type : undefined
 }
@@ -101,7 +101,7 @@ export const isTime = (type: DataType): boolean => type.typeId === Type.Time
 export const isTimestamp = (type: DataType): boolean => type.typeId === Type.Timestamp
 export const isDuration = (type: DataType): boolean => type.typeId === Type.Duration
 
-/** Whether a predicate can look into values of a logical type; of the others it can ask only `IS NULL`. */
+/** Whether predicates support values of a logical type. Others can only occur in `IS NULL`. */
 export function isReadable(type: DataType): boolean {
   const item = itemType(type)
   if (item) return isReadable(item)

@@ -6,10 +6,11 @@ import type { CompareOperator, LiteralPlan, NonNullScalar, Plan } from './plan.t
 import { integerRange, isDate, isText, isTimestamp } from './types.ts'
 
 /**
- * `CAST(x AS type) <op> literal` as a comparison of x itself, where the literal is also a value of x's type:
- * what x is need not be converted row by row, nor can it fail to. Gives x and the literal of its type.
- * Source: DataFusion's `unwrap_cast` rule, which also decides what such predicates mean where a cast fails or loses
- * something. It takes one cast in each turn, and has so many `turns`.
+ * Rewrites `CAST(x AS type) <op> literal` to a comparison of x itself, if the literal is also a value of x's type. Then
+ * x need not be cast for each row, and the cast cannot fail. Returns x and the literal of its type.
+ *
+ * Source: DataFusion's `unwrap_cast` rule, which also determines the result if a cast fails or is lossy. It removes one
+ * cast in each of `turns` simplifications.
  */
 export function unwrapped(
   operator: CompareOperator,
@@ -27,7 +28,7 @@ export function unwrapped(
   return unwrapped(operator, inner.plan, inner.value, turns - 1) ?? inner
 }
 
-/** As `unwrapped`, for several literals that are no texts: all of them, or none. */
+/** As `unwrapped`, for several literals that are not texts: all of them, or none. */
 export function unwrappedAll(
   plan: Plan,
   values: readonly Plan[],
@@ -44,7 +45,7 @@ export function unwrappedAll(
   return unwrappedAll(plan.arg, literals, turns - 1) ?? { plan: plan.arg, values: literals }
 }
 
-/** The integer that a cast to text writes so, or the text itself; undefined where it writes none so. */
+/** The integer whose cast to text gives exactly this text, or the text itself; undefined if there is none. */
 function integerIn(written: string, type: DataType): NonNullScalar | undefined {
   if (isText(type)) return written
   return type.typeId === Type.Int && /^(?:0|-?[1-9]\d{0,19})$/.test(written)
@@ -52,15 +53,15 @@ function integerIn(written: string, type: DataType): NonNullScalar | undefined {
     : undefined
 }
 
-/** A value of one type as the other type has it; undefined where that one has none, or counts something else. */
+/** Converts a value from one type to the other; undefined if that has no equal value, or counts something else. */
 function valueIn(value: NonNullScalar, from: DataType, to: DataType): NonNullScalar | undefined {
   if (from.typeId === Type.Timestamp && to.typeId === Type.Timestamp) {
-    // A time that gets a zone changes; all others only change their unit.
+    // Adding a zone changes a time. All other casts only change the unit.
     if (from.timezone !== null && from.timezone !== to.timezone) return undefined
     const nanoseconds = (value as bigint) * unitNanoseconds[from.unit]
     return fitted(nanoseconds / unitNanoseconds[to.unit], to)
   }
-  // A cast between them turns days into ticks, and not a count into the same count.
+  // A cast between dates and timestamps converts days to ticks, and does not keep the number.
   if (isMoment(from) && isMoment(to)) return undefined
   const scale = decimalsOf(from)
   const target = decimalsOf(to)
@@ -74,7 +75,7 @@ function isMoment(type: DataType): boolean {
   return isDate(type) || isTimestamp(type)
 }
 
-/** How many decimals the count has that a type is to casts of numbers; undefined for types that are none. */
+/** The decimals of a type in numeric casts; undefined for types that have none. */
 function decimalsOf(type: DataType): number | undefined {
   switch (type.typeId) {
     case Type.Int:
@@ -88,7 +89,7 @@ function decimalsOf(type: DataType): number | undefined {
   }
 }
 
-/** A count as a type holds it; undefined where it has no place there. */
+/** A number in the form of a type; undefined if it is out of range. */
 function fitted(value: bigint, type: DataType): NonNullScalar | undefined {
   switch (type.typeId) {
     case Type.Decimal: {

@@ -2,7 +2,7 @@ import { Type } from '@uwdata/flechette'
 import { isWidening } from '../evaluate/call.ts'
 import { operandsOf } from '../evaluate/fold.ts'
 import { opposite } from '../evaluate/logic.ts'
-import { type Wanted, wantBoth, wantFalse, wantTrue } from '../evaluate/node.ts'
+import { type WantedOutcomes, wantBoth, wantFalse, wantTrue } from '../evaluate/node.ts'
 import { flipped, holdsFor } from '../evaluate/operators.ts'
 import { compareScalars } from '../evaluate/scalar.ts'
 import type { ColumnPlan, CompareOperator, InPlan, LikePlan, Plan, Scalar } from '../plan/plan.ts'
@@ -10,7 +10,7 @@ import type { ColumnStatistics } from './statistics.ts'
 
 export type StatisticsOf = (path: readonly number[]) => ColumnStatistics | undefined
 
-/** What a boolean expression may be for some row, and whether finding out may fail. */
+/** The possible outcomes of a boolean expression over some rows, and whether its evaluation may fail. */
 interface Outcomes {
   readonly isTrue: boolean
   readonly isFalse: boolean
@@ -18,14 +18,14 @@ interface Outcomes {
   readonly raises: boolean
 }
 
-const anything: Outcomes = { isTrue: true, isFalse: true, isNull: true, raises: false }
+const unknownOutcomes: Outcomes = { isTrue: true, isFalse: true, isNull: true, raises: false }
 
 /**
- * What statistics tell of a predicate without looking at rows: it is true for `none` of them, for `all`, or one
- * has to look (`some`). Sound for wider statistics than need be, as after deletions. Where evaluation might
- * throw for a row, the answer is `some`, so that no error depends on statistics.
+ * What statistics prove for a predicate without reading rows: it is true for `none` of them, for `all`, or rows must be
+ * read (`some`). Bounds may be wider than the values, as after deletions. If evaluation might throw for a row, the
+ * result is `some`, so that no error depends on statistics.
  *
- * `statistics` gives those of a column, or of a struct's field, by its path as `ColumnPlan.path` has it.
+ * `statistics` returns those of a column, or of a struct's field, by its path as in `ColumnPlan.path`.
  */
 export function prune(plan: Plan, statistics: StatisticsOf, rows: number): 'none' | 'some' | 'all' {
   if (rows === 0) return 'none'
@@ -39,7 +39,7 @@ interface Known {
   readonly rows: number
 }
 
-function outcomesOf(plan: Plan, wanted: Wanted, known: Known): Outcomes {
+function outcomesOf(plan: Plan, wanted: WantedOutcomes, known: Known): Outcomes {
   switch (plan.kind) {
     case 'literal':
       return only(plan.value as boolean | null)
@@ -78,7 +78,7 @@ function outcomesOf(plan: Plan, wanted: Wanted, known: Known): Outcomes {
 }
 
 function unknown(plan: Plan): Outcomes {
-  return { ...anything, raises: mayRaise(plan) }
+  return { ...unknownOutcomes, raises: mayRaise(plan) }
 }
 
 function mayRaise(plan: Plan): boolean {
@@ -97,7 +97,7 @@ function negated({ isTrue, isFalse, isNull, raises }: Outcomes): Outcomes {
 }
 
 /** `AND` of the operands, or of their negations. */
-function junction(args: readonly Plan[], wanted: Wanted, known: Known, negate: boolean): Outcomes {
+function junction(args: readonly Plan[], wanted: WantedOutcomes, known: Known, negate: boolean): Outcomes {
   let isTrue = true
   let isFalse = false
   let isNull = false
@@ -112,9 +112,9 @@ function junction(args: readonly Plan[], wanted: Wanted, known: Known, negate: b
     isFalse ||= outcomes.isFalse
     isNull ||= outcomes.isNull
     isNeverNull &&= outcomes.isTrue || outcomes.isNull
-    // No row is left for the operands that follow, nor for their errors.
-    const settled = wanted === wantTrue ? !outcomes.isTrue : !outcomes.isTrue && !outcomes.isNull
-    if (settled) break
+    // No row is left for the next operands, nor for their errors.
+    const isDecided = wanted === wantTrue ? !outcomes.isTrue : !outcomes.isTrue && !outcomes.isNull
+    if (isDecided) break
   }
   return { isTrue, isFalse, isNull: isNull && isNeverNull, raises }
 }
@@ -122,7 +122,7 @@ function junction(args: readonly Plan[], wanted: Wanted, known: Known, negate: b
 function nullness(arg: Plan, known: Known): Outcomes {
   if (arg.kind === 'column') {
     const statistics = known.statistics(arg.path)
-    if (statistics === undefined) return { ...anything, isNull: false }
+    if (statistics === undefined) return { ...unknownOutcomes, isNull: false }
     const { nullCount } = statistics
     return { isTrue: nullCount > 0, isFalse: nullCount < known.rows, isNull: false, raises: false }
   }
@@ -139,15 +139,15 @@ interface Range {
   readonly hasNull: boolean
 }
 
-/** What is known of a column's values; an answer at once when it is nothing, or that there are none. */
+/** The range of a column's values. Returns outcomes directly if nothing is known, or if all values are null. */
 function rangeOf(column: ColumnPlan, { statistics, rows }: Known): Range | Outcomes {
   const found = statistics(column.path)
-  if (found === undefined) return anything
+  if (found === undefined) return unknownOutcomes
   const { nullCount, min, max } = found
   if (nullCount >= rows) return only(null)
   const hasNull = nullCount > 0
   if (min === undefined || max === undefined || min === null || max === null) {
-    return { ...anything, isNull: hasNull }
+    return { ...unknownOutcomes, isNull: hasNull }
   }
   return { min, max, hasNull, hasNaN: column.type.typeId === Type.Float && found.hasNaN !== false }
 }
@@ -163,13 +163,13 @@ function compared(operator: CompareOperator, left: Plan, right: Plan, known: Kno
     return only(null)
   }
   if (left.kind !== 'column' || right.kind !== 'literal') {
-    return { ...anything, raises: mayRaise(left) || mayRaise(right) }
+    return { ...unknownOutcomes, raises: mayRaise(left) || mayRaise(right) }
   }
   const range = rangeOf(left, known)
   if (!('min' in range)) return range
   const low = compareScalars(range.min, right.value)
   const high = compareScalars(range.max, right.value)
-  // Where the operator changes its mind is between the orders -1, 0 and 1: those from `low` to `high` may occur.
+  // An operator depends only on the orders -1, 0 and 1. Those from `low` to `high` may occur.
   const orders = [-1, 0, 1].filter((order) => order >= Math.sign(low) && order <= Math.sign(high))
   if (range.hasNaN) orders.push(compareScalars(Number.NaN, right.value))
   const holds = holdsFor[operator]
@@ -201,7 +201,7 @@ function contained(plan: InPlan, column: ColumnPlan, known: Known): Outcomes {
   return plan.negated ? negated(result) : result
 }
 
-/** A pattern that begins with text holds only for values between that text and the last one that begins so. */
+/** A pattern with a literal prefix holds only for values between the prefix and the last text that begins with it. */
 function liked(plan: LikePlan, column: ColumnPlan, known: Known): Outcomes {
   if (plan.pattern === null) return only(null)
   const range = rangeOf(column, known)

@@ -3,11 +3,11 @@ import type { Parser } from './parser.ts'
 import type { Expression } from './syntax.ts'
 import type { TokenStream } from './token-stream.ts'
 
-/** Words and symbols after a column that is named case, as its operator or as the end of its expression. */
+/** Tokens after a column that is named case: its operator, or the end of its expression. */
 const afterName = /^(?:AND|OR|NOT|IS|IN|BETWEEN|LIKE|ILIKE|THEN|ELSE|END|AS)$/
 const beginsValue = /^[-([]$/
 
-/** Whether CASE stands here, and not a column of that name. */
+/** Whether the next token is CASE, and not a column of that name. */
 export function startsCase(tokens: TokenStream): boolean {
   if (!tokens.ofValues || tokens.keyword() !== 'CASE') return false
   const next = tokens.peek(1)
@@ -17,7 +17,7 @@ export function startsCase(tokens: TokenStream): boolean {
   return !afterName.test(tokens.keyword(1) ?? '')
 }
 
-/** Reads `CASE [operand] WHEN … THEN … [ELSE …] END`. */
+/** Parses `CASE [operand] WHEN … THEN … [ELSE …] END`. */
 export function parseCase(parser: Parser): Expression {
   const { tokens } = parser
   const { at } = tokens.next()

@@ -37,7 +37,7 @@ const keywords: Record<string, number> = {
   ILIKE: precedence.like,
 }
 
-/** How tightly the operator that stands here binds; 0 when none does. */
+/** The precedence of the next operator; 0 if there is none. */
 export function precedenceHere(tokens: TokenStream): number {
   const token = tokens.peek()
   if (token.kind === 'symbol') {
@@ -55,7 +55,7 @@ export function precedenceHere(tokens: TokenStream): number {
   return precedence.none
 }
 
-/** Reads the operator that stands here, with what follows it. */
+/** Parses the next operator and its right side. */
 export function parseInfix(parser: Parser, left: Expression, level: number): Expression {
   const { tokens } = parser
   const { text } = tokens
@@ -86,7 +86,7 @@ export function parseInfix(parser: Parser, left: Expression, level: number): Exp
   return parseLike(parser, left, insensitive, negated)
 }
 
-/** Reads the rest of `a AND b AND c …` into one node, so that a long chain is not a deep one. */
+/** Parses the rest of `a AND b AND c …` into one node, so that a long chain is not deep. */
 function parseChain(parser: Parser, first: Expression, kind: 'and' | 'or', keyword: string): Expression {
   const args = readList(parser, precedence[kind], () => parser.tokens.takeKeywords(keyword), [first])
   return makeNode(parser.tokens.text, first.at, args.at(-1)!.end, { kind, args }, args)

@@ -4,19 +4,19 @@ import type { Expression } from './syntax.ts'
 import type { TokenStream } from './token-stream.ts'
 
 /*
- * What was read of a long predicate is kept by the place where it begins, as reading pauses, and is then done again.
+ * Parsed parts of a long predicate, by start position. When parsing pauses, it starts again and reuses them.
  */
 
-/** Tokens of an expression that is kept; shorter ones are read again. */
+/** Tokens of an expression from which on it is kept; shorter ones are parsed again. */
 const keptTokens = 32
 
 interface KeptExpression {
   readonly expression: Expression
-  /** The place of the token after it. */
+  /** The index of the token after it. */
   readonly end: number
 }
 
-/** What binds tighter than `precedence` at this place: as it was read before, or read now. */
+/** Parses at this position as far as operators bind tighter than `precedence`, or returns the kept result. */
 export function keptExpression(tokens: TokenStream, precedence: number, read: () => Expression): Expression {
   const start = tokens.index
   const key = placeOf(start, precedence)
@@ -30,16 +30,13 @@ export function keptExpression(tokens: TokenStream, precedence: number, read: ()
   return expression
 }
 
-/** What was read of a list, and the place of the token after it. */
+/** The parsed part of a list, and the index of the token after it. */
 interface KeptList {
   readonly items: Expression[]
   end: number
 }
 
-/**
- * Reads an expression, and more as long as `separated` finds something between them. They follow `first`, which was
- * read with what separates it from the others.
- */
+/** Parses expressions as long as `separated` finds a separator. They follow `first` and its separator. */
 export function readList(
   parser: Parser,
   precedence: number,

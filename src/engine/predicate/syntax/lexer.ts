@@ -1,19 +1,19 @@
 import { excerpt, predicateError } from '../errors.ts'
-import { kept, lookAfterProgress } from '../work.ts'
+import { checkTimeAfterProgress, kept } from '../work.ts'
 
 /** The longest predicate, in bytes of UTF-8. */
 export const maxPredicateBytes = 65_536
 
 /**
- * A token: `word` is a bare word or keyword, `name` a quoted identifier (its quotes resolved), `string` and
- * `hex` literals (quotes resolved), `number` a number as written, `symbol` everything else, `end` the end.
+ * A token: `word` is a bare word or keyword, `name` a quoted identifier (without its quotes), `string` and `hex`
+ * literals (without quotes), `number` a number as written, `symbol` everything else, `end` the end.
  */
 export interface Token {
   readonly kind: 'word' | 'name' | 'string' | 'hex' | 'number' | 'symbol' | 'end'
   readonly text: string
   readonly at: number
   readonly end: number
-  /** Of a `name`: the quote it was written in. */
+  /** For a `name`: its quote character. */
   readonly quote?: '`' | '"'
 }
 
@@ -24,17 +24,17 @@ const hexNumber = /0x[0-9a-fA-F]*/y
 const symbol =
   /<=>|<>|<=|<<|>>|>=|==|!=|\|\||!~~\*|!~~|!~\*|!~|~~\*|~~|~\*|::|->>|->|\/\/|[-+*/%=<>(),.;[\]~^&|!:?{}]/y
 
-/** Tokens that are read between looks at the clock. */
+/** Tokens between checks of the clock. */
 const tokensAtOnce = 1024
 
-/** Splits a predicate into tokens, comments and white space left out. The last token is always `end`. */
+/** Splits a predicate into tokens, without comments and white space. The last token is always `end`. */
 export function tokenize(text: string): Token[] {
   const tokens = kept(tokenize, (): Token[] => [])
   let at = skipBlank(text, tokens.at(-1)?.end ?? 0)
   while (at < text.length) {
     const token = readToken(text, at)
     tokens.push(token)
-    if (tokens.length % tokensAtOnce === 0) lookAfterProgress()
+    if (tokens.length % tokensAtOnce === 0) checkTimeAfterProgress()
     at = skipBlank(text, token.end)
   }
   tokens.push({ kind: 'end', text: '', at: text.length, end: text.length })
@@ -72,7 +72,7 @@ function match(pattern: RegExp, text: string, at: number): string | undefined {
   return pattern.exec(text)?.[0]
 }
 
-/** Reads what stands between quotes, a doubled quote standing for one; `open` is the opening quote's place. */
+/** Reads a quoted text, in which a doubled quote is one quote; `open` is the position of the opening quote. */
 function readQuoted(text: string, at: number, open: number, kind: 'string' | 'name' | 'hex'): Token {
   const quote = text[open]!
   let value = ''
@@ -109,7 +109,7 @@ function skipBlank(text: string, start: number): number {
   }
 }
 
-/** The place after a comment in slash and star, which ends at the first closing mark. */
+/** The position after a block comment, which ends at the first closing mark. */
 function skipComment(text: string, start: number): number {
   const end = text.indexOf('*/', start + 2)
   if (end >= 0) return end + 2

@@ -6,7 +6,7 @@ export const maxPredicateDepth = 200
 
 type WithoutPlace<T> = T extends unknown ? Omit<T, 'at' | 'end' | 'depth'> : never
 
-/** Makes a node over `children`, refusing one that would be nested too deep. */
+/** Makes a node over `children`; refuses one that would be nested too deep. */
 export function makeNode(
   text: string,
   at: number,
@@ -17,7 +17,7 @@ export function makeNode(
   let depth = 0
   for (const child of children) depth = Math.max(depth, child.depth)
   if (depth >= maxPredicateDepth) throw tooDeep(text, at)
-  // `kind` is new at each call: a copy of objects with so many different fields takes ten times as long.
+  // `kind` is a new object for each call. Copying objects with so many different fields takes ten times as long.
   return Object.assign(kind, { at, end, depth: depth + 1 }) as Expression
 }
 

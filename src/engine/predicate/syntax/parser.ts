@@ -7,23 +7,23 @@ import { parsePostfix, parsePrefix } from './prefix.ts'
 import type { Expression } from './syntax.ts'
 import { TokenStream } from './token-stream.ts'
 
-/** What the parts of the parser hand one another. */
+/** The functions that parts of the parser share. */
 export interface Parser {
   readonly tokens: TokenStream
-  /** Reads an expression as far as its operators bind tighter than `precedence`. */
+  /** Parses an expression as far as its operators bind tighter than `precedence`. */
   expression(precedence: number): Expression
 }
 
 /**
- * Reads a predicate's text. Refuses, as `InvalidInput` with the place, what is not in the language, text after
- * the predicate, more than `maxPredicateBytes` of it and nesting beyond `maxPredicateDepth`.
+ * Parses a predicate. Refuses, as `InvalidInput` with the position, unsupported syntax, text after the predicate, more
+ * than `maxPredicateBytes` of it and nesting beyond `maxPredicateDepth`.
  */
 export function parsePredicate(text: string): Expression {
   const example = 'a condition such as `delay > 60`, or leave it out'
   return parseWhole(new TokenStream(checked(text)), example)
 }
 
-/** Reads the text of a value expression in the same way. It may have CASE. */
+/** Parses a value expression in the same way. It may have CASE. */
 export function parseValue(text: string): Expression {
   return parseWhole(new TokenStream(checked(text), true), 'a value such as `delay + 1`')
 }
@@ -60,7 +60,7 @@ function makeParser(tokens: TokenStream): Parser {
 }
 
 function checked(text: string): string {
-  // A string of n UTF-16 units is n to 3n bytes; the exact count is made only where it can matter.
+  // A string of n UTF-16 units is n to 3n bytes; the exact count is only needed in between.
   const bytes = text.length > maxPredicateBytes ? text.length : Buffer.byteLength(text)
   if (bytes <= maxPredicateBytes) return text
   throw invalid(

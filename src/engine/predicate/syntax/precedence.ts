@@ -1,7 +1,4 @@
-/**
- * How tightly operators bind, the numbers being the reference's.
- * Source: `Dialect::prec_value` of sqlparser-rs 0.62.
- */
+/** The precedence of operators, with the reference's numbers. Source: `Dialect::prec_value` of sqlparser-rs 0.62. */
 export const precedence = {
   cast: 50,
   multiply: 40,

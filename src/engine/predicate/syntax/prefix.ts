@@ -10,7 +10,7 @@ import type { TokenStream } from './token-stream.ts'
 import { isTypedLiteral, parseType } from './type-syntax.ts'
 import { refuseUnsupportedWord } from './unsupported.ts'
 
-/** Reads what an expression starts with: a value, a name, a call, something in parentheses, NOT or minus. */
+/** Parses the start of an expression: a value, a name, a call, parentheses, NOT or minus. */
 export function parsePrefix(parser: Parser): Expression {
   const { tokens } = parser
   const { text } = tokens
@@ -47,7 +47,7 @@ function parseSymbol(parser: Parser): Expression {
       throw tokens.unsupported('a tuple', at, 'Compare the values one by one.')
     }
     tokens.expectSymbol(')')
-    // Not the node itself: what stands in parentheses is no longer a plain literal or name.
+    // A copy of the node: in parentheses it is no longer a plain literal or name.
     return { ...inner, at, end: tokens.end, parenthesized: true }
   }
   if (tokens.takeSymbol('[')) return parseList(parser, at)
@@ -101,7 +101,7 @@ function parseWord(parser: Parser): Expression {
   return parseName(parser)
 }
 
-/** Reads a column's path or, when a parenthesis follows the first name, a call. */
+/** Parses a column's path or, if a parenthesis follows the first name, a call. */
 function parseName(parser: Parser): Expression {
   const { tokens } = parser
   const first = tokens.next()
@@ -116,7 +116,7 @@ function parseName(parser: Parser): Expression {
 
 const operatorWords = /^(?:AND|OR|IN|IS|LIKE|ILIKE|BETWEEN)$/
 
-/** Whether a word that is an operator stands where a value should, and is not itself a column's name. */
+/** Whether an operator word is in the position of a value, and is not a column's name. */
 function isStrayOperator(tokens: TokenStream): boolean {
   const word = tokens.keyword()
   if (word === undefined || !operatorWords.test(word)) return false
@@ -154,7 +154,7 @@ function parseList(parser: Parser, at: number): Expression {
   return makeNode(tokens.text, at, tokens.end, { kind: 'list', items }, items)
 }
 
-/** Reads expressions with commas between them, at least one. */
+/** Parses expressions separated by commas, at least one. */
 export function parseItems(parser: Parser): Expression[] {
   return readList(parser, precedence.none, () => parser.tokens.takeSymbol(','))
 }
@@ -170,7 +170,7 @@ function parseCast(parser: Parser, orNull: boolean): Expression {
   return makeNode(tokens.text, at, tokens.end, { kind: 'cast', arg, to, orNull }, [arg])
 }
 
-/** Reads what can follow any value: a field (`.x`, `['x']`) or an element (`[1]`), as often as they come. */
+/** Parses any number of suffixes of a value: a field (`.x`, `['x']`) or an element (`[1]`). */
 export function parsePostfix(parser: Parser, start: Expression): Expression {
   const { tokens } = parser
   let value = start

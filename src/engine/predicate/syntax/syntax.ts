@@ -7,19 +7,19 @@ export type ShiftOperator = '<<' | '>>'
 
 export type BinaryOperator = CompareOperator | ArithmeticOperator | ShiftOperator | '||'
 
-/** The type a value is cast to. */
+/** The target type of a cast. */
 export interface CastType {
   readonly type: DataType
   /** The same name within an argument of a function: there `TIMESTAMP` has nanoseconds, as in the reference. */
   readonly inArgument: DataType
 }
 
-/** Where a node starts and ends in the text, and how many levels of nodes lie below it. */
+/** The start and end of a node in the text, and how many levels of nodes are below it. */
 interface Node {
   readonly at: number
   readonly end: number
   readonly depth: number
-  /** Whether it stands in parentheses of its own: then a literal is no plain literal any more. */
+  /** Whether it is in parentheses: then a literal is not a plain literal any more. */
   readonly parenthesized?: boolean
 }
 
@@ -29,7 +29,7 @@ export interface NamePart {
   readonly quoted: boolean
 }
 
-/** A predicate as it was written: names not yet resolved, types not yet known. */
+/** A predicate as written: names are not resolved, and types are not known yet. */
 export type Expression = Node & ExpressionKind
 
 type ExpressionKind =
@@ -38,7 +38,7 @@ type ExpressionKind =
   | { readonly kind: 'boolean'; readonly value: boolean }
   | { readonly kind: 'string'; readonly value: string }
   | { readonly kind: 'hex'; readonly value: Uint8Array }
-  /** A number as written, with its minus when it has one. */
+  /** A number as written, with its minus if it has one. */
   | { readonly kind: 'number'; readonly text: string }
   | { readonly kind: 'list'; readonly items: readonly Expression[] }
   | { readonly kind: 'and' | 'or'; readonly args: readonly Expression[] }
@@ -46,7 +46,7 @@ type ExpressionKind =
   | {
       readonly kind: 'binary'
       readonly operator: BinaryOperator
-      /** Where the operator stands. */
+      /** The operator's position. */
       readonly operatorAt: number
       readonly left: Expression
       readonly right: Expression
@@ -83,7 +83,7 @@ type ExpressionKind =
       readonly otherwise: Expression | undefined
     }
   | { readonly kind: 'call'; readonly name: string; readonly args: readonly Expression[] }
-  /** A struct's field, written after something that is not a plain name: `st['x']`, `(st).x`. */
+  /** A struct's field, after an expression that is not a plain name: `st['x']`, `(st).x`. */
   | { readonly kind: 'field'; readonly arg: Expression; readonly name: string }
   /** A list's element, counted from 1. */
   | { readonly kind: 'element'; readonly arg: Expression; readonly index: Expression }

@@ -2,14 +2,14 @@ import type { CatalogError } from '../../../base/errors.ts'
 import { excerpt, predicateError } from '../errors.ts'
 import { type Token, tokenize } from './lexer.ts'
 
-/** A predicate's tokens with a place in them. */
+/** A predicate's tokens with a current position. */
 export class TokenStream {
   readonly text: string
   readonly #tokens: readonly Token[]
-  /** The place of the next token. */
+  /** The index of the next token. */
   index = 0
 
-  /** Whether this is an expression for values, which may have CASE. The reference's predicates do not have it. */
+  /** Whether this is an expression for values, which may have CASE. The reference's predicates do not support it. */
   readonly ofValues: boolean
 
   constructor(text: string, ofValues = false) {
@@ -18,7 +18,7 @@ export class TokenStream {
     this.#tokens = tokenize(text)
   }
 
-  /** The token that comes `ahead` tokens from here; past the end, the end. */
+  /** The token `ahead` positions after the current one; past the end, the end token. */
   peek(ahead = 0): Token {
     return this.#tokens[Math.min(this.index + ahead, this.#tokens.length - 1)]!
   }
@@ -29,7 +29,7 @@ export class TokenStream {
     return token
   }
 
-  /** Where the last token taken ends. */
+  /** The end of the last token taken. */
   get end(): number {
     return this.#tokens[this.index - 1]?.end ?? 0
   }
@@ -39,7 +39,7 @@ export class TokenStream {
     return token.kind === 'symbol' && token.text === symbol
   }
 
-  /** The keyword that stands `ahead` tokens from here, in capitals; undefined when no bare word stands there. */
+  /** The keyword `ahead` tokens after the current one, in capitals; undefined if that token is not a bare word. */
   keyword(ahead = 0): string | undefined {
     const token = this.peek(ahead)
     return token.kind === 'word' ? token.text.toUpperCase() : undefined
@@ -51,7 +51,7 @@ export class TokenStream {
     return found
   }
 
-  /** Takes the keywords when all of them stand here, in this order. */
+  /** Takes the keywords if they are next, in this order. */
   takeKeywords(...keywords: string[]): boolean {
     const found = keywords.every((keyword, ahead) => this.keyword(ahead) === keyword)
     if (found) this.index += keywords.length
@@ -66,7 +66,7 @@ export class TokenStream {
     if (!this.takeKeywords(keyword)) throw this.unexpected(keyword)
   }
 
-  /** The error that something else stands here than `expected`. */
+  /** The error that another token was found than `expected`. */
   unexpected(expected: string): CatalogError {
     const token = this.peek()
     const found =
@@ -74,7 +74,7 @@ export class TokenStream {
     return predicateError(this.text, token.at, found, `Expected ${expected} there.`)
   }
 
-  /** The error that what starts at `at` is SQL, but not in the language. */
+  /** The error that the text at `at` is SQL that the language does not support. */
   unsupported(what: string, at: number, remedy: string): CatalogError {
     return predicateError(this.text, at, `${what} is not supported by this catalog, but stands`, remedy)
   }

@@ -58,7 +58,7 @@ const known =
   'STRING, BINARY, BOOLEAN, TINYINT, SMALLINT, INT and BIGINT (each also UNSIGNED), FLOAT, DOUBLE, '
 const all = `${known}DECIMAL(precision, scale), DATE, TIMESTAMP(0, 3, 6 or 9) and DATETIME`
 
-/** Whether the name of a type stands here, followed by a string: a typed literal such as `DATE '2024-01-01'`. */
+/** Whether the next tokens are a type name and a string: a typed literal such as `DATE '2024-01-01'`. */
 export function isTypedLiteral(tokens: TokenStream): boolean {
   const name = tokens.keyword()
   if (name === undefined || !isTypeName(name)) return false
@@ -73,7 +73,7 @@ function isTypeName(name: string): boolean {
   return Object.hasOwn(simple, name) || /^(TIMESTAMP|DATETIME|DECIMAL|NUMERIC|DEC|TIME)$/.test(name)
 }
 
-/** Reads the name of a type a value can be cast to. */
+/** Parses the name of a type for a cast. */
 export function parseType(tokens: TokenStream): CastType {
   const token = tokens.peek()
   const name = tokens.keyword()

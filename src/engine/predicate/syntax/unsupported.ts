@@ -19,7 +19,7 @@ const prefixes: Record<string, string> = {
   SELECT: 'A predicate looks at one row of one table.',
 }
 
-/** Refuses SQL that starts with a word, such as CASE or SUBSTR, and has no place in predicates. */
+/** Refuses SQL that starts with a word, such as CASE or SUBSTR, and is not supported in predicates. */
 export function refuseUnsupportedWord(tokens: TokenStream): void {
   const word = tokens.keyword()
   if (word === undefined) return
@@ -60,7 +60,7 @@ const words: Record<string, string> = {
 
 const instead = 'Use = <> < <= > >= + - * / % << >> || IN, BETWEEN, LIKE or a function.'
 
-/** Refuses an operator of SQL that predicates do not have. */
+/** Refuses an operator of SQL that predicates do not support. */
 export function refuseUnsupportedOperator(tokens: TokenStream): void {
   const { kind, text, at } = tokens.peek()
   if (kind === 'symbol' && symbols.includes(text)) {
@@ -71,7 +71,7 @@ export function refuseUnsupportedOperator(tokens: TokenStream): void {
   if (word !== undefined && Object.hasOwn(words, word)) throw tokens.unsupported(word, at, words[word]!)
 }
 
-/** Refuses `= ANY (…)` and its like, when one stands here. */
+/** Refuses `= ANY (…)` and similar syntax, if it is next. */
 export function refuseQuantifier(tokens: TokenStream): void {
   const word = tokens.keyword()
   if ((word === 'ANY' || word === 'ALL' || word === 'SOME') && tokens.isSymbol('(', 1)) {

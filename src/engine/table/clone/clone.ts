@@ -19,11 +19,11 @@ import type { ApplyOptions } from '../table-engine.ts'
 import { writeManifest, writeSegment } from '../write/write-manifest.ts'
 
 /*
- * A clone is a new table with the rows of a version. Its manifest either shares the files of that version, or names
- * copies of them. Rows keep their ids, and columns theirs, so the clone is what the version was.
+ * A clone is a new table with the rows of a version. Its manifest shares the files of that version, or names copies of
+ * them. Rows and columns keep their ids.
  */
 
-/** Writes a manifest whose fragments are those of `source`, in the same content. */
+/** Writes a manifest with the fragments of `source`, in the same content. */
 export async function shareRows(
   storage: Storage,
   prefix: string,
@@ -43,18 +43,18 @@ export async function shareRows(
   })
 }
 
-/** The folder of another table, from the root of the content, that a path leads to. */
+/** The folder of another table that a path refers to, relative to the root of the content. */
 function baseOf({ prefix, body, manifest }: LoadedSnapshot, path: string): string {
   const base = body.bases?.find((one) => path.startsWith(one))
   if (base === undefined) throw brokenObject(prefix + manifest.path, `names ${path}, which is not its own`)
   return pathIn(prefix, base)
 }
 
-/** How many small files are copied at a time. A large one is copied alone, since it is in memory as a whole. */
+/** How many small files are copied at a time. A large file is copied alone, since it is in memory as a whole. */
 const depth = 8
 const smallBytes = 4 * 1024 * 1024
 
-/** Copies the files of `source`, and writes a manifest whose fragments are the copies. What is damaged is not copied. */
+/** Copies the files of `source`, and writes a manifest with the copies as fragments. Damaged files are not copied. */
 export async function copyRows(
   storage: Storage,
   prefix: string,
@@ -63,7 +63,7 @@ export async function copyRows(
   options: ApplyOptions,
 ): Promise<LoadedSnapshot> {
   const reading: Storage = { ...storage, content: uncached(from), cache: new ByteCache(0) }
-  // Fragments that lost rows by one change share a file of deletions.
+  // Fragments whose rows were deleted by one change share a file of deletions.
   const copied = new Map<string, Promise<string>>()
   let rowsDone = 0
   const copy = async (object: ColumnFile | DeletionEntry): Promise<string> => {
@@ -87,7 +87,7 @@ export async function copyRows(
   return cloneManifest(storage, reading, prefix, source, options, { bases: new Set(), clone: copyFragment })
 }
 
-/** The bytes of an object, compared with its checksums. */
+/** The bytes of an object, checked against its checksums. */
 async function readWhole(
   content: Content,
   path: string,
@@ -100,7 +100,7 @@ async function readWhole(
     if (bytes.length !== object.size)
       throw brokenObject(path, `has ${bytes.length} bytes; it should have ${object.size}`)
     const get: Content['get'] = async (_, range) => {
-      // Summing a large file takes a while, and other work goes on meanwhile.
+      // The checksum of a large file takes a while; the event loop must not wait for it.
       await nextTurn()
       return bytes.subarray(range!.start, range!.end)
     }
@@ -109,7 +109,7 @@ async function readWhole(
   })
 }
 
-/** Writes the manifest of a clone, group by group, so that only the entries of one are in memory. */
+/** Writes the manifest of a clone, group by group, so that only one group's entries are in memory. */
 async function cloneManifest(
   storage: Storage,
   reading: Storage,

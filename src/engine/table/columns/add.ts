@@ -16,8 +16,8 @@ interface Computed {
 }
 
 /**
- * Adds columns: with the values of expressions, which all see the columns before, or null in all rows. `now` is the
- * time that `now()` stands for.
+ * Adds columns: with the values of expressions, which all see the columns before the change, or null in all rows. `now`
+ * is the time that `now()` returns.
  */
 export function addColumns(columns: readonly NewColumn[], now: number): EditColumns {
   return async (schema, timeSlice) => {
@@ -48,7 +48,7 @@ export function addColumns(columns: readonly NewColumn[], now: number): EditColu
   }
 }
 
-// Flechette's types do not allow what it reads and writes.
+// Flechette's types do not declare what it accepts and returns.
 const noMetadata = null as unknown as Map<string, string>
 
 function nullField(field: Field): Field {

@@ -13,7 +13,7 @@ import { checkNames, idsFrom, taken, treeOfSchema } from './edits.ts'
 import { type FieldNode, fieldOf, treeOf } from './field-tree.ts'
 import { type FoundField, findField, isInStructs } from './paths.ts'
 
-/** What becomes of the field at a path. What is absent stays as it is. */
+/** The changes to the field at a path. Absent members leave it unchanged. */
 export interface ColumnAlteration {
   readonly path: string
   readonly rename?: string | undefined
@@ -21,22 +21,22 @@ export interface ColumnAlteration {
   readonly type?: DataType | undefined
 }
 
-/** A column whose values get another type: as it is, and as it becomes. */
+/** A column whose values get another type: before and after. */
 interface Cast {
   readonly index: number
   readonly before: FieldNode
   readonly after: FieldNode
 }
 
-interface Wanted {
+interface FieldAlteration {
   readonly found: FoundField
   readonly alteration: ColumnAlteration
 }
 
-/** Makes several alterations at once. All paths are those before. */
+/** Makes several alterations at once. All paths are those before the change. */
 export function alterColumns(schema: TableSchema, alterations: readonly ColumnAlteration[]): ColumnEdit {
   const { tree, nextId } = treeOfSchema(schema)
-  const wanted = new Map<number, Wanted>()
+  const wanted = new Map<number, FieldAlteration>()
   for (const alteration of alterations) {
     const found = findField(schema, tree, alteration.path)
     if (wanted.has(found.node.id)) {
@@ -63,14 +63,14 @@ export function alterColumns(schema: TableSchema, alterations: readonly ColumnAl
   return { tree: edited, nextId: ids.next().value, work }
 }
 
-/** Whether a field gets another type, or one within it does. */
-function changesType(node: FieldNode, wanted: ReadonlyMap<number, Wanted>): boolean {
+/** Whether a field, or one within it, gets another type. */
+function changesType(node: FieldNode, wanted: ReadonlyMap<number, FieldAlteration>): boolean {
   const type = wanted.get(node.id)?.alteration.type
   if (type !== undefined && typeName(type) !== typeName(node.field.type)) return true
   return node.children.some((child) => changesType(child, wanted))
 }
 
-function alter(node: FieldNode, wanted: ReadonlyMap<number, Wanted>): FieldNode {
+function alter(node: FieldNode, wanted: ReadonlyMap<number, FieldAlteration>): FieldNode {
   const { found, alteration } = wanted.get(node.id) ?? {}
   const children = node.children.map((child) => alter(child, wanted))
   if (new Set(children.map(({ field }) => field.name)).size < children.length && isStruct(node)) {
@@ -107,7 +107,7 @@ function alter(node: FieldNode, wanted: ReadonlyMap<number, Wanted>): FieldNode 
   return { ...treeOf([{ ...field, type }], idsFrom(0))[0]!, id: node.id }
 }
 
-function isAltered(node: FieldNode, wanted: ReadonlyMap<number, Wanted>): boolean {
+function isAltered(node: FieldNode, wanted: ReadonlyMap<number, FieldAlteration>): boolean {
   return wanted.has(node.id) || node.children.some((child) => isAltered(child, wanted))
 }
 
@@ -115,9 +115,9 @@ function isStruct({ field }: FieldNode): boolean {
   return field.type.typeId === Type.Struct
 }
 
-function workOf(schema: TableSchema, casts: readonly Cast[], checks: readonly Wanted[]): ColumnWork {
+function workOf(schema: TableSchema, casts: readonly Cast[], checks: readonly FieldAlteration[]): ColumnWork {
   const isFree =
-    ({ found }: Wanted) =>
+    ({ found }: FieldAlteration) =>
     (entry: Parameters<NonNullable<ColumnWork['isDone']>>[0]) =>
       statisticsIn(entry, schema, found.indices)?.nullCount === 0
   const reads = new Set([...casts.map(({ index }) => index), ...checks.map(({ found }) => found.indices[0]!)])
@@ -154,7 +154,7 @@ function workOf(schema: TableSchema, casts: readonly Cast[], checks: readonly Wa
   }
 }
 
-/** Bytes of each value of a type; 0 where values differ, as another type does not make these longer. */
+/** Bytes of each value of a type; 0 if values differ, since a cast does not make these longer. */
 function fixedBytes(type: DataType): number {
   const layout = layoutOf(type)
   if (layout.kind === 'fixed') return layout.bytes

@@ -16,52 +16,52 @@ import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Changed, SchemaChange, Snapshot, WorkOptions } from '../table-engine.ts'
 import { Growth } from '../write/growth.ts'
 import { reviseManifest, storeSchema, writeSegment } from '../write/write-manifest.ts'
-import { ColumnMaker } from './column-maker.ts'
+import { ColumnFileWriter } from './column-file-writer.ts'
 import { bytesOfComputed, type ComputedColumn } from './compute.ts'
 import { type FieldNode, fieldOf, idsOf } from './field-tree.ts'
-import { closeUp } from './live-rows.ts'
+import { compactRows } from './live-rows.ts'
 import type { ColumnSource } from './make-columns.ts'
 
-/** What a change makes of the columns that a table has. */
+/** The columns of a table after a change. */
 export interface ColumnEdit {
   readonly tree: readonly FieldNode[]
   readonly nextId: number
-  /** What is to be done with each fragment; absent when only the schema changes. */
+  /** The work for each fragment; absent if only the schema changes. */
   readonly work?: ColumnWork | undefined
 }
 
 export interface ColumnWork extends ColumnSource {
-  /** The same for two versions of a table when what was done for a fragment of one holds for the other. */
+  /** Equal for two versions of a table if the work for a fragment of one is valid for the other. */
   readonly key: string
-  /** The columns that are written. Without any, the rows are checked only. */
+  /** The columns that are written. Without any, the rows are only checked. */
   readonly writes: readonly FieldNode[]
-  /** Whether statistics of a fragment tell that it need not be looked at. */
+  /** Whether statistics show that a fragment needs no work. */
   readonly isDone?: (entry: FragmentEntry) => boolean
-  /** The most bytes of what is written for so many rows, where that follows from the types. */
+  /** The most bytes that are written for the given number of rows, if the types determine it. */
   readonly mostBytes?: (rows: number) => number
-  /** The expressions that make all columns, if they do: then worker threads can do the work. */
+  /** The expressions of all columns, if each has one: then worker threads can do the work. */
   readonly expressions?: readonly ComputedColumn[]
 }
 
-/** Makes the new columns of a schema. Refuses what the schema does not allow. */
+/** Plans the new columns of a schema. Refuses what the schema does not allow. */
 export type EditColumns = (schema: TableSchema, timeSlice: TimeSlice) => Promise<ColumnEdit>
 
-/** What was done for the rows of a fragment that were not deleted then: a file written, or the rows checked. */
-interface Done {
+/** The completed work for the live rows of a fragment: a file written, or the rows checked. */
+interface CompletedWork {
   readonly file: ColumnFile | undefined
   readonly live: Bitmap | undefined
 }
 
 /**
- * A change of a table's columns. New columns of a fragment are written to a file beside those that it has. The change
- * is made anew for each base, so that it fits what others committed first; what was computed for a fragment is kept.
+ * A change of a table's columns. New columns of a fragment are written to an additional file. The change is planned
+ * again for each base, so that it fits earlier commits; work done for a fragment is reused.
  */
 export class ColumnChange implements SchemaChange {
   readonly #storage: Storage
   readonly #edit: EditColumns
   #key = ''
-  /** What was done for fragments, by their content. */
-  readonly #done = new Map<string, Done>()
+  /** The completed work, by the content of fragments. */
+  readonly #done = new Map<string, CompletedWork>()
 
   constructor(storage: Storage, edit: EditColumns) {
     this.#storage = storage
@@ -99,7 +99,7 @@ export class ColumnChange implements SchemaChange {
     return { snapshot: await reviseManifest(this.#storage, snapshot, changes, options.version), affected: 0 }
   }
 
-  /** Does what is still to be done for the fragments of a version. */
+  /** Does the remaining work for the fragments of a version. */
   async #work(
     snapshot: LoadedSnapshot,
     work: ColumnWork,
@@ -112,13 +112,19 @@ export class ColumnChange implements SchemaChange {
     let rowsDone = 0
     let nextRow = 0
     await this.#measure(snapshot, work, timeSlice)
-    const maker = await ColumnMaker.start(this.#storage, snapshot, work, fileSchema(work.writes), timeSlice)
+    const maker = await ColumnFileWriter.start(
+      this.#storage,
+      snapshot,
+      work,
+      fileSchema(work.writes),
+      timeSlice,
+    )
     const begin = async (entry: FragmentEntry) => {
       const firstRow = nextRow
       nextRow += entry.rows - (entry.deletions?.count ?? 0)
       const live = await readLive(this.#storage, snapshot.prefix, entry)
       const known = this.#done.get(contentKey(entry))
-      // Rows that were deleted then and are back now were not computed.
+      // Values of restored rows, which were deleted at that time, were not computed.
       if (known === undefined || !covers(known.live, live, entry.rows)) {
         const file = work.isDone?.(entry) ? undefined : await maker.make({ entry, live, firstRow })
         this.#done.set(contentKey(entry), { file, live })
@@ -136,7 +142,7 @@ export class ColumnChange implements SchemaChange {
     }
   }
 
-  /** Refuses new columns that are too long in all. Only where that is not known before are they made for it. */
+  /** Refuses new columns with too many bytes in all. Computes the values for that only if their size is unknown. */
   async #measure(snapshot: LoadedSnapshot, work: ColumnWork, timeSlice: TimeSlice): Promise<void> {
     const growth = new Growth(this.#storage, snapshot)
     const rows = snapshot.rows + snapshot.deletedRows
@@ -153,7 +159,7 @@ export class ColumnChange implements SchemaChange {
       nextRow += entry.rows - (entry.deletions?.count ?? 0)
       if (this.#done.has(contentKey(entry))) continue
       const live = await readLive(this.#storage, prefix, entry)
-      const read = closeUp(await readColumns(this.#storage, prefix, schema, entry, work.reads), live)
+      const read = compactRows(await readColumns(this.#storage, prefix, schema, entry, work.reads), live)
       for await (const more of bytesOfComputed(columns, read, firstRow, timeSlice)) {
         bytes += more
         growth.check(bytes)
@@ -169,7 +175,7 @@ export class ColumnChange implements SchemaChange {
     timeSlice: TimeSlice,
   ): Promise<{ segments: readonly SegmentEntry[]; tail: readonly FragmentEntry[] }> {
     const { segments: known, tail } = snapshot.body
-    const revise = (entry: FragmentEntry) => withoutUnneeded(this.#withFile(entry, layout), columns)
+    const revise = (entry: FragmentEntry) => withoutUnusedFiles(this.#withFile(entry, layout), columns)
     if (layout === '') return { segments: known, tail: tail.map(revise) }
     const segments: SegmentEntry[] = []
     let rest: readonly FragmentEntry[] = []
@@ -188,7 +194,7 @@ export class ColumnChange implements SchemaChange {
   }
 }
 
-/** The columns of the new version; undefined for a table whose files all have those of the schema. */
+/** The columns of the new version; undefined if all files of the table have the columns of the schema. */
 function columnsAfter(
   { schema: before, body }: LoadedSnapshot,
   { tree, nextId }: ColumnEdit,
@@ -200,8 +206,8 @@ function columnsAfter(
   return withSchema(stored, body.schema, ids, nextId)
 }
 
-/** The entry without files all of whose columns are gone. The first file stays, as it counts the rows. */
-function withoutUnneeded(entry: FragmentEntry, columns: StoredColumns | undefined): FragmentEntry {
+/** The entry without files whose columns are all gone. The first file remains, as it determines the number of rows. */
+function withoutUnusedFiles(entry: FragmentEntry, columns: StoredColumns | undefined): FragmentEntry {
   if (entry.files === undefined || columns === undefined) return entry
   const ids = new Set(columns.ids)
   const isNeeded = ({ layout = '' }: ColumnFile) =>
@@ -212,7 +218,9 @@ function withoutUnneeded(entry: FragmentEntry, columns: StoredColumns | undefine
   return needed.length === 0 ? rest : { ...rest, files: needed }
 }
 
-/** The schema of a file of new columns. Anything may be null in it: rules for nulls are those of the table. */
+/**
+ * The schema of a file of new columns. All columns are nullable there: nullability is checked by the table's schema.
+ */
 function fileSchema(writes: readonly FieldNode[]): TableSchema {
   const fields = writes.map((node) => ({ ...fieldOf(node), nullable: true }))
   return { fields, metadata: null as unknown as Map<string, string> } as TableSchema

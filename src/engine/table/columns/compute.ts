@@ -10,20 +10,20 @@ import { rowNumbers } from '../scan/row-columns.ts'
 import { fragmentBytes } from '../write/write-rows.ts'
 import type { ColumnSource } from './make-columns.ts'
 
-/** A column whose values are those of an expression. */
+/** A column whose values come from an expression. */
 export interface ComputedColumn {
   readonly field: Field
   readonly expression: ValueExpression
   readonly budget: WorkBudget
 }
 
-/** What makes columns of expressions, all of which see the columns before. Their values may lie in the memory given. */
+/** Computes columns from expressions, which all see the columns before the change. `memory` may hold the values. */
 export function computing(columns: readonly ComputedColumn[], memory?: ValueOptions['memory']): ColumnSource {
   return {
     reads: [...new Set(columns.flatMap(({ expression }) => expression.columns))],
     compute: async (rows, firstRow, timeSlice) => {
       const batches: AnyBatch[] = []
-      // All of them are in memory when they are written, and each one when it is read.
+      // All values are in memory when they are written, and each one when it is read.
       let left = fragmentBytes
       for (const { field, expression, budget } of columns) {
         const options = { numberOf: rowNumbers(firstRow, undefined), budget, ...(memory && { memory }) }
@@ -60,7 +60,7 @@ async function evaluate(
   }
 }
 
-/** The bytes of computed columns for all rows of a fragment, as they are made. None of the values is kept. */
+/** The bytes of computed columns for all rows of a fragment, in parts. Values are not kept. */
 export async function* bytesOfComputed(
   columns: readonly ComputedColumn[],
   rows: FragmentRows,

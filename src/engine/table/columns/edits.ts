@@ -9,23 +9,23 @@ import { findField } from './paths.ts'
 /** New metadata for the field at a path. */
 export interface FieldMetadataUpdate {
   readonly path: string
-  /** Null takes a key away. */
+  /** Null removes a key. */
   readonly metadata: Readonly<Record<string, string | null>>
-  /** Whether keys that are not named go, too. */
+  /** Whether to remove all other keys. */
   readonly replace?: boolean | undefined
 }
 
-/** The fields of a table as a tree, and the id that the next one gets. */
+/** The fields of a table as a tree, and the next free id. */
 export function treeOfSchema(schema: TableSchema): { tree: FieldNode[]; nextId: number } {
   return { tree: treeOf(schema.fields, idsOfSchema(schema)), nextId: storedColumnsOf(schema).nextId }
 }
 
-/** Gives out ids, one after the other. */
+/** Assigns consecutive ids. */
 export function* idsFrom(first: number): Generator<number, never> {
   for (let id = first; ; id++) yield id
 }
 
-/** Refuses names that a column cannot have, or that are there twice. */
+/** Refuses names that a column cannot have, and duplicates. */
 export function checkNames(tree: readonly FieldNode[], before: readonly FieldNode[]): void {
   const known = new Set(before.map(({ field }) => field.name))
   const seen = new Set<string>()
@@ -59,10 +59,10 @@ export function taken(name: string): CatalogError {
   )
 }
 
-/** Takes columns away, and fields within structs. A struct goes with the last of its fields. */
+/** Removes columns, and fields within structs. A struct is removed with the last of its fields. */
 export function dropColumns(schema: TableSchema, paths: readonly string[]): ColumnEdit {
   const { tree, nextId } = treeOfSchema(schema)
-  const gone = new Set<number>()
+  const dropped = new Set<number>()
   for (const text of paths) {
     const found = findField(schema, tree, text)
     const [holder, around] = [found.way.at(-2), found.way.at(-3)]
@@ -71,19 +71,19 @@ export function dropColumns(schema: TableSchema, paths: readonly string[]): Colu
         `${JSON.stringify(text)} is a part of the type of ${JSON.stringify(holder.field.name)}, and no field of a struct. Drop the whole column.`,
       )
     }
-    gone.add(found.node.id)
+    dropped.add(found.node.id)
   }
-  const edited = without(tree, gone)
+  const edited = without(tree, dropped)
   if (edited.length === 0)
     throw invalid('A table needs at least one column. Keep one of them, or drop the table.')
   return { tree: edited, nextId }
 }
 
-function without(nodes: readonly FieldNode[], gone: ReadonlySet<number>): FieldNode[] {
+function without(nodes: readonly FieldNode[], dropped: ReadonlySet<number>): FieldNode[] {
   return nodes.flatMap((node) => {
-    if (gone.has(node.id)) return []
+    if (dropped.has(node.id)) return []
     if (node.children.length === 0) return [node]
-    const children = without(node.children, gone)
+    const children = without(node.children, dropped)
     return children.length === 0 ? [] : [{ ...node, children }]
   })
 }
@@ -115,7 +115,7 @@ export function updateMetadata(schema: TableSchema, updates: readonly FieldMetad
 // Flechette's types do not allow what it reads and writes.
 const noMetadata = null as unknown as Map<string, string>
 
-/** The metadata of fields, by their paths as they are written everywhere. */
+/** The metadata of fields, by their paths in normal form. */
 export function metadataOf(schema: Schema, paths: readonly string[]): Record<string, Record<string, string>> {
   const { tree } = treeOfSchema(schema)
   return Object.fromEntries(

@@ -8,7 +8,7 @@ export interface FieldNode {
   readonly children: readonly FieldNode[]
 }
 
-/** Fields as a tree. `ids` has an id for each, before those of the fields within it. */
+/** Fields as a tree. `ids` has an id for each field, followed by those of the fields within it. */
 export function treeOf(fields: readonly Field[], ids: Iterable<number>): FieldNode[] {
   const next = ids[Symbol.iterator]()
   const node = (field: Field): FieldNode => {
@@ -18,17 +18,17 @@ export function treeOf(fields: readonly Field[], ids: Iterable<number>): FieldNo
   return fields.map(node)
 }
 
-/** How many fields there are, with those within them. */
+/** The number of fields, those within them included. */
 export function countFields(fields: readonly Field[]): number {
   return fields.reduce((sum, { type }) => sum + 1 + countFields(childFields(type)), 0)
 }
 
-/** The ids of a tree, each before those within it. */
+/** The ids of a tree, each followed by those within it. */
 export function idsOf(tree: readonly FieldNode[]): number[] {
   return tree.flatMap(({ id, children }) => [id, ...idsOf(children)])
 }
 
-/** The field that a node stands for, with the children that the node has. */
+/** The field of a node, with the node's children. */
 export function fieldOf({ field, children }: FieldNode): Field {
   if (children.length === 0) return field
   const type = { ...field.type, children: children.map(fieldOf) } as unknown as DataType

@@ -6,8 +6,8 @@ import { assemble } from '../../arrow/take/take.ts'
 import type { FragmentRows } from '../read/fragment-read.ts'
 import { selectRows } from '../read/row-selection.ts'
 
-/** The rows of a fragment that are not deleted, closed up. Deleted rows must not make a change of columns fail. */
-export function closeUp(rows: FragmentRows, live: Bitmap | undefined): FragmentRows {
+/** The live rows of a fragment, without gaps. Deleted rows must not make a change of columns fail. */
+export function compactRows(rows: FragmentRows, live: Bitmap | undefined): FragmentRows {
   if (live === undefined) return rows
   const { runs, rows: length } = selectRows(live, rows.length, 0, rows.length)
   return {
@@ -16,8 +16,13 @@ export function closeUp(rows: FragmentRows, live: Bitmap | undefined): FragmentR
   }
 }
 
-/** Values of the rows that are not deleted, at the places of these rows. Deleted rows get any value that is there. */
-export function spread(batch: AnyBatch, type: DataType, live: Bitmap | undefined, rows: number): AnyBatch {
+/** Moves values of live rows to the positions of these rows. Deleted rows get any existing value. */
+export function expandRows(
+  batch: AnyBatch,
+  type: DataType,
+  live: Bitmap | undefined,
+  rows: number,
+): AnyBatch {
   if (live === undefined) return batch
   if (batch.length === 0) return nullBatch(type, rows, Number.POSITIVE_INFINITY)
   const runs: number[] = []
@@ -31,8 +36,8 @@ export function spread(batch: AnyBatch, type: DataType, live: Bitmap | undefined
   return assemble(type, [{ batch, runs }])
 }
 
-/** The index in a fragment of the live row with this index among them. */
-export function placeOf(live: Bitmap | undefined, index: number, rows: number): number {
+/** The row in a fragment of the live row at this index. */
+export function rowOfLive(live: Bitmap | undefined, index: number, rows: number): number {
   if (live === undefined) return index
   const { runs } = selectRows(live, rows, index, 1)
   return runs[0]!

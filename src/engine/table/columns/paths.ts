@@ -3,17 +3,17 @@ import { CatalogError } from '../../../base/errors.ts'
 import { namesOf, splitPath } from '../read/projection.ts'
 import type { FieldNode } from './field-tree.ts'
 
-/** A field that a path leads to: the fields on the way, the last one being the field itself. */
+/** A field found by its path: the fields on the way, the last one being the field itself. */
 export interface FoundField {
   readonly node: FieldNode
   readonly way: readonly FieldNode[]
-  /** The index of each field on the way among its neighbours. */
+  /** The index of each field among its siblings. */
   readonly indices: readonly number[]
-  /** The path as it is written everywhere: dots between names, backticks around a name that needs them. */
+  /** The path in normal form: dots between names, backticks around a name that needs them. */
   readonly path: string
 }
 
-/** Finds the field at a path, which is written as in queries. Names are compared exactly. */
+/** Finds the field at a path with the syntax of queries. Names must match exactly. */
 export function findField(schema: Schema, tree: readonly FieldNode[], text: string): FoundField {
   const exact = tree.findIndex(({ field }) => field.name === text)
   const names = exact >= 0 ? [text] : splitPath(text)
@@ -36,7 +36,7 @@ export function findField(schema: Schema, tree: readonly FieldNode[], text: stri
   return { node: way.at(-1)!, way, indices, path: names.map(quoted).join('.') }
 }
 
-/** Whether a field lies in structs only, so that each row has one value of it. */
+/** Whether a field is within structs only, so that each row has one value of it. */
 export function isInStructs({ way }: FoundField): boolean {
   return way.slice(0, -1).every(({ field }) => field.type.typeId === Type.Struct)
 }

@@ -3,17 +3,17 @@ import type { Range } from '../storage/objects.ts'
 import type { FileParts } from './file-parts.ts'
 
 /*
- * A file has a checksum of each of its blocks, so that some rows can be read and checked without the rest of their
- * columns. The checksums lie between the Arrow file's last message and its footer, where no reader of Arrow looks.
+ * A file has a checksum for each of its blocks, so that some rows can be read and checked without the rest of their
+ * columns. The checksums are between the Arrow file's last message and its footer, where no Arrow reader looks.
  */
 
-/** Bytes of a block: what a disk and the system's cache read at least. */
+/** Bytes of a block: the least that a disk and the system's cache read. */
 export const blockBytes = 4_096
 
-/** Bytes from which on a file has checksums of its blocks. A smaller one is read as quickly by whole columns. */
+/** Bytes from which on a file has checksums of its blocks. Smaller files are read as quickly by whole columns. */
 const fewestBytes = 256 * 1024
 
-/** The file with checksums of its blocks, and where they lie; as it is, if it is small. */
+/** Adds checksums of its blocks to a file, and returns their position. A small file is unchanged. */
 export async function withBlockSums(
   file: FileParts,
   timeSlice: TimeSlice,
@@ -28,10 +28,10 @@ export async function withBlockSums(
   return { file: grown, blocks: grown.range(at, bytes.length) }
 }
 
-/** The checksum of a block by its number; undefined for a block that is not there. */
+/** The checksum of a block by its number; undefined if there is no such block. */
 export type SumOfBlock = (block: number) => number | undefined
 
-/** The checksums that `withBlockSums` wrote. */
+/** Decodes what `withBlockSums` wrote. */
 export function readBlockSums(bytes: Uint8Array): SumOfBlock {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return (block) => (block * 4 + 4 <= bytes.length ? view.getUint32(block * 4, true) : undefined)

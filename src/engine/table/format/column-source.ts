@@ -4,14 +4,16 @@ import { childFields } from '../../arrow/layout.ts'
 import { nullBatch } from '../../arrow/null-batch.ts'
 import { type FieldNode, idsOf } from '../columns/field-tree.ts'
 
-/** Where a field lies within a file or within another field there. */
+/** The position of a field within a file or within another field there. */
 export interface ColumnSource {
   readonly index: number
-  /** For each field within it where that one lies; undefined for one that is null there. Absent: all as they are. */
+  /**
+   * The positions of its child fields; undefined for a child that is null there. Absent: the children are unchanged.
+   */
   readonly children?: readonly (ColumnSource | undefined)[]
 }
 
-/** Finds a field among those of a file, by its id; undefined when it is not there. */
+/** Finds a field by its id among those of a file; undefined if the file does not have it. */
 export function matchColumns(wanted: FieldNode, given: readonly FieldNode[]): ColumnSource | undefined {
   const index = given.findIndex(({ id }) => id === wanted.id)
   const found = given[index]
@@ -20,7 +22,7 @@ export function matchColumns(wanted: FieldNode, given: readonly FieldNode[]): Co
   return { index, children: wanted.children.map((child) => matchColumns(child, found.children)) }
 }
 
-/** The values of a field of type `type` from the batch that a file has for it. */
+/** Converts a file's batch of a field to the field's current `type`. */
 export function fromSource(batch: AnyBatch, type: DataType, { children }: ColumnSource): AnyBatch {
   if (children === undefined) return batch
   const fields = childFields(type)
@@ -33,7 +35,7 @@ export function fromSource(batch: AnyBatch, type: DataType, { children }: Column
   return makeBatch(type, { ...partsOf(batch), children: parts })
 }
 
-/** The path within a file of a field at a path of the table; undefined when the file does not have it. */
+/** The path within a file of a field at a path of the table; undefined if the file does not have it. */
 export function sourcePath(source: ColumnSource, path: readonly number[]): readonly number[] | undefined {
   const found = [source.index]
   let at: ColumnSource | undefined = source

@@ -22,15 +22,15 @@ export interface Deleted {
   readonly count: number
 }
 
-/** Entries of deletions that are being written; they may be used once `written` has resolved. */
+/** Entries of deletions that are being written; valid once `written` has resolved. */
 export interface Deletions {
   readonly entries: readonly DeletionEntry[]
   readonly written: Promise<void>
 }
 
 /**
- * Writes which rows of some fragments are deleted, and returns an entry for each fragment. All of them share one
- * object, since creating a file takes as long as evaluating a million rows.
+ * Writes the deletions of some fragments, and returns an entry for each fragment. They share one object, since creating
+ * a file takes as long as evaluating a million rows.
  */
 export function writeDeletions(
   { content, newName }: Storage,
@@ -56,7 +56,7 @@ export function writeDeletions(
   return { entries, written }
 }
 
-/** The rows of a fragment that are not deleted; undefined when no row is deleted. */
+/** The live rows of a fragment; undefined if no row is deleted. */
 export async function readLive(
   { content, cache }: Storage,
   prefix: string,

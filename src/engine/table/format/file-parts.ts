@@ -2,10 +2,10 @@ import { crc32 } from 'node:zlib'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { checksum, type Range } from '../storage/objects.ts'
 
-/** Bytes that are summed at a time. */
+/** Bytes per turn of the event loop when computing a checksum. */
 const pieceBytes = 8 << 20
 
-/** An Arrow file in parts. Small stretches of it are read again before the file is written. */
+/** An Arrow file in parts. Small ranges of it are read again before it is written. */
 export class FileParts {
   readonly parts: readonly Uint8Array[]
   readonly size: number
@@ -21,25 +21,25 @@ export class FileParts {
     this.size = at
   }
 
-  /** The end of the file, with the whole footer in it. */
+  /** The end of the file, which includes the whole footer. */
   tail(): Uint8Array {
     const start = this.footerStart - 8
     return this.bytes(start, this.size - start)
   }
 
-  /** Where the footer begins. Readers find it by the file's end, so more bytes may lie before it. */
+  /** The start of the footer. Readers find it from the file's end, so additional bytes may precede it. */
   get footerStart(): number {
     const last = this.bytes(this.size - 10, 10)
     return this.size - 10 - new DataView(last.buffer, last.byteOffset, 4).getInt32(0, true)
   }
 
-  /** The file with more bytes before its footer. */
+  /** The file with additional bytes before its footer. */
   withBeforeFooter(more: Uint8Array): FileParts {
     const at = this.footerStart
     return new FileParts([...this.#within(0, at), more, ...this.#within(at, this.size - at)])
   }
 
-  /** The checksum of each block of so many bytes up to `end`; the last one may be shorter. */
+  /** The checksum of each block up to `end`; the last block may be shorter. */
   async sumsOfBlocks(end: number, blockBytes: number, timeSlice: TimeSlice): Promise<Uint32Array> {
     const sums = new Uint32Array(Math.ceil(end / blockBytes))
     let block = 0
@@ -69,7 +69,7 @@ export class FileParts {
     return [start, length, checksum(this.#within(start, length))]
   }
 
-  /** The same for a stretch that may be long: other work goes on between pieces of it. */
+  /** As above for a range that may be long: yields to other work between pieces. */
   async longRange(start: number, length: number, timeSlice: TimeSlice): Promise<Range> {
     let sum = 0
     for (let at = start; at < start + length; at += pieceBytes) {

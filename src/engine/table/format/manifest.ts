@@ -7,35 +7,37 @@ import type { ManifestRef } from '../table-engine.ts'
 
 /** An immutable Arrow file of one record batch with columns of a fragment, and the byte ranges of its parts. */
 export interface ColumnFile {
-  /** Relative to the table's location, like every path in a manifest. Of a clone, it may lead out of there. */
+  /** Relative to the table's location, like every path in a manifest. In a clone, it may be outside of the location. */
   readonly path: string
   readonly size: number
   /** Rows in the file, deleted ones included. */
   readonly rows: number
-  /** The metadata of the record batch; its body follows. */
+  /** The metadata of the record batch, which precedes the body. */
   readonly batch: Range
-  /** The body's part for each column. */
+  /** The part of the body for each column. */
   readonly columns: readonly Range[]
-  /** Metadata and body of each dictionary, in the order their columns and fields come in the schema. */
+  /** Metadata and body of each dictionary, in the order of the schema's columns and fields. */
   readonly dictionaries?: readonly (readonly [metadata: Range, body: Range])[]
-  /** CRC-32 of all bytes outside of these ranges: the schema, the footer, and what lies between. */
+  /** CRC-32 of all bytes outside of these ranges: the schema, the footer, and the bytes between ranges. */
   readonly rest: number
   /**
-   * Checksums of blocks, by which some rows of a column are read and checked alone. Absent for a small file, and for
-   * one that an older release wrote. They are among `rest`, too, for releases that do not know them.
+   * Checksums of blocks, for reading and checking some rows of a column. Absent for a small file, and for one from an
+   * older release. `rest` covers them, too, for releases that do not know them.
    */
   readonly blocks?: Range
   readonly statistics: StoredStatistics
-  /** Which columns it has, as a key of the manifest's layouts; absent for those the table began with. */
+  /** The key of its columns in the manifest's layouts; absent for the table's original columns. */
   readonly layout?: string
 }
 
 /** A fragment: some rows of a table. Its first file was written with the rows. */
 export interface FragmentEntry extends ColumnFile {
-  /** Files with columns that the table got later, of the same rows. */
+  /** Files with columns that were added later, for the same rows. */
   readonly files?: readonly ColumnFile[]
   readonly deletions?: DeletionEntry
-  /** The id of its first row; the others follow. Set for every fragment of a snapshot, also of manifests without ids. */
+  /**
+   * The id of its first row; the others follow. A snapshot sets it for every fragment, even if the manifest has no ids.
+   */
   readonly firstId?: number
 }
 
@@ -55,7 +57,7 @@ export function pathsOf(entry: FragmentEntry): string[] {
   return objectsOf(entry).map(({ path }) => path)
 }
 
-/** A fragment whose objects have other paths: those that `rename` gives. */
+/** A fragment whose objects have the paths that `rename` returns. */
 export function withPaths(entry: FragmentEntry, rename: (path: string) => string): FragmentEntry {
   const { path, files, deletions } = entry
   return {
@@ -66,12 +68,12 @@ export function withPaths(entry: FragmentEntry, rename: (path: string) => string
   }
 }
 
-/** Identifies what a fragment's columns are, by the names of its files. */
+/** Identifies the content of a fragment's columns, by the names of its files. */
 export function contentKey({ path, files }: Pick<FragmentEntry, 'path' | 'files'>): string {
   return files === undefined ? path : [path, ...files.map((file) => file.path)].join(' ')
 }
 
-/** All ranges of a fragment that have a checksum of their own, in the order of the file. */
+/** All ranges of a fragment with a checksum of their own, in file order. */
 export function rangesOf({
   batch,
   columns,
@@ -82,39 +84,39 @@ export function rangesOf({
     .sort(([a], [b]) => a - b)
 }
 
-/** The part of an entry that reading the fragment needs. */
+/** The part of an entry that is needed for reading the fragment. */
 export type FragmentLayout = Omit<FragmentEntry, 'statistics' | 'files'> & {
   readonly files?: readonly Omit<ColumnFile, 'statistics'>[]
 }
 
-/** The part of an entry that reading the fragment needs. */
+/** The part of an entry that is needed for reading the fragment. */
 export function layoutOfEntry({ statistics: _, files, ...layout }: FragmentEntry): FragmentLayout {
   if (files === undefined) return layout
   return { ...layout, files: files.map(({ statistics: _, ...file }) => file) }
 }
 
-/** The columns that some files have: a schema, and the ids of its fields, each before those within it. */
+/** The columns of some files: a schema, and the ids of its fields, each followed by those within it. */
 export interface StoredLayout {
   /** An Arrow IPC stream without rows, in base64. Names may have changed since. */
   readonly schema: string
   readonly ids: readonly number[]
 }
 
-/** The columns of a table to which some were added, or from which some were dropped. */
+/** The columns of a table after columns were added or dropped. */
 export interface StoredColumns {
-  /** Ids of the schema's fields, each before those within it. No field gets the id of another, or of one before it. */
+  /** Ids of the schema's fields, each followed by those within it. An id is never used for another field. */
   readonly ids: readonly number[]
-  /** The id that the next new field gets. */
+  /** The next free id. */
   readonly nextId: number
   /** The key of the layout with exactly these columns. */
   readonly layout: string
-  /** The other layouts that files have, by key. The key '' stands for the columns that the table began with. */
+  /** The other layouts of files, by key. The key '' is that of the table's original columns. */
   readonly layouts: Readonly<Record<string, StoredLayout>>
 }
 
 /**
- * The deleted rows of a fragment. They lie in an Arrow file of one boolean column, true for deleted rows. The file has
- * a record batch for each fragment that the same change deleted rows from.
+ * The deleted rows of a fragment. They are stored in an Arrow file of one boolean column, true for deleted rows. The
+ * file has a record batch for each fragment that the same change deleted rows from.
  */
 export interface DeletionEntry {
   readonly path: string
@@ -135,36 +137,36 @@ export interface Totals {
   readonly bytes: number
 }
 
-/** A full group of fragment entries, in an object of its own. */
+/** A full group of fragment entries, stored in an object of its own. */
 export interface SegmentEntry extends Totals {
-  /** The id of its first row, where its entries have none, as those of older manifests. */
+  /** The id of its first row, for segments of older manifests, whose entries have none. */
   readonly firstId?: number
   readonly path: string
   readonly size: number
   readonly etag: string
-  /** The layouts of the files in it; absent when all have the columns that the table began with. */
+  /** The layouts of its files; absent if all have the table's original columns. */
   readonly layouts?: readonly string[]
 }
 
 export interface ManifestBody extends Totals {
   /** An Arrow IPC stream without rows, in base64. */
   readonly schema: string
-  /** The schema metadata, which is replaced without touching the schema. */
+  /** The schema metadata, which can be replaced without changing the schema. */
   readonly metadata: readonly (readonly [string, string])[]
-  /** The indexes by name; absent where there are none. */
+  /** The indexes by name; absent if there are none. */
   readonly indices?: readonly StoredIndex[] | undefined
-  /** Absent for a table whose files all have the columns of the schema. */
+  /** Absent if all files have the columns of the schema. */
   readonly columns?: StoredColumns | undefined
-  /** The folders of other tables that files may lie in, as those of a `ManifestRef`. Absent where all files are its own. */
+  /** The folders of other tables whose files it uses, as in `ManifestRef`. Absent if all files are its own. */
   readonly bases?: readonly string[] | undefined
-  /** Fragments in the order of their rows: those of the segments first, then the tail. */
+  /** Fragments in row order: those of the segments first, then the tail. */
   readonly segments: readonly SegmentEntry[]
   readonly tail: readonly FragmentEntry[]
-  /** The id that the next row gets. Manifests without it are older than row ids: rows have their places for ids. */
+  /** The next free row id. Manifests without it are older than row ids: their rows are numbered by position. */
   readonly nextId?: number
 }
 
-/** Entries with the ids of their first rows. Those that have none follow each other. */
+/** Adds the ids of first rows to entries. Those without ids are numbered consecutively. */
 export function withIds(entries: readonly FragmentEntry[], nextId: number): readonly FragmentEntry[] {
   if (entries.every(({ firstId }) => firstId !== undefined)) return entries
   let next = nextId
@@ -176,7 +178,7 @@ export function withIds(entries: readonly FragmentEntry[], nextId: number): read
   })
 }
 
-/** The body of a manifest with the ids of its rows: those of an older one follow each other. */
+/** Adds row ids to the body of a manifest: in an older one they are consecutive. */
 export function withRowIds(body: ManifestBody): ManifestBody {
   if (body.nextId !== undefined) return body
   let nextId = 0
@@ -198,8 +200,8 @@ export type Kind = 'manifest' | 'segment'
 const formatVersion = 3
 
 /**
- * The bytes of a JSON object of a table, with its checksum. One without `columns` is of format 1, and one without files
- * of other tables is of format 2 at most: earlier releases read these, too.
+ * The bytes of a JSON object of a table, with its checksum. Format 1 has no `columns`, and format 2 no files of other
+ * tables, so that earlier releases can read them.
  */
 export function seal(kind: Kind, text: string, has: { columns: boolean; bases: boolean }): Uint8Array {
   return sealed.seal(kind, has.bases ? 3 : has.columns ? 2 : 1, text)
@@ -207,7 +209,7 @@ export function seal(kind: Kind, text: string, has: { columns: boolean; bases: b
 
 const texts = new WeakMap<FragmentEntry, string>()
 
-/** An entry as JSON, made once, since most entries of a manifest come again in the next one. */
+/** An entry as JSON, cached, since most entries of a manifest are also in the next one. */
 export function entryText(entry: FragmentEntry): string {
   let text = texts.get(entry)
   if (text === undefined) {
@@ -227,7 +229,7 @@ export function manifestText({ tail, ...rest }: ManifestBody): string {
   return `${JSON.stringify(rest).slice(0, -1)},"tail":${entriesText(tail)}}`
 }
 
-/** The body of an object that `seal` made. Throws `InvalidTableState` for any other bytes. */
+/** The body of an object that `seal` wrote. Throws `InvalidTableState` for any other bytes. */
 export function unseal<T>(
   kind: Kind,
   path: string,
@@ -273,7 +275,7 @@ export function totalsOf(entries: readonly FragmentEntry[], segments: readonly S
   return { rows, deletedRows, fragments, bytes }
 }
 
-/** The layouts of files, in order. */
+/** The layouts of the files, in order. */
 export function layoutsOf(
   entries: readonly FragmentEntry[],
   segments: readonly SegmentEntry[] = [],

@@ -15,18 +15,18 @@ import {
 } from './manifest.ts'
 import { decodeTableSchema, type TableSchema } from './table-schema.ts'
 
-/** A snapshot with the content of its manifest. Every snapshot that the engine returns is one. */
+/** A snapshot with the content of its manifest. The engine returns only such snapshots. */
 export interface LoadedSnapshot extends Snapshot {
   readonly schema: TableSchema
   readonly body: ManifestBody
 }
 
-/** The form of a location the engine works with. */
+/** The engine's form of a location. */
 export function normalPrefix(prefix: string): string {
   return prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`
 }
 
-/** The snapshot of a manifest. When the schema is still that of `earlier`, it is not decoded again. */
+/** The snapshot of a manifest. Reuses the schema of `earlier` if it is equal. */
 export function snapshotOf(
   prefix: string,
   manifest: ManifestRef,
@@ -67,7 +67,7 @@ export function openSegment(
   const path = prefix + segment.path
   const { firstId } = segment
   return storage.cache.get(
-    // Older versions may have the segment at different places.
+    // Older versions may have the segment at different positions.
     firstId === undefined ? path : `${path}#${firstId}`,
     () => segment.size * 4,
     async () => {
@@ -91,18 +91,18 @@ function readSealed<T>(
   })
 }
 
-/** Refuses a manifest that names folders which its version may not name: somebody else wrote it. */
+/** Refuses a manifest with folders that its version may not use: the engine did not write it for that version. */
 function requireBases(
   path: string,
   named: ManifestBody['bases'] = [],
   allowed: ManifestBody['bases'] = [],
 ): void {
-  const stranger = named.find((base) => !allowed.includes(base))
-  if (stranger !== undefined)
-    throw brokenObject(path, `names files in ${JSON.stringify(stranger)}, which its version may not name`)
+  const foreign = named.find((base) => !allowed.includes(base))
+  if (foreign !== undefined)
+    throw brokenObject(path, `names files in ${JSON.stringify(foreign)}, which its version may not name`)
 }
 
-/** Refuses entries with files that lie neither at the table's location nor in one of `bases`. */
+/** Refuses entries with files outside of the table's location and of all `bases`. */
 function requireWithin(
   path: string,
   entries: readonly FragmentEntry[],
@@ -111,13 +111,13 @@ function requireWithin(
   const isWithin = (file: string) =>
     bases.some((base) => file.startsWith(base) && isEngineObject(file.slice(base.length)))
   for (const entry of entries) {
-    const stranger = pathsOf(entry).find((file) => leadsOut(file) && !isWithin(file))
-    if (stranger !== undefined)
-      throw brokenObject(path, `names the file ${JSON.stringify(stranger)}, which is not its own`)
+    const foreign = pathsOf(entry).find((file) => leadsOut(file) && !isWithin(file))
+    if (foreign !== undefined)
+      throw brokenObject(path, `names the file ${JSON.stringify(foreign)}, which is not its own`)
   }
 }
 
-/** The groups of fragments, in the order of their rows. The tail is a group without a segment. */
+/** The groups of fragments, in row order. The tail is a group without a segment. */
 export async function* groupsOf(
   storage: Storage,
   { prefix, body }: LoadedSnapshot,
@@ -130,7 +130,7 @@ export async function* groupsOf(
   yield { segment: undefined, entries: body.tail }
 }
 
-/** The fragments, in the order of their rows. */
+/** The fragments, in row order. */
 export async function* fragmentsOf(
   storage: Storage,
   snapshot: LoadedSnapshot,

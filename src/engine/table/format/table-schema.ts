@@ -7,15 +7,12 @@ import { countFields, type FieldNode, treeOf } from '../columns/field-tree.ts'
 import { type ColumnSource, matchColumns } from './column-source.ts'
 import type { ColumnFile, FragmentLayout, StoredColumns, StoredLayout } from './manifest.ts'
 
-/**
- * The schema of a table. `columns` is absent for a table to which no column was added and none dropped: all of its
- * files have these columns.
- */
+/** The schema of a table. `columns` is absent if no column was added or dropped: then all files have these columns. */
 export interface TableSchema extends Schema {
   readonly columns?: TableColumns | undefined
 }
 
-/** A schema as manifests hold it, ready for reading fragments. */
+/** Decodes a manifest's schema for reading fragments. */
 export function decodeTableSchema(text: string, stored?: StoredColumns): TableSchema {
   const schema = decodeFileSchema(text)
   return stored === undefined ? schema : { ...schema, columns: new TableColumns(schema, stored) }
@@ -25,14 +22,14 @@ function decodeFileSchema(text: string): Schema {
   return numberDictionaries(decodeSchema(Buffer.from(text, 'base64')))
 }
 
-/** Tells where the columns of a table lie in fragments that were written before columns were added or dropped. */
+/** Locates the columns of a table in fragments that were written before columns were added or dropped. */
 export class TableColumns {
   readonly stored: StoredColumns
   readonly #tree: readonly FieldNode[]
   /** The schemas of files, by layout. */
   readonly #files = new Map<string, FileColumns>()
-  /** Where the columns of a fragment lie, by the layouts of its files. */
-  readonly #places = new Map<string, readonly (Place | undefined)[]>()
+  /** The locations of columns in fragments, by the layouts of their files. */
+  readonly #locations = new Map<string, readonly (ColumnLocation | undefined)[]>()
 
   constructor(schema: Schema, stored: StoredColumns) {
     this.stored = stored
@@ -45,16 +42,16 @@ export class TableColumns {
     return layout === this.stored.layout
   }
 
-  /** For each column of the table where it lies in a fragment; undefined for a column that is null there. */
-  placesIn(entry: FragmentLayout): readonly (Place | undefined)[] {
+  /** The location of each column of the table in a fragment; undefined for a column that is null there. */
+  locationsIn(entry: FragmentLayout): readonly (ColumnLocation | undefined)[] {
     const layouts = [entry.layout ?? '', ...(entry.files ?? []).map(({ layout = '' }) => layout)]
     const key = layouts.join()
-    let places = this.#places.get(key)
-    if (places === undefined) {
-      places = this.#tree.map((column) => this.#find(column, layouts))
-      this.#places.set(key, places)
+    let locations = this.#locations.get(key)
+    if (locations === undefined) {
+      locations = this.#tree.map((column) => this.#find(column, layouts))
+      this.#locations.set(key, locations)
     }
-    return places
+    return locations
   }
 
   /** The schema of files with this layout. */
@@ -67,7 +64,7 @@ export class TableColumns {
     return layout === this.stored.layout ? this.stored.ids : this.stored.layouts[layout]!.ids
   }
 
-  #find(column: FieldNode, layouts: readonly string[]): Place | undefined {
+  #find(column: FieldNode, layouts: readonly string[]): ColumnLocation | undefined {
     for (const [file, layout] of layouts.entries()) {
       const source = matchColumns(column, this.#fileOf(layout).tree)
       if (source) return { file, source }
@@ -93,21 +90,18 @@ interface FileColumns {
   readonly tree: readonly FieldNode[]
 }
 
-/** Where a column lies in a fragment: in which of its files, the first being 0, and at which place there. */
-export interface Place {
+/** The location of a column in a fragment: the number of its file, the first being 0, and its position there. */
+export interface ColumnLocation {
   readonly file: number
   readonly source: ColumnSource
 }
 
-/** A file of a fragment by its number: the first one is 0. */
+/** A file of a fragment by its number, the first being 0. */
 export function fileAt(entry: FragmentLayout, file: number): Omit<ColumnFile, 'statistics'> {
   return file === 0 ? entry : entry.files![file - 1]!
 }
 
-/**
- * The bytes that a column of a fragment takes. A column that the fragment lacks takes them once it is read. No file has
- * the columns of rows.
- */
+/** The bytes of a column of a fragment: for a missing column, those of its nulls; for a computed row column, 0. */
 export function bytesOfColumn(
   { fields, columns }: TableSchema,
   entry: FragmentLayout,
@@ -115,9 +109,9 @@ export function bytesOfColumn(
 ): number {
   if (index >= fields.length) return 0
   if (columns === undefined || columns.fits(entry)) return entry.columns[index]![1]
-  const place = columns.placesIn(entry)[index]
-  if (place === undefined) return Math.ceil(bytesOfNull(fields[index]!.type) * entry.rows)
-  return fileAt(entry, place.file).columns[place.source.index]![1]
+  const location = columns.locationsIn(entry)[index]
+  if (location === undefined) return Math.ceil(bytesOfNull(fields[index]!.type) * entry.rows)
+  return fileAt(entry, location.file).columns[location.source.index]![1]
 }
 
 function bytesOfNull(type: DataType): number {
@@ -128,18 +122,18 @@ function bytesOfNull(type: DataType): number {
   return layout.kind === 'fixedList' ? layout.stride * each : each
 }
 
-/** The ids of a table's fields. Fields of a table that never changed its columns are numbered in their order. */
+/** The ids of a table's fields. Fields of a table whose columns never changed are numbered in order. */
 export function idsOfSchema({ fields, columns }: TableSchema): readonly number[] {
   return columns?.stored.ids ?? Array.from({ length: countFields(fields) }, (_, id) => id)
 }
 
-/** Whether two versions have the same columns: what was made for those of one is right for the other. */
+/** Whether two versions have the same columns, so that work for those of one is valid for the other. */
 export function haveSameColumns(one: TableSchema, other: TableSchema): boolean {
   if (schemaDifference(one, other)) return false
   return one.fields === other.fields || isSame(idsOfSchema(one), idsOfSchema(other))
 }
 
-/** Whether a fragment has none of some fields of its table. */
+/** Whether a fragment lacks all of the given fields. */
 export function lacks({ columns }: TableSchema, entry: FragmentLayout, ids: readonly number[]): boolean {
   if (columns === undefined) return false
   return [entry, ...(entry.files ?? [])].every(({ layout = '' }) => {
@@ -148,23 +142,23 @@ export function lacks({ columns }: TableSchema, entry: FragmentLayout, ids: read
   })
 }
 
-/** The key of a layout. Files with the same fields, by their ids, share one. */
+/** The key of a layout. Files whose fields have the same ids share one. */
 function keyOfLayout(ids: readonly number[]): string {
   return createHash('sha256').update(ids.join()).digest('hex').slice(0, 16)
 }
 
-/** The layout that new files of a table have, as a part of their entry. */
+/** The layout of new files of a table, as a part of their entry. */
 export function layoutOfNewFile({ columns }: TableSchema): { layout?: string } {
   return columns === undefined || columns.stored.layout === '' ? {} : { layout: columns.stored.layout }
 }
 
-/** The columns as manifests hold them, of a table that has none of its own yet. */
+/** The columns in the form of manifests, also for a table that has none of its own yet. */
 export function storedColumnsOf(schema: TableSchema): StoredColumns {
   const ids = idsOfSchema(schema)
   return schema.columns?.stored ?? { ids, nextId: ids.length, layout: '', layouts: {} }
 }
 
-/** The key of a layout among those that a manifest knows, and the manifest's columns with it. */
+/** The key of a layout in a manifest's columns. A new layout is added to them. */
 export function withLayout(
   stored: StoredColumns,
   layout: StoredLayout,
@@ -177,7 +171,7 @@ export function withLayout(
   return { key, stored: { ...stored, layouts: { ...stored.layouts, [key]: layout } } }
 }
 
-/** The columns of a manifest that gets other fields. `schema` is its schema before. */
+/** The columns of a manifest after its fields changed. `schema` is its schema before. */
 export function withSchema(
   stored: StoredColumns,
   schema: string,
@@ -192,8 +186,8 @@ export function withSchema(
   return { ids, nextId, layout: known[0], layouts: rest }
 }
 
-/** The entry of a file with this layout. */
-export function stamped<T extends ColumnFile>(file: T, key: string): T {
+/** The entry of a file, with this layout. */
+export function withLayoutKey<T extends ColumnFile>(file: T, key: string): T {
   if ((file.layout ?? '') === key) return file
   const { layout: _, ...rest } = file
   return (key === '' ? rest : { ...rest, layout: key }) as T

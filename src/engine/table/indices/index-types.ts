@@ -10,7 +10,7 @@ export function isVectorIndex(type: IndexType): type is (typeof vectorIndexTypes
   return (vectorIndexTypes as readonly string[]).includes(type)
 }
 
-/** Refuses a column that such an index cannot be on; what it can be on is as in LanceDB. */
+/** Refuses a column whose type such an index does not support, as in LanceDB. */
 export function checkIndexable(
   type: IndexType,
   column: string,
@@ -30,12 +30,12 @@ export function checkIndexable(
   }
 }
 
-/** Whether an index may stay on a column whose type has changed. */
+/** Whether an index may remain on a column whose type has changed. */
 export function isIndexable(type: IndexType, of: DataType): boolean {
   return isVectorIndex(type) ? vectorOf(of) !== undefined : scalarTypes[type](of)
 }
 
-/** The distance of an index of vectors where the request names none. */
+/** The distance of a vector index if the request names none. */
 export function defaultDistance(of: DataType): string {
   const element = vectorOf(of)?.element
   return element !== undefined && isBytes(element) ? 'hamming' : 'l2'
@@ -80,7 +80,7 @@ const scalarTypes = {
   FM: (type: DataType) => byteTypes.has(valueType(type).typeId),
 }
 
-/** The type of the values, which a dictionary only stores in another way. */
+/** The type of the values, which a dictionary only encodes. */
 function valueType(type: DataType): DataType {
   return type.typeId === Type.Dictionary ? type.dictionary : type
 }

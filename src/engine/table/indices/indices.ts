@@ -25,14 +25,14 @@ export interface NewIndex {
   readonly type: IndexType
   /** Default: the column's path and `_idx`. */
   readonly name?: string | undefined
-  /** Whether an index of that name on the same column may be replaced. Default true. */
+  /** Whether to replace an index of that name on the same column. Default true. */
   readonly replace?: boolean | undefined
   readonly parameters: IndexParameters
   readonly uuid: string
   readonly createdAt: number
 }
 
-/** A change that can tell beforehand what it would be refused for. */
+/** A change that can check in advance whether it would be refused. */
 export interface CheckedChange extends Change {
   check(base: Snapshot): void
 }
@@ -40,9 +40,7 @@ export interface CheckedChange extends Change {
 /** Most indexes of a table, all of which its manifests name. */
 const mostIndices = 1_000
 
-/**
- * The indexes of a version, by name. One whose column was dropped, or cannot have such an index any more, is gone.
- */
+/** The indexes of a version, by name, without those whose column was dropped or does not support them any more. */
 export function indicesOf({ schema, body }: LoadedSnapshot): TableIndex[] {
   if (body.indices === undefined) return []
   const fields = new Map(fieldsInOrder(schema).map((found) => [found.id, found]))
@@ -52,7 +50,7 @@ export function indicesOf({ schema, body }: LoadedSnapshot): TableIndex[] {
   })
 }
 
-/** Records indexes. They hold no rows: what asks for them reads all rows, and finds the same. */
+/** Records indexes. They have no data: searches and queries read all rows, with the same result. */
 export function createIndicesChange(storage: Storage, wanted: readonly NewIndex[]): CheckedChange {
   return indicesChange(storage, (base) => {
     let indices: StoredIndex[] = [...(base.body.indices ?? [])]
@@ -61,7 +59,7 @@ export function createIndicesChange(storage: Storage, wanted: readonly NewIndex[
   })
 }
 
-/** Forgets an index. */
+/** Removes the record of an index. */
 export function dropIndexChange(storage: Storage, name: string): CheckedChange {
   return indicesChange(storage, (base) => {
     const all = indicesOf(base)
@@ -70,7 +68,7 @@ export function dropIndexChange(storage: Storage, name: string): CheckedChange {
   })
 }
 
-/** A change of the indexes that are recorded, to those that `plan` answers. */
+/** A change of the recorded indexes to those that `plan` returns. */
 function indicesChange(storage: Storage, plan: (base: LoadedSnapshot) => StoredIndex[]): CheckedChange {
   return {
     check: (base) => void plan(base as LoadedSnapshot),
@@ -94,7 +92,7 @@ export function requireIndex(indices: readonly TableIndex[], name: string): Tabl
   )
 }
 
-/** The indexes of the table with the new one among them. */
+/** The indexes of the table, with the new one. */
 function withIndex(base: LoadedSnapshot, wanted: NewIndex): StoredIndex[] {
   const { path, field } = inOtherCase(base.schema, wanted.column) ?? resolve(base.schema, wanted.column)
   const found = fieldsInOrder(base.schema).find((one) => one.path.join() === path.join())
@@ -122,7 +120,7 @@ function withIndex(base: LoadedSnapshot, wanted: NewIndex): StoredIndex[] {
   return [...others.map(toStored), index].sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** The name of an index that was given none: the first one that is free, or that of an index it replaces. */
+/** The name of an index without a given name: the first free one, or that of the index it replaces. */
 function freeName(all: readonly TableIndex[], name: string, field: number, type: IndexType): string {
   for (let n = 1; ; n++) {
     const candidate = n === 1 ? name : `${name}_${n}`
@@ -138,12 +136,12 @@ function toStored({ column: _, ...index }: TableIndex): StoredIndex {
 interface FoundField {
   readonly id: number
   readonly path: readonly number[]
-  /** The path as one writes it. */
+  /** The path in the syntax of requests. */
   readonly name: string
   readonly field: Field
 }
 
-/** All fields of a schema, each before those within it, with their ids. */
+/** All fields of a schema with their ids, each followed by those within it. */
 function fieldsInOrder(schema: TableSchema): FoundField[] {
   const ids = idsOfSchema(schema)
   const found: FoundField[] = []

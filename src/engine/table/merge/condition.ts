@@ -8,16 +8,13 @@ import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import { compile, walk } from '../scan/fragment.ts'
 import type { MergeSource } from './source.ts'
 
-/** Rows of the table and of the source with the same key, at the same places in both lists. */
+/** Pairs of a table row and a source row with the same key, at equal positions of both lists. */
 export interface Pairs {
   readonly target: readonly number[]
   readonly source: readonly number[]
 }
 
-/**
- * A condition on pairs of rows. It names columns as `source.x` and `target.x`: to the language these are the fields of
- * two structs.
- */
+/** A condition on pairs of rows. Its columns `source.x` and `target.x` are fields of two structs to the language. */
 export class PairCondition {
   /** The columns of the table that it reads. */
   readonly columns: readonly number[]
@@ -50,7 +47,7 @@ export class PairCondition {
   ): Promise<PairCondition> {
     const all = [...schema.fields.keys()]
     const given = all.filter((i) => source.has(i))
-    // Errors name the columns that there are. Only those that the text names are read.
+    // Errors list all existing columns. Only those in the text are read.
     await compile(text, pairSchema(schema, given, all), now, timeSlice)
     const isNamed = (i: number) => {
       const { name } = schema.fields[i]!
@@ -61,7 +58,7 @@ export class PairCondition {
     return new PairCondition(source, schema, sides, predicate)
   }
 
-  /** The places of the pairs that it is true of. `columns` are those of a fragment. */
+  /** The positions of the pairs for which it is true. `columns` are those of a fragment. */
   async select(
     { target, source }: Pairs,
     columns: readonly (AnyBatch | undefined)[],
@@ -72,8 +69,8 @@ export class PairCondition {
     const runs = new RunBuilder()
     for (const row of target) runs.add(row, row + 1)
     const [given, read] = this.#sides
-    const chosen = this.#source.choose(source)
-    const left = given.map((i) => assemble(fields[i]!.type, this.#source.pieces(i, chosen)))
+    const selected = this.#source.select(source)
+    const left = given.map((i) => assemble(fields[i]!.type, this.#source.pieces(i, selected)))
     const right = read.map((i) => assemble(fields[i]!.type, [{ batch: columns[i]!, runs: runs.done() }]))
     const rows = {
       length,
@@ -82,9 +79,9 @@ export class PairCondition {
       ),
     }
     const found = await walk(this.#predicate.steps(rows, 0, length, undefined, this.#budget), timeSlice)
-    const places: number[] = []
-    forEachRow(found, (place) => places.push(place))
-    return places
+    const indices: number[] = []
+    forEachRow(found, (index) => indices.push(index))
+    return indices
   }
 }
 

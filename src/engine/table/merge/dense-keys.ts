@@ -3,18 +3,18 @@ import type { KeyValues } from './key-values.ts'
 
 const none = -1
 
-/** Places of a table for each row, and places that a table may have however few the rows are. */
-const placesPerRow = 8
+/** Table slots per row, and the slots that a table may have for any number of rows. */
+const slotsPerRow = 8
 const morePerRow = 32
-const fewPlaces = 1 << 22
+const fewSlots = 1 << 22
 
-/** From here on not every number is exact. Integers beyond are found by their hashes. */
+/** Beyond this, numbers are not exact. Larger integers are found by their hashes. */
 const tooLarge = 2 ** 52
 
 type Words = KeyValues & { readonly kind: 'words' }
 
 /**
- * Finds rows by integers that lie close together, as most ids do: in a table with a place for each integer from the least
+ * Finds rows by integers in a small range, which most ids are: in a table with a slot for each integer from the least
  * to the greatest. That takes a fifth of the time of hashes. Undefined for other keys.
  */
 export function denseKeys(keys: Keys, rows: number): KeyLookup | undefined {
@@ -23,7 +23,7 @@ export function denseKeys(keys: Keys, rows: number): KeyLookup | undefined {
   const bounds = boundsOf(own, rows)
   if (bounds === undefined) return undefined
   const size = bounds.max - bounds.min + 1
-  const most = Math.max(rows * placesPerRow, Math.min(rows * morePerRow, fewPlaces))
+  const most = Math.max(rows * slotsPerRow, Math.min(rows * morePerRow, fewSlots))
   return size <= most ? new DenseKeys(own, bounds.min, size) : undefined
 }
 
@@ -44,53 +44,53 @@ function boundsOf(keys: Words, rows: number): { readonly min: number; readonly m
 class DenseKeys implements KeyLookup {
   readonly #own: Words
   readonly #min: number
-  /** The first row of each key, by how far the key is from the least one. */
-  readonly #places: Int32Array
+  /** The first row of each key, by the key's distance from the least one. */
+  readonly #slots: Int32Array
 
   constructor(own: Words, min: number, size: number) {
     this.#own = own
     this.#min = min
-    this.#places = new Int32Array(size).fill(none)
+    this.#slots = new Int32Array(size).fill(none)
   }
 
   add(start: number, end: number, into: Int32Array): void {
     const own = this.#own
-    const places = this.#places
-    this.#placesOf(own, start, end, into)
+    const slots = this.#slots
+    this.#slotsOf(own, start, end, into)
     for (let row = start; row < end; row++) {
-      const place = into[row - start]!
-      if (place === none) continue
-      if (places[place] === none) places[place] = row
-      into[row - start] = places[place]!
+      const slot = into[row - start]!
+      if (slot === none) continue
+      if (slots[slot] === none) slots[slot] = row
+      into[row - start] = slots[slot]!
     }
   }
 
   find(keys: Keys, start: number, end: number, into: Int32Array): void {
     const [given] = keys
     if (given?.kind !== 'words') throw new TypeError('keys of another type')
-    const places = this.#places
-    this.#placesOf(given, start, end, into)
+    const slots = this.#slots
+    this.#slotsOf(given, start, end, into)
     for (let i = 0; i < end - start; i++) {
-      const place = into[i]!
-      if (place !== none) into[i] = places[place]!
+      const slot = into[i]!
+      if (slot !== none) into[i] = slots[slot]!
     }
   }
 
-  /** The place of each key; -1 for those that lie outside, and for nulls. */
-  #placesOf(keys: Words, start: number, end: number, into: Int32Array): void {
+  /** The slot of each key; -1 for keys outside of the range, and for nulls. */
+  #slotsOf(keys: Words, start: number, end: number, into: Int32Array): void {
     const { words, width } = keys
-    const { length } = this.#places
+    const { length } = this.#slots
     const signed = signedOf(words)
     const min = this.#min
     if (width === 1) {
       for (let row = start; row < end; row++) {
-        const place = signed[row]! - min
-        into[row - start] = place >= 0 && place < length ? place : none
+        const slot = signed[row]! - min
+        into[row - start] = slot >= 0 && slot < length ? slot : none
       }
     } else {
       for (let row = start; row < end; row++) {
-        const place = signed[row * 2 + 1]! * 2 ** 32 + words[row * 2]! - min
-        into[row - start] = place >= 0 && place < length ? place : none
+        const slot = signed[row * 2 + 1]! * 2 ** 32 + words[row * 2]! - min
+        into[row - start] = slot >= 0 && slot < length ? slot : none
       }
     }
     if (keys.validity.length === 0) return

@@ -8,15 +8,15 @@ export class HashedKeys implements KeyLookup {
   readonly #keys: Keys
   readonly #seed: number
   readonly #hashes: Uint32Array
-  /** The first row of each key, by its hash; a power of two of places. */
-  readonly #places: Int32Array
+  /** The first row of each key, by its hash; the number of slots is a power of two. */
+  readonly #slots: Int32Array
 
   constructor(keys: Keys, rows: number) {
     this.#keys = keys
-    // Random, so that a caller cannot choose keys that all have one hash.
+    // Random, so that a caller cannot choose keys with equal hashes.
     this.#seed = Math.floor(Math.random() * 2 ** 32)
     this.#hashes = new Uint32Array(rows)
-    this.#places = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, rows) * 2))).fill(none)
+    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, rows) * 2))).fill(none)
   }
 
   add(start: number, end: number, into: Int32Array): void {
@@ -28,9 +28,9 @@ export class HashedKeys implements KeyLookup {
         into[row - start] = none
         continue
       }
-      const place = this.#placeOf(keys, row, hashes[row - start]!)
-      const first = this.#places[place]!
-      if (first === none) this.#places[place] = row
+      const slot = this.#slotOf(keys, row, hashes[row - start]!)
+      const first = this.#slots[slot]!
+      if (first === none) this.#slots[slot] = row
       into[row - start] = first === none ? row : first
     }
   }
@@ -39,22 +39,22 @@ export class HashedKeys implements KeyLookup {
     const hashes = this.#hash(keys, start, end)
     for (let row = start; row < end; row++) {
       into[row - start] = isWhole(keys, row)
-        ? this.#places[this.#placeOf(keys, row, hashes[row - start]!)]!
+        ? this.#slots[this.#slotOf(keys, row, hashes[row - start]!)]!
         : none
     }
   }
 
-  /** The place of a key, or the empty place where it would be. */
-  #placeOf(keys: Keys, row: number, hash: number): number {
-    const places = this.#places
+  /** The slot of a key, or the empty slot for it. */
+  #slotOf(keys: Keys, row: number, hash: number): number {
+    const slots = this.#slots
     const known = this.#hashes
-    const mask = places.length - 1
-    let place = hash & mask
+    const mask = slots.length - 1
+    let slot = hash & mask
     for (;;) {
-      const first = places[place]!
-      if (first === none) return place
-      if (known[first] === hash && this.#isEqual(first, keys, row)) return place
-      place = (place + 1) & mask
+      const first = slots[slot]!
+      if (first === none) return slot
+      if (known[first] === hash && this.#isEqual(first, keys, row)) return slot
+      slot = (slot + 1) & mask
     }
   }
 

@@ -6,25 +6,29 @@ import type { KeyValues } from './key-values.ts'
 /** The key of each row: the values of one or several columns. */
 export type Keys = readonly KeyValues[]
 
-/** Finds the first row that has a key. Keys with a null in them are equal to none. */
+/** Finds the first row of a key. Keys with a null in them are equal to no other. */
 export interface KeyLookup {
-  /** Adds rows from `start` to `end` of its own keys, and writes for each the first row with that key; -1 for a null. */
+  /**
+   * Adds rows from `start` to `end` of its own keys, and writes for each the first row with that key; -1 for a null.
+   */
   add(start: number, end: number, into: Int32Array): void
-  /** For rows from `start` to `end` of other keys of the same types, writes the first row with that key; -1 for none. */
+  /**
+   * Writes, for rows from `start` to `end` of other keys of the same types, the first row with that key; -1 for none.
+   */
   find(keys: Keys, start: number, end: number, into: Int32Array): void
 }
 
-/** Rows that are looked at between two looks at the clock. */
+/** Rows between two checks of the clock. */
 const sliceRows = 16_384
 
 const none = -1
 
-/** Finds the rows that have a key. */
+/** Finds all rows with a key. */
 export class KeyIndex {
   readonly #lookup: KeyLookup
   /** For each row, the next one with the same key. */
   readonly #next: Int32Array
-  /** Rows with the same key as the first one of them. */
+  /** For each row, the first one with the same key; -1 for a key with a null in it. */
   readonly #firsts: Int32Array
 
   private constructor(lookup: KeyLookup, rows: number) {

@@ -3,13 +3,13 @@ import type { AnyBatch } from '../../arrow/batch.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 import type { KeyValues } from './key-values.ts'
 
-/** Says by the statistics of a fragment's column whether one of some values may be in there. */
+/** Checks by the statistics of a fragment's column whether it may have one of some values. */
 export type KeyRange = (statistics: ColumnStatistics | undefined, rows: number) => boolean
 
-/** Most keys that are sorted: then fragments between two of them are left out, too. */
+/** Most keys that are sorted, in order to exclude fragments between two of them, too. */
 const mostSorted = 131_072
 
-/** The range of a key's column, of all values that rows are looked up by. */
+/** The range of all values of a key's column. */
 export function keyRange(batch: AnyBatch, values: KeyValues): KeyRange {
   const within = batch.length > mostSorted ? undefined : (numberRange(batch) ?? textRange(batch, values))
   return (statistics, rows) => {

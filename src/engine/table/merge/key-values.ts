@@ -5,9 +5,9 @@ import { copyBits, fillBits } from '../../arrow/bits.ts'
 import { layoutOf } from '../../arrow/layout.ts'
 
 /**
- * The values of a key's column in one of two forms that can be hashed and compared: so many 32-bit words for each row,
- * or bytes from a start to an end. Equal values have equal words or bytes. As in the reference, 0 and -0 differ, and NaN
- * is equal to NaN.
+ * The values of a key's column in one of two forms for hashing and comparing: a fixed number of 32-bit words for each
+ * row, or a range of bytes. Equal values have equal words or bytes. As in the reference, 0 and -0 differ, and NaN
+ * equals NaN.
  */
 export type KeyValues = (
   | { readonly kind: 'words'; readonly words: Uint32Array; readonly width: number }
@@ -18,11 +18,11 @@ export type KeyValues = (
       readonly ends: Int32Array | Float64Array
     }
 ) & {
-  /** Bits of the rows that are not null; empty when none is null. */
+  /** The validity bitmap; empty if no row is null. */
   readonly validity: Uint8Array
 }
 
-/** Rows that are looked at between two looks at the clock. */
+/** Rows between two checks of the clock. */
 const fewRows = 4_096
 
 /** The values of a batch of any type. */
@@ -79,7 +79,7 @@ function wordsOf(values: ArrayBufferView): Uint32Array {
   return new Uint32Array(new Uint8Array(buffer, byteOffset, byteLength).slice().buffer)
 }
 
-/** Numbers that are no numbers come with several bits; here they have the same. */
+/** NaN has several bit patterns; here they become one. */
 function withOneNaN(values: ArrayBufferView): ArrayBufferView {
   if (!(values instanceof Float32Array || values instanceof Float64Array)) return values
   return values.some(Number.isNaN)
@@ -125,7 +125,7 @@ async function dictionaryValues(batch: AnyBatch, timeSlice: TimeSlice): Promise<
   return { kind: 'bytes', bytes: of.bytes, starts, ends, validity }
 }
 
-/** Values of nested and rare types, written out as text. */
+/** Values of nested and rare types, converted to text. */
 async function writtenOut(batch: AnyBatch, timeSlice: TimeSlice): Promise<KeyValues> {
   const { length } = batch
   const validity = new Uint8Array(Math.ceil(length / 8))
@@ -148,7 +148,7 @@ async function writtenOut(batch: AnyBatch, timeSlice: TimeSlice): Promise<KeyVal
   return { kind: 'bytes', bytes: Buffer.concat(parts), starts, ends, validity }
 }
 
-/** A text that is the same for equal values, and for no others of the same type. */
+/** A text that is unique to equal values of a type. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
@@ -159,7 +159,7 @@ function textOf(value: unknown): string {
   return `{${Object.values(value).map(textOf).join()}}`
 }
 
-/** The values of several batches of one type, one after the other. */
+/** Concatenates the values of several batches of one type. */
 export function joined(all: readonly KeyValues[]): KeyValues {
   const [first] = all
   if (all.length === 1) return first!

@@ -9,37 +9,37 @@ import type { PairCondition } from './condition.ts'
 import { type KeyValues, keyValues } from './key-values.ts'
 import { keyBatches, type MergeSource } from './source.ts'
 
-/** What is to be done with rows, as a merge was asked. */
+/** The actions of a merge on rows. */
 export interface MergePlan {
   readonly source: MergeSource
   readonly matched: 'update' | 'delete' | undefined
   readonly condition: PairCondition | undefined
-  /** What happens to rows that the source has no key of. */
+  /** The action on rows whose key the source does not have. */
   readonly orphans: 'keep' | 'delete'
   readonly orphanPredicate: Predicate | undefined
   readonly orphanBudget: WorkBudget | undefined
 }
 
-/** What a merge finds in a fragment. */
+/** The result of a merge for a fragment. */
 export interface FragmentMatch {
   /** The rows whose key the source has. */
   readonly hits: Bitmap
-  /** The first row of the source with the key of each hit, in their order. */
+  /** For each hit in order, the first row of the source with its key. */
   readonly firsts: Int32Array
-  /** Rows that are updated, and from which row of the source each is. */
+  /** Rows that are updated, and the source row for each. */
   readonly updated: Bitmap
   readonly sources: Int32Array
   /** Rows that are updated or deleted. */
   readonly removed: Bitmap
 }
 
-/** Rows whose keys are looked up between two looks at the clock. */
+/** Rows between two checks of the clock while keys are looked up. */
 const sliceRows = 16_384
 
 /** Pairs of rows whose condition is evaluated at once. */
 const mostPairs = 65_536
 
-/** Finds the rows of a fragment that match, and what becomes of each row. */
+/** Matches the rows of a fragment, and determines the action on each row. */
 export async function matchFragment(
   plan: MergePlan,
   columns: readonly (AnyBatch | undefined)[],
@@ -61,7 +61,7 @@ export async function matchFragment(
     const orphans = noRows(rows)
     subtract(live ?? allRows(rows), found.hits, orphans, words)
     const { orphanPredicate: predicate, orphanBudget: budget } = plan
-    // Of rows that match, the predicate is not asked.
+    // The predicate does not apply to rows that match.
     const chosen =
       predicate && budget
         ? await selectMatches(
@@ -96,7 +96,7 @@ async function lookUp(
   return { hits, firsts: firsts.done() }
 }
 
-/** A loop of its own, which the compiler optimizes as it does not within an async function. */
+/** A separate function, since V8 does not optimize the loop as well within an async function. */
 function lookUpSlice(
   source: MergeSource,
   keys: readonly KeyValues[],
@@ -116,7 +116,7 @@ function lookUpSlice(
   }
 }
 
-/** The rows that are updated. A row that several rows of the source would update is refused. */
+/** The rows that are updated. Refuses a row that several rows of the source would update. */
 async function updatesOf(
   { source, condition }: MergePlan,
   { hits, firsts }: Hits,
@@ -126,7 +126,7 @@ async function updatesOf(
 ): Promise<Pick<FragmentMatch, 'updated' | 'sources'>> {
   const { index } = source
   if (condition === undefined) {
-    for (const first of firsts) if (index.nextOf(first) >= 0) throw ambiguous(source, first)
+    for (const first of firsts) if (index.nextOf(first) >= 0) throw ambiguousUpdate(source, first)
     return { updated: hits, sources: firsts }
   }
   const updated = noRows(rows)
@@ -134,11 +134,11 @@ async function updatesOf(
   let target: number[] = []
   let from: number[] = []
   const ask = async () => {
-    for (const place of await condition.select({ target, source: from }, columns, timeSlice)) {
-      const row = target[place]!
-      if (hasRow(updated, row)) throw ambiguous(source, from[place]!)
+    for (const index of await condition.select({ target, source: from }, columns, timeSlice)) {
+      const row = target[index]!
+      if (hasRow(updated, row)) throw ambiguousUpdate(source, from[index]!)
       addRow(updated, row)
-      sources.push(from[place]!)
+      sources.push(from[index]!)
     }
     target = []
     from = []
@@ -157,13 +157,13 @@ async function updatesOf(
   return { updated, sources: sources.done() }
 }
 
-function ambiguous(source: MergeSource, row: number) {
+function ambiguousUpdate(source: MergeSource, row: number) {
   return invalid(
     `Several of the rows to merge would update one row of the table (${source.describe(row)}). Send one row for each key, or a condition that only one of them meets.`,
   )
 }
 
-/** Numbers as they come. */
+/** A growing list of numbers. */
 class Numbers {
   #values = new Int32Array(64)
   #length = 0

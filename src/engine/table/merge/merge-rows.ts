@@ -22,7 +22,7 @@ import type {
 import { piecesOf } from '../write/gather.ts'
 import { Growth } from '../write/growth.ts'
 import { Removal, type RowFinder } from '../write/remove-rows.ts'
-import { Living, RowWriter } from '../write/row-writer.ts'
+import { LivePositions, RowWriter } from '../write/row-writer.ts'
 import { reviseManifest } from '../write/write-manifest.ts'
 import { PairCondition } from './condition.ts'
 import { type FragmentMatch, type MergePlan, matchFragment } from './match.ts'
@@ -32,8 +32,8 @@ import { MergeSource } from './source.ts'
 const insertedAtOnce = 65_536
 
 /**
- * Merges rows into a table: those whose key it has update or delete its rows, others are inserted. Rows that others
- * committed meanwhile are looked into, too, and rows that they deleted stay away.
+ * Merges rows into a table: rows with an existing key update or delete rows of the table, others are inserted. Also
+ * applies to rows of later commits, and does not restore rows that those deleted.
  */
 export async function mergeRows(
   storage: Storage,
@@ -44,22 +44,22 @@ export async function mergeRows(
   work: WorkOptions,
 ): Promise<Change> {
   const merge = new Merge(storage, table, options, mostRows)
-  // What can be refused is refused now.
+  // Report all errors that can be found now.
   await merge.prepare(base, new TimeSlice(work.signal))
   return merge
 }
 
-/** What belongs to the columns of a base, and stays from one base to the next. */
+/** The state for the columns of a base, reused for later bases with the same columns. */
 interface Prepared extends MergePlan {
   readonly schema: Schema
   readonly removal: Removal
   readonly writer: RowWriter
   readonly matches: Map<string, Matched>
-  /** Where each row of the source was written as a new row; -1 for those that were not. */
-  readonly places: Int32Array
+  /** The position of each source row among the inserted rows; -1 for those not written. */
+  readonly positions: Int32Array
 }
 
-/** What was found in a fragment, and the place of the first of its rows that were written anew. */
+/** The matches of a fragment, and the position of the first of its updated rows. */
 interface Matched {
   readonly match: FragmentMatch
   start: number
@@ -70,7 +70,7 @@ class Merge implements Change {
   readonly #table: Table
   readonly #options: MergeOptions
   readonly #mostRows: number
-  /** All bases see the same time. */
+  /** All bases use the same time. */
   readonly #now: number
   #prepared: Prepared | undefined
 
@@ -104,7 +104,7 @@ class Merge implements Change {
       removal: new Removal(this.#storage),
       writer: new RowWriter(this.#storage, prefix, schema, this.#mostRows),
       matches: new Map(),
-      places: new Int32Array(inserts ? source.rows : 0).fill(-1),
+      positions: new Int32Array(inserts ? source.rows : 0).fill(-1),
     }
     return this.#prepared
   }
@@ -113,13 +113,13 @@ class Merge implements Change {
     const snapshot = base as LoadedSnapshot
     const timeSlice = new TimeSlice(options.signal)
     const prepared = await this.prepare(snapshot, timeSlice)
-    const attempt = new Attempt(this.#storage, snapshot, prepared, timeSlice)
-    return prepared.removal.from(snapshot, attempt, timeSlice, options, async ({ removed, ...left }) => {
-      const inserted = this.#options.inserts ? await attempt.insert() : 0
-      const added = await prepared.writer.fragmentsOf(attempt.living, timeSlice)
+    const baseMerge = new BaseMerge(this.#storage, snapshot, prepared, timeSlice)
+    return prepared.removal.from(snapshot, baseMerge, timeSlice, options, async ({ removed, ...left }) => {
+      const inserted = this.#options.inserts ? await baseMerge.insert() : 0
+      const added = await prepared.writer.fragmentsOf(baseMerge.livePositions, timeSlice)
       options.signal?.throwIfAborted()
       const parts = { ...left, tail: [...left.tail, ...added] }
-      const { updated } = attempt
+      const { updated } = baseMerge
       const counts: RowCounts = { inserted, updated, deleted: removed - updated }
       return {
         snapshot: await reviseManifest(this.#storage, snapshot, parts, options.version),
@@ -130,7 +130,7 @@ class Merge implements Change {
   }
 }
 
-/** Rows to update that were found in a fragment of a base. */
+/** Rows of a fragment of a base that are updated. */
 interface FoundRows {
   readonly entry: FragmentEntry
   readonly live: Bitmap | undefined
@@ -139,27 +139,27 @@ interface FoundRows {
 }
 
 /** A merge into one base. */
-class Attempt implements RowFinder {
+class BaseMerge implements RowFinder {
   depth = minPrefetchDepth
   /** How many rows are updated. */
   updated = 0
-  readonly living = new Living()
+  readonly livePositions = new LivePositions()
   readonly #found: FoundRows[] = []
-  /** The least place of the rows to come. */
+  /** The least position of the next rows. */
   #next = 0
   readonly #storage: Storage
   readonly #snapshot: LoadedSnapshot
   readonly #prepared: Prepared
   readonly #timeSlice: TimeSlice
   /** The first rows of the keys that the table has. */
-  readonly #met: Bitmap
+  readonly #matchedFirsts: Bitmap
 
   constructor(storage: Storage, snapshot: LoadedSnapshot, prepared: Prepared, timeSlice: TimeSlice) {
     this.#storage = storage
     this.#snapshot = snapshot
     this.#prepared = prepared
     this.#timeSlice = timeSlice
-    this.#met = noRows(prepared.source.rows)
+    this.#matchedFirsts = noRows(prepared.source.rows)
   }
 
   verdict(entry: FragmentEntry): 'none' | 'some' | 'all' {
@@ -171,7 +171,7 @@ class Attempt implements RowFinder {
 
   async begin(entry: FragmentEntry, live: Bitmap | undefined): Promise<() => Promise<Bitmap>> {
     const { source, condition, orphanPredicate, matches } = this.#prepared
-    // Other writers may have put rows into files of other layouts, so the schema is that of this base.
+    // Other writers may have written rows with other layouts, so the schema is that of this base.
     const { prefix, schema } = this.#snapshot
     const looksUp = source.mayMatch(entry, schema)
     const indices = new Set(orphanPredicate?.columns)
@@ -188,25 +188,25 @@ class Attempt implements RowFinder {
     }
   }
 
-  async found(entry: FragmentEntry, live: Bitmap | undefined): Promise<void> {
+  async onFound(entry: FragmentEntry, live: Bitmap | undefined): Promise<void> {
     const matched = this.#prepared.matches.get(contentKey(entry))!
     const { hits, firsts, updated } = matched.match
     let hit = 0
     forEachRow(hits, (row) => {
       const first = firsts[hit++]!
-      if (live === undefined || hasRow(live, row)) addRow(this.#met, first)
+      if (live === undefined || hasRow(live, row)) addRow(this.#matchedFirsts, first)
     })
     if (this.#prepared.matched !== 'update') return
     const count = countRows(updated)
     if (count > 0) this.#found.push({ entry, live, matched, count })
   }
 
-  async settled(): Promise<void> {
+  async onAllFound(): Promise<void> {
     await this.#measure()
     for (const found of this.#found) await this.#add(found)
   }
 
-  /** Refuses updated rows that are too long in all: many of them may get the values of one row of the source. */
+  /** Refuses updated rows with too many bytes in all: many of them may get the values of one source row. */
   async #measure(): Promise<void> {
     const fresh = this.#found.filter(({ matched }) => matched.start < 0)
     const { source } = this.#prepared
@@ -222,10 +222,10 @@ class Attempt implements RowFinder {
     }
   }
 
-  /** Adds the rows that were found in a fragment, which are written unless they were for an earlier base. */
+  /** Adds the matching rows of a fragment. Writes them, unless that was done for an earlier base. */
   async #add({ entry, live, matched, count }: FoundRows): Promise<void> {
     const { updated } = matched.match
-    // Rows keep their order. Those that were written for an earlier base may now come before others.
+    // Rows keep their order. Rows written for an earlier base may now belong before others.
     if (matched.start < this.#next) {
       matched.start = this.#prepared.writer.rows
       await this.#write(entry, matched.match)
@@ -234,39 +234,39 @@ class Attempt implements RowFinder {
     const left = live ? noRows(entry.rows) : updated
     if (live) intersect(updated, live, left, left.length)
     this.updated += countRows(left)
-    this.living.add(matched.start, updated, left)
+    this.livePositions.add(matched.start, updated, left)
   }
 
   end(): void {}
 
-  /** Writes the updated rows of a fragment: values of the source, and others of the fragment. */
+  /** Writes the updated rows of a fragment: some values from the source, others from the fragment. */
   async #write(entry: FragmentEntry, { updated, sources }: FragmentMatch): Promise<void> {
     const { source, writer } = this.#prepared
     const { prefix, schema } = this.#snapshot
     const others = [...schema.fields.keys()].filter((i) => !source.has(i))
     const { columns } = await readColumns(this.#storage, prefix, schema, entry, others)
     const rows = selectRows(updated, entry.rows, 0, entry.rows)
-    const chosen = source.choose(sources)
+    const selected = source.select(sources)
     const pieces = schema.fields.map((_, i) => {
       const batch = columns[i]
-      return batch ? piecesOf(batch, rows) : source.pieces(i, chosen)
+      return batch ? piecesOf(batch, rows) : source.pieces(i, selected)
     })
     for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)
     if (this.#timeSlice.due) await this.#timeSlice.rest()
   }
 
-  /** Inserts the rows of the source whose key the table does not have. Returns how many there are. */
+  /** Inserts the rows of the source whose key the table does not have. Returns their number. */
   async insert(): Promise<number> {
-    const { places } = this.#prepared
+    const { positions } = this.#prepared
     const wanted = this.#unmatched()
-    // Those that were written for an earlier base stay where they are as long as all come in their order.
+    // Rows that were written for an earlier base stay as long as all are in order.
     let kept = 0
-    while (kept < wanted.length && places[wanted[kept]!]! >= this.#next)
-      this.#next = places[wanted[kept++]!]! + 1
+    while (kept < wanted.length && positions[wanted[kept]!]! >= this.#next)
+      this.#next = positions[wanted[kept++]!]! + 1
     for (let start = kept; start < wanted.length; start += insertedAtOnce) {
       await this.#insert(wanted.subarray(start, start + insertedAtOnce))
     }
-    this.living.addPlaces(wanted, places)
+    this.livePositions.addNumbers(wanted, positions)
     return wanted.length
   }
 
@@ -276,16 +276,16 @@ class Attempt implements RowFinder {
     let count = 0
     for (let row = 0; row < source.rows; row++) {
       const first = source.index.firstOf(row)
-      if (first < 0 || !hasRow(this.#met, first)) rows[count++] = row
+      if (first < 0 || !hasRow(this.#matchedFirsts, first)) rows[count++] = row
     }
     return rows.subarray(0, count)
   }
 
   async #insert(numbers: Int32Array): Promise<void> {
-    const { source, places, schema, writer } = this.#prepared
-    for (let i = 0; i < numbers.length; i++) places[numbers[i]!] = writer.rows + i
-    const chosen = source.choose(numbers)
-    const pieces = schema.fields.map((_, i) => source.pieces(i, chosen))
+    const { source, positions, schema, writer } = this.#prepared
+    for (let i = 0; i < numbers.length; i++) positions[numbers[i]!] = writer.rows + i
+    const selected = source.select(numbers)
+    const pieces = schema.fields.map((_, i) => source.pieces(i, selected))
     for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)
     if (this.#timeSlice.due) await this.#timeSlice.rest()
   }

@@ -3,7 +3,7 @@ import { CatalogError, invalid } from '../../../base/errors.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
 import { bytesOfRow } from '../../arrow/bytes-of-row.ts'
-import { misfit, missing, nullColumn } from '../../arrow/fit.ts'
+import { missingColumn, nullColumn, schemaMismatch } from '../../arrow/fit.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import { RunBuilder } from '../../arrow/take/runs.ts'
 import { type Piece, wholeOf } from '../../arrow/take/take.ts'
@@ -16,20 +16,19 @@ import { KeyIndex } from './key-index.ts'
 import { type KeyRange, keyRange } from './key-range.ts'
 import { joined, keyValues } from './key-values.ts'
 
-/** Rows of the source, in the order in which they were chosen. */
-export interface Chosen {
+/** Rows of the source, in the order of selection. */
+export interface SelectedSourceRows {
   readonly rows: number
   readonly parts: readonly { readonly set: number; readonly runs: ArrayLike<number> }[]
 }
 
-/** The rows that are merged into a table, and where to find them by their keys. */
+/** The rows to merge into a table, with an index by their keys. */
 export class MergeSource {
   readonly rows: number
   readonly index: KeyIndex
-  /** The columns that rows are matched by. */
   readonly keys: readonly ColumnPick[]
   readonly #schema: Schema
-  /** The rows in as few batches as possible, by the columns of the table; undefined for those that it lacks. */
+  /** The rows in as few batches as possible, by the columns of the table; undefined for columns that they lack. */
   readonly #sets: readonly (readonly (AnyBatch | undefined)[])[]
   readonly #ranges: readonly (readonly KeyRange[])[]
 
@@ -49,7 +48,7 @@ export class MergeSource {
     this.#ranges = parts.ranges
   }
 
-  /** Checks the rows against the columns of a table, and prepares to find them by the columns `on`. */
+  /** Checks the rows against the columns of a table, and builds the index by the columns `on`. */
   static async of(
     table: Table,
     schema: Schema,
@@ -61,13 +60,13 @@ export class MergeSource {
     const keys = on.map((path) => resolveKey(schema, path))
     for (const [i, { path }] of keys.entries()) {
       if (columns[path[0]!] === undefined) {
-        throw misfit(
+        throw schemaMismatch(
           `Column ${JSON.stringify(on[i])} is missing in the rows to merge, which are matched by it. Send it with every row.`,
         )
       }
     }
     const absent = schema.fields.find(({ nullable }, i) => inserts && !nullable && columns[i] === undefined)
-    if (absent) throw missing(absent.name)
+    if (absent) throw missingColumn(absent.name)
     const present = [...columns.keys()].filter((i) => columns[i] !== undefined)
     const assembled = assembleColumns(
       present.map((i) => schema.fields[i]!),
@@ -100,7 +99,6 @@ export class MergeSource {
     )
   }
 
-  /** The bytes of each row. */
   async rowBytes(timeSlice: TimeSlice): Promise<Float64Array> {
     const sizes = new Float64Array(this.rows)
     let first = 0
@@ -116,7 +114,6 @@ export class MergeSource {
     return sizes
   }
 
-  /** Whether it has values for a column. */
   has(column: number): boolean {
     return this.#sets[0]![column] !== undefined
   }
@@ -128,8 +125,8 @@ export class MergeSource {
     )
   }
 
-  /** Chooses rows by their numbers, in any order. */
-  choose(numbers: ArrayLike<number>): Chosen {
+  /** Selects rows by their numbers, in any order. */
+  select(numbers: ArrayLike<number>): SelectedSourceRows {
     const lengths = this.#sets.map((set) => set[this.keys[0]!.path[0]!]!.length)
     const parts: { readonly set: number; readonly runs: Int32Array }[] = []
     let set = 0
@@ -159,8 +156,8 @@ export class MergeSource {
     return { rows: numbers.length, parts }
   }
 
-  /** The chosen rows of a column; nulls for a column that the source lacks. */
-  pieces(column: number, { rows, parts }: Chosen): Piece[] {
+  /** The selected rows of a column; nulls for a column that the source lacks. */
+  pieces(column: number, { rows, parts }: SelectedSourceRows): Piece[] {
     if (!this.has(column)) {
       const nulls = nullColumn(this.#schema.fields[column]!, rows)
       return (nulls.data as readonly AnyBatch[]).map(wholeOf)
@@ -168,10 +165,10 @@ export class MergeSource {
     return parts.map(({ set, runs }) => ({ batch: this.#sets[set]![column]!, runs }))
   }
 
-  /** The key of a row, as an error shows it. */
+  /** The key of a row for an error. */
   describe(row: number): string {
     const parts = this.keys.map(({ path, field }) => {
-      const [piece] = this.pieces(path[0]!, this.choose([row]))
+      const [piece] = this.pieces(path[0]!, this.select([row]))
       let batch = piece!.batch
       for (const index of path.slice(1)) batch = batch.children[index]!
       const value: unknown = batch.at(piece!.runs[0]!)
@@ -182,7 +179,7 @@ export class MergeSource {
   }
 }
 
-/** The column that a path names. As the reference does it, the case of a column's name need not be right. */
+/** The column at a path. As in the reference, the column's name may be in any case. */
 function resolveKey(schema: Schema, path: string): ColumnPick {
   try {
     const found = resolve(schema, path)

@@ -25,10 +25,10 @@ import { unneededBytes } from './plan.ts'
 /** A fragment whose rows were copied into a merged one. */
 export interface Source {
   readonly path: string
-  /** Its files, as `contentKey` has them. */
+  /** Its files, as by `contentKey`. */
   readonly content: string
   readonly rows: number
-  /** Rows that were not deleted at that time; undefined for all rows. */
+  /** Live rows at that time; undefined for all rows. */
   readonly live: Bitmap | undefined
   readonly deletions: string | undefined
   /** The index of its first row among the merged rows. */
@@ -40,9 +40,8 @@ export interface Merged {
   readonly sources: ReadonlyMap<string, Source>
   readonly rows: number
   readonly written: readonly FragmentEntry[]
-  /** The columns that were written. */
   readonly layout: StoredLayout
-  /** Whether columns that are gone were left out. */
+  /** Whether dropped columns were left out. */
   readonly saves: boolean
 }
 
@@ -96,18 +95,15 @@ export async function merge(
 function columnsIn({ fields, columns }: TableSchema, entries: readonly FragmentEntry[]): number[] {
   const all = [...fields.keys()]
   if (columns === undefined) return all
-  const found = all.filter((index) => entries.some((entry) => columns.placesIn(entry)[index]))
-  // A file tells its rows by a column.
+  const found = all.filter((index) => entries.some((entry) => columns.locationsIn(entry)[index]))
+  // A file needs a column to have rows.
   return found.length > 0 ? found : [0]
 }
 
 /** Pieces that are kept before they are assembled. */
 const mostPieces = 256
 
-/**
- * Gathers rows of many fragments. The memory it takes depends on the gathered rows only, and not on the number or size
- * of the fragments.
- */
+/** Gathers rows of many fragments. Its memory depends on the gathered rows only, not on the fragments. */
 class Gatherer {
   readonly #fields: readonly Field[]
   /** The assembled batches of each column. */
@@ -120,7 +116,7 @@ class Gatherer {
     this.#pieces = fields.map(() => [])
   }
 
-  /** Adds rows of a fragment: the runs of them, or all. */
+  /** Adds rows of a fragment: those in runs, or all. */
   add(columns: readonly AnyBatch[], runs: ArrayLike<number> | undefined): void {
     for (const [i, batch] of columns.entries()) {
       this.#pieces[i]!.push(runs ? { batch, runs } : wholeOf(batch))
@@ -130,7 +126,7 @@ class Gatherer {
     if (runs || this.#pieces[0]!.length >= mostPieces) this.#flush()
   }
 
-  /** The rows as one batch for each column, or as several when one dictionary cannot hold all entries. */
+  /** One batch for each column, or several if one dictionary cannot hold all entries. */
   async finish(timeSlice: TimeSlice): Promise<AnyBatch[][]> {
     this.#flush()
     const pieces = this.#batches.map((batches) => batches.map(wholeOf))
@@ -156,10 +152,7 @@ class Gatherer {
   }
 }
 
-/**
- * Columns of a fragment, in one coalesced read past the cache. Rows that are read once would only drive out of the
- * cache what is read often.
- */
+/** Columns of a fragment, in one coalesced read without the cache: rows that are read once would evict others. */
 async function readWhole(
   storage: Storage,
   prefix: string,

@@ -4,10 +4,10 @@ import { fragmentsOf, groupsOf, type LoadedSnapshot } from '../format/snapshot.t
 import {
   idsOfSchema,
   lacks,
-  stamped,
   storedColumnsOf,
   type TableSchema,
   withLayout,
+  withLayoutKey,
 } from '../format/table-schema.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Change, Changed, OptimizeGoals, Snapshot, WorkOptions } from '../table-engine.ts'
@@ -16,7 +16,7 @@ import { merge } from './merge.ts'
 import { isWorthwhile, planMerges } from './plan.ts'
 import { RebasableMerge } from './rebase.ts'
 
-/** Whether there is anything to merge. Reads no rows. */
+/** Whether there is nothing to merge. Reads no rows. */
 export async function isOptimized(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -30,8 +30,8 @@ export async function isOptimized(
 }
 
 /**
- * Writes merged fragments that replace small fragments and fragments with many deleted rows, one after the other. The
- * change replaces the old fragments in any later version, and keeps the rows that version has added.
+ * Writes merged fragments for small fragments and those with many deleted rows, one after the other. The change
+ * replaces the old fragments in any later version, and keeps rows that were added since.
  */
 export async function optimizeRows(
   storage: Storage,
@@ -70,7 +70,7 @@ class Optimization implements Change {
     for (const one of replacements) for (const path of one.paths) this.#byPath.set(path, one)
   }
 
-  /** Returns the base itself when nothing in it is replaced. */
+  /** Returns the base itself if nothing in it is replaced. */
   async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
     const snapshot = base as LoadedSnapshot
     const timeSlice = new TimeSlice(options.signal)
@@ -96,10 +96,10 @@ class Optimization implements Change {
   }
 }
 
-/** Goes through the fragments of a version and replaces those that were merged. */
+/** Replaces the fragments of a version that were merged. */
 class Walk {
   readonly entries: FragmentEntry[] = []
-  /** Rows in fragments that replace others. */
+  /** Rows of replacements. */
   affected = 0
   /** The table's columns, with the layouts of merged fragments. */
   columns: StoredColumns | undefined
@@ -122,7 +122,7 @@ class Walk {
   async next(entry: FragmentEntry): Promise<void> {
     const replacement = this.#byPath.get(entry.path)
     // Collects neighbours that were merged in this order, even if some of them are gone.
-    if (replacement === undefined || !this.#goesOn(replacement, entry)) await this.finish()
+    if (replacement === undefined || !this.#continuesRun(replacement, entry)) await this.finish()
     if (replacement === undefined || this.#used.has(replacement)) {
       this.entries.push(entry)
       return
@@ -146,7 +146,7 @@ class Walk {
     const layout = this.#layoutOf(replacement)
     for (const entry of instead) {
       this.affected += entry.rows - (entry.deletions?.count ?? 0)
-      this.entries.push(stamped(entry, layout))
+      this.entries.push(withLayoutKey(entry, layout))
     }
   }
 
@@ -163,7 +163,7 @@ class Walk {
     return key
   }
 
-  #goesOn(replacement: RebasableMerge, { path }: FragmentEntry): boolean {
+  #continuesRun(replacement: RebasableMerge, { path }: FragmentEntry): boolean {
     return this.#replacement === replacement && replacement.comesAfter(this.#found.at(-1)!.path, path)
   }
 }

@@ -3,29 +3,28 @@ import type { TableSchema } from '../format/table-schema.ts'
 import type { OptimizeGoals } from '../table-engine.ts'
 import { fragmentBytes } from '../write/write-rows.ts'
 
-/** Neighbouring fragments, and whether they become one. */
+/** Neighbouring fragments, and whether to merge them. */
 export interface MergeGroup {
   readonly entries: readonly FragmentEntry[]
   readonly merge: boolean
 }
 
-/** Share of deleted rows from which a fragment is rewritten without them. */
+/** Share of deleted rows from which on a fragment is rewritten without them. */
 const deletedShare = 0.1
 
-/** Files of one fragment from which on they become one. */
+/** Files of a fragment from which on they are merged. */
 const manyFiles = 8
 
-/** Most fragments that are merged into one: their entries have to fit into memory. */
+/** Most fragments in a merge: their entries must fit into memory. */
 const mostFragments = 65_536
 
-/** With `gentle`, a first fragment is left alone when it is larger than the rest of its group this many times. */
+/** With `gentle`, the first fragment of a group is excluded if it is this many times larger than the rest. */
 const gentleFactor = 2
 
 /**
- * Divides a table's fragments, in their order, into groups that become one fragment each and fragments that stay as
- * they are. A fragment is merged when it has many deleted rows, or at most half the size that a fragment may have. No
- * group is larger than a fragment may be. So a full group becomes a fragment that is no longer small, and planning a
- * second time finds nothing to merge.
+ * Divides a table's fragments, in order, into groups to merge into one fragment each, and fragments to leave. A
+ * fragment is merged if it has many deleted rows, or at most half the size that a fragment may have. No group exceeds
+ * that size. So a full group becomes a fragment that is no longer small, and a second plan finds nothing to merge.
  */
 export async function* planMerges(
   schema: TableSchema,
@@ -61,7 +60,7 @@ export async function* planMerges(
   if (open.length > 0) yield* close(schema, open, share, goals.gentle)
 }
 
-/** Whether it is worthwhile to replace `before` by `after`. `saves` tells that columns which are gone were left out. */
+/** Whether replacing `before` by `after` is worthwhile. `saves`: dropped columns were left out. */
 export function isWorthwhile(
   before: readonly FragmentEntry[],
   after: readonly FragmentEntry[],
@@ -95,7 +94,7 @@ function hasManyDeletedRows({ rows, deletions }: FragmentEntry, share: number): 
   return deletions !== undefined && deletions.count > 0 && deletions.count >= share * rows
 }
 
-/** Whether a fragment has many deleted rows, many files, or many bytes of columns that are gone. */
+/** Whether a fragment has many deleted rows, many files, or many bytes of dropped columns. */
 function needsRewrite(schema: TableSchema, entry: FragmentEntry, share: number): boolean {
   if (hasManyDeletedRows(entry, share)) return true
   const files = filesOf(entry)
@@ -104,7 +103,7 @@ function needsRewrite(schema: TableSchema, entry: FragmentEntry, share: number):
   return unneeded > 0 && unneeded >= share * bytesIn(files)
 }
 
-/** Bytes of columns that are gone. */
+/** Bytes of dropped columns. */
 export function unneededBytes(schema: TableSchema, entry: FragmentEntry): number {
   const bytes = bytesIn(filesOf(entry))
   return bytes - neededBytes(schema, entry, bytes)
@@ -127,12 +126,14 @@ function bytesIn(files: readonly ColumnFile[]): number {
   return bytes
 }
 
-/** Those of the bytes that belong to columns of the table. */
+/** The part of the bytes that belongs to columns of the table. */
 function neededBytes({ columns }: TableSchema, entry: FragmentEntry, bytes: number): number {
   if (columns === undefined || columns.fits(entry)) return bytesIn([entry])
   const files = filesOf(entry)
   const needed = new Set(
-    columns.placesIn(entry).flatMap((place) => (place ? `${place.file} ${place.source.index}` : [])),
+    columns
+      .locationsIn(entry)
+      .flatMap((location) => (location ? `${location.file} ${location.source.index}` : [])),
   )
   for (const [number, file] of files.entries()) {
     for (const [index, [, length]] of file.columns.entries()) {

@@ -7,14 +7,13 @@ import type { Merged, Source } from './merge.ts'
 import { isWorthwhile } from './plan.ts'
 
 /**
- * Merged fragments that can replace their sources in a later version, too. Rows that were deleted since are marked as
- * deleted in the new fragments.
+ * Merged fragments that can replace their sources in later versions, where rows deleted since are marked as deleted.
  */
 export class RebasableMerge {
   readonly #storage: Storage
   readonly #prefix: string
   readonly #merged: Merged
-  /** The result of the last rebase. The next version usually has the same sources, with rows added elsewhere. */
+  /** The last result. The next version usually has the same sources, with rows added elsewhere. */
   #last: { readonly key: string; readonly entries: readonly FragmentEntry[] | undefined } | undefined
 
   constructor(storage: Storage, prefix: string, merged: Merged) {
@@ -32,16 +31,16 @@ export class RebasableMerge {
     return this.#merged.sources.keys()
   }
 
-  /** Whether the second of two sources came after the first. */
+  /** Whether the second source follows the first. */
   comesAfter(first: string, second: string): boolean {
     const { sources } = this.#merged
     return sources.get(second)!.start > sources.get(first)!.start
   }
 
   /**
-   * The fragments that hold the remaining rows of some sources, which are given in their order. Undefined when a rebase
-   * is impossible or not worthwhile. A source that is not given has no row left, and one with other files than before
-   * has columns that were not merged.
+   * The fragments with the remaining rows of the sources in `found`, which are in order. Undefined if a rebase is
+   * impossible or not worthwhile. A source that is not in `found` has no row left. One with other files than before has
+   * columns that were not merged.
    */
   async rebaseOnto(found: readonly FragmentEntry[]): Promise<readonly FragmentEntry[] | undefined> {
     const { sources, written } = this.#merged
@@ -61,13 +60,13 @@ export class RebasableMerge {
       const fits = await this.#mark(source, byPath.get(source.path), deleted)
       if (!fits) return undefined
     }
-    // When most rows are deleted by now, the old fragments are better.
+    // If most rows are deleted by now, the old fragments are better.
     if (countRows(deleted) * 2 > rows) return undefined
     const entries = await withoutRows(this.#storage, this.#prefix, this.#merged.written, deleted)
     return isWorthwhile(found, entries, this.#merged.saves) ? entries : undefined
   }
 
-  /** Marks the merged rows that a source has lost. False when a row that was deleted in the source is back. */
+  /** Marks the merged rows that a source has lost. False if a row that was deleted in the source was restored. */
   async #mark(source: Source, now: FragmentEntry | undefined, deleted: Bitmap): Promise<boolean> {
     if (now && now.deletions?.path === source.deletions) return true
     const then = source.live ?? allRows(source.rows)

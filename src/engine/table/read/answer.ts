@@ -11,32 +11,30 @@ import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { bytesOfColumn, type TableSchema } from '../format/table-schema.ts'
 import { bytesOf } from '../scan/prefetch-depth.ts'
 import type { QueryOptions } from '../table-engine.ts'
-import { partBytes } from './made-columns.ts'
+import { partBytes } from './answer-reader.ts'
 import { PlainColumns } from './plain-columns.ts'
 import type { Pick } from './projection.ts'
 
-/** Rows of each record batch in an answer but the last. */
+/** Rows of each record batch of an answer except the last one. */
 export const batchRows = 131_072
 
-/** About the most bytes of a record batch that is made while the answer is read. */
+/** About the most bytes of a record batch that is created while the answer is read. */
 export const streamedBytes = 8 << 20
 
 /** One batch for each column of the answer. */
 export type ColumnBatches = readonly AnyBatch[]
 
-/** Gathers the rows of an answer into batches of a good size, and writes them as an Arrow IPC file. */
+/** Collects the rows of an answer into batches of a good size, and writes them as an Arrow IPC file. */
 export class AnswerEncoder {
-  /**
-   * Whether the answer can only be written as a whole: an Arrow file has each dictionary once, before the first batch.
-   */
+  /** Whether the answer must be written as a whole: an Arrow file has each dictionary once, before the first batch. */
   readonly isWhole: boolean
   readonly #table: TableSchema
   readonly #schema: Schema
   readonly #picks: readonly Pick[]
-  /** The picks that differ in their path. Aliases of one path share their batches. */
+  /** The picks with different paths. Aliases of one path share their batches. */
   readonly #distinct: readonly Pick[]
-  /** For each pick, the index of the distinct one. */
-  readonly #places: readonly number[]
+  /** For each pick, the index of its distinct pick. */
+  readonly #distinctOf: readonly number[]
   readonly #plain: PlainColumns
   readonly #most: number
   readonly #batchBytes: number
@@ -45,9 +43,9 @@ export class AnswerEncoder {
   #rows = 0
   #bytes = 0
   #total = 0
-  /** Bytes of computed values that are not counted there yet. */
+  /** Bytes of computed values that `#bytes` does not include yet. */
   #made = 0
-  /** For each distinct pick, how many columns of the answer are made of it. */
+  /** For each distinct pick, how many columns of the answer use it. */
   readonly #uses: readonly number[]
   /** Bytes of the dictionaries of each distinct pick. */
   readonly #dictionaries: number[]
@@ -63,15 +61,15 @@ export class AnswerEncoder {
     const { schema } = snapshot
     this.#picks = picks
     this.#table = schema
-    const places = new Map<string, number>()
+    const indices = new Map<string, number>()
     const uses: number[] = []
     const distinct: Pick[] = []
-    this.#places = this.#picks.map((pick) => {
+    this.#distinctOf = this.#picks.map((pick) => {
       const key = pick.path?.join() ?? `=${pick.expression!.text}`
-      const place = places.get(key) ?? distinct.push(pick) - 1
-      places.set(key, place)
-      uses[place] = (uses[place] ?? 0) + 1
-      return place
+      const index = indices.get(key) ?? distinct.push(pick) - 1
+      indices.set(key, index)
+      uses[index] = (uses[index] ?? 0) + 1
+      return index
     })
     this.#distinct = distinct
     this.#uses = uses
@@ -86,7 +84,7 @@ export class AnswerEncoder {
     this.#schema = { fields, metadata: schema.metadata ?? null }
     this.isWhole = distinct.some(({ field }) => hasDictionary(field.type))
     this.#most = maxBytes
-    // No column is asked for more often than this one.
+    // No column is used more often than this one.
     const isComputed = distinct.some(({ expression }) => expression !== undefined)
     this.#mayExceed =
       this.isWhole || isComputed || !this.#plain.isSame || snapshot.bytes * mostOf(uses) > maxBytes
@@ -95,17 +93,17 @@ export class AnswerEncoder {
     this.#dictionaries = distinct.map(() => 0)
   }
 
-  /** The columns that are made, each once. */
+  /** The columns to read or compute, each once. */
   get distinct(): readonly Pick[] {
     return this.#distinct
   }
 
-  /** The columns of the table that are read, and those of rows behind them. */
+  /** The columns of the table to read, and the row columns after them. */
   get indices(): ReadonlySet<number> {
     return new Set(this.#distinct.flatMap(({ path, expression }) => expression?.columns ?? [path![0]!]))
   }
 
-  /** Refuses an answer without a filter that takes more than it may, before any of it is read. */
+  /** Refuses an answer without a filter that exceeds the limit, before anything is read. */
   async checkSize(fragments: AsyncIterable<FragmentEntry>, skip: number, left: number): Promise<void> {
     if (!this.#mayExceed) return
     let bytes = 0
@@ -121,8 +119,8 @@ export class AnswerEncoder {
   }
 
   /**
-   * Bytes that are held while rows of a fragment are answered: what is read for them, which are all of its columns unless
-   * `few` says otherwise, and batches made of it.
+   * Bytes that are held while rows of a fragment are answered: the bytes to read, which is the fragment's whole columns
+   * unless `few` is given, and the batches created from them.
    */
   bytesToHold(entry: FragmentEntry, rows: number, few?: number): number {
     const perRow = this.bytesPerRow(entry)
@@ -135,20 +133,20 @@ export class AnswerEncoder {
     return this.#total
   }
 
-  /** Whether batches are handed on as soon as they are full, so that memory is free again. */
+  /** Whether full batches are released at once, which frees their memory. */
   get isStreamed(): boolean {
     return !this.isWhole && this.#batchBytes !== Number.POSITIVE_INFINITY
   }
 
-  /** Refuses an answer that the values just computed make too large, before more of them are. */
+  /** Refuses an answer that the newly computed values make too large, before more of them are computed. */
   checkMade(distinct: number, bytes: number): void {
     this.#made += bytes * this.#uses[distinct]!
-    // Of what is made at once, only the rows are used that all columns have.
+    // Columns are computed one by one. Only rows that all of them have are used.
     const unused = partBytes * mostOf(this.#uses)
     if (this.#bytes + this.#made > this.#most + unused) throw tooLarge(this.#most)
   }
 
-  /** Adds rows of a fragment, given by the pieces of each distinct column, and gives the batches that are full. */
+  /** Adds rows of a fragment, as pieces of each distinct column, and returns the full batches. */
   *add(pieces: readonly (readonly Piece[])[], rows: number, bytesPerRow: number): Generator<ColumnBatches> {
     const perRow = this.#batchBytes === Number.POSITIVE_INFINITY ? 0 : bytesPerRow
     const most = Math.max(1, Math.floor(this.#batchBytes / Math.max(perRow, 1)))
@@ -174,12 +172,12 @@ export class AnswerEncoder {
     for (const made of assembled) {
       for (const batches of this.#plain.of(made)) {
         this.#count(batches)
-        yield this.#places.map((place) => batches[place]!)
+        yield this.#distinctOf.map((index) => batches[index]!)
       }
     }
   }
 
-  /** The file, in parts, of all batches. */
+  /** The file of all batches, in parts. */
   whole(batches: readonly ColumnBatches[]): Uint8Array[] {
     return encodeArrow(
       this.#schema,
@@ -187,7 +185,7 @@ export class AnswerEncoder {
     )
   }
 
-  /** The file, in parts, each made when it is asked for. */
+  /** The file in parts, each created on demand. */
   async *stream(
     first: readonly ColumnBatches[],
     rest: AsyncGenerator<ColumnBatches>,
@@ -205,18 +203,18 @@ export class AnswerEncoder {
 
   #count(batches: readonly AnyBatch[]): void {
     if (!this.#mayExceed) return
-    for (const place of this.#places) this.#bytes += byteLength(batches[place]!)
+    for (const index of this.#distinctOf) this.#bytes += byteLength(batches[index]!)
     let sum = this.#bytes
     if (this.isWhole) {
       for (const [i, batch] of batches.entries())
         this.#dictionaries[i] = Math.max(this.#dictionaries[i]!, dictionaryBytes(batch))
-      for (const place of this.#places) sum += this.#dictionaries[place]!
+      for (const index of this.#distinctOf) sum += this.#dictionaries[index]!
     }
     this.#total = sum
     if (sum > this.#most) throw tooLarge(this.#most)
   }
 
-  /** At least how many bytes a row takes in the answer. */
+  /** The least number of bytes that a row takes in the answer. */
   bytesPerRow(entry: FragmentEntry): number {
     const { length } = this.#table.fields
     const sizes = this.#distinct.map(({ path, field }) =>
@@ -224,7 +222,7 @@ export class AnswerEncoder {
         ? bytesOfColumn(this.#table, entry, path[0]!) / Math.max(1, entry.rows)
         : fixedBytes(field.type),
     )
-    return this.#places.reduce((sum, place) => sum + sizes[place]!, 0)
+    return this.#distinctOf.reduce((sum, index) => sum + sizes[index]!, 0)
   }
 }
 
@@ -232,7 +230,7 @@ function mostOf(numbers: readonly number[]): number {
   return numbers.reduce((most, one) => Math.max(most, one), 0)
 }
 
-/** Bytes of each value of a type, as far as it tells. */
+/** Bytes of each value of a type, as far as the type determines them. */
 function fixedBytes(type: DataType): number {
   const layout = layoutOf(type)
   return layout.kind === 'fixed' || layout.kind === 'dictionary' ? layout.bytes : 0
@@ -255,10 +253,10 @@ export function tooLarge(most: number): CatalogError {
   )
 }
 
-/** Bytes that are written at once at least, where there are as many. */
+/** Least bytes of a write, if there are as many. */
 const chunkBytes = 256 * 1024
 
-/** Joins small parts, since writing each costs more than copying it. Large ones are passed on as they are. */
+/** Joins small parts, since a write costs more than a copy. Large ones are passed on unchanged. */
 export async function* inChunks(
   parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {

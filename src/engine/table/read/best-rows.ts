@@ -1,28 +1,28 @@
 import { invalid } from '../../../base/errors.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
-import { compareKey, promising, type SortKey, type SortValue, sortReader } from './sort-keys.ts'
+import { candidateRows, compareKey, type SortKey, type SortValue, sortReader } from './sort-keys.ts'
 import { sortedRows } from './sort-rows.ts'
 
-/** Values that are looked at between two looks at the clock, and rows at most. */
+/** Values, and rows at most, between two checks of the clock. */
 const valuesAtOnce = 8_192
 const rowsAtOnce = 1_024
 
-/** Rows that are kept at least before the worst are left out. */
+/** Least rows that are kept before the worst are dropped. */
 const fewestKept = 1_024
 
-/** Bytes of an entry beside its values. */
+/** Bytes of an entry besides its values. */
 const entryBytes = 32
 
 /**
- * The best rows by some keys: all that are added, or at most so many. What is kept of a row are its keys and its place,
- * and no more than twice as many rows as are wanted.
+ * The best rows by some keys: all that are added, or a limited number. Only a row's keys and position are kept, and of
+ * no more than twice as many rows as are wanted.
  */
 export class BestRows {
   readonly #keys: readonly SortKey[]
   readonly #wanted: number
   readonly #mostBytes: number
-  /** The values of the rows by key, their fragments, and their places there. */
+  /** The values of the rows by key, their fragments, and their positions there. */
   #values: SortValue[][]
   #fragments: number[] = []
   #rows: number[] = []
@@ -41,7 +41,7 @@ export class BestRows {
     return this.#bytes
   }
 
-  /** Adds rows of a fragment, given as runs, which come after all that were added before. */
+  /** Adds rows of a fragment, as runs. They follow all rows that were added before. */
   async add(
     fragment: number,
     batches: readonly AnyBatch[],
@@ -63,7 +63,7 @@ export class BestRows {
     }
   }
 
-  /** The places of the best rows, from the first on. */
+  /** The positions of the best rows, from the first on. */
   async sorted(timeSlice: TimeSlice): Promise<{ readonly fragments: Int32Array; readonly rows: Int32Array }> {
     const order = (await this.#order(timeSlice)).subarray(0, Math.min(this.#wanted, this.#rows.length))
     return {
@@ -85,12 +85,12 @@ export class BestRows {
       return
     }
     const ties = this.#keys.length > 1
-    for (const row of promising(batches[0]!, this.#keys[0]!, worst[0]!, ties, start, end)) {
+    for (const row of candidateRows(batches[0]!, this.#keys[0]!, worst[0]!, ties, start, end)) {
       if (this.#isBetter(row, readers, worst)) this.#push(fragment, row, readers)
     }
   }
 
-  /** Whether a row comes before the worst one. One that is equal comes behind it, as it was added later. */
+  /** Whether a row precedes the worst one. An equal row follows it, as it was added later. */
   #isBetter(
     row: number,
     readers: readonly ((row: number) => SortValue)[],
@@ -109,17 +109,17 @@ export class BestRows {
     this.#bytes += entryBytes
     for (let k = 0; k < readers.length; k++) {
       const value = readers[k]!(row)
-      // A part of the fragment would keep all of it.
+      // A view would keep the whole fragment in memory.
       this.#values[k]!.push(typeof value === 'object' && value !== null ? value.slice() : value)
       this.#bytes += bytesOf(value)
     }
     if (this.#bytes > this.#mostBytes) throw tooMany(this.#mostBytes)
   }
 
-  /** Leaves out what is not among the best. */
+  /** Drops all but the best rows. */
   async #cut(timeSlice: TimeSlice): Promise<void> {
     if (this.#rows.length <= this.#wanted) return
-    // The rows that stay keep their order, so that equal ones can still be told apart by it.
+    // The remaining rows keep their order, which decides between equal ones.
     const kept = (await this.#order(timeSlice)).subarray(0, this.#wanted)
     const last = kept.at(-1)
     this.#worst = last === undefined ? undefined : this.#values.map((values) => values[last]!)
@@ -137,7 +137,7 @@ export class BestRows {
     this.#bytes += kept.length * entryBytes
   }
 
-  /** The places of all rows in their order: sorted in pieces, which are then merged. */
+  /** The positions of all rows in order: sorted in pieces, which are then merged. */
   async #order(timeSlice: TimeSlice): Promise<Int32Array> {
     const { length } = this.#rows
     const keys = this.#keys
@@ -149,13 +149,12 @@ export class BestRows {
       }
       return a - b
     }
-    // Texts that begin alike are compared as far as they do.
+    // Comparing texts takes time in proportion to their common prefix.
     const cost = keys.length + this.#bytes / Math.max(1, length) / 256
     return sortedRows(length, compare, cost, timeSlice)
   }
 }
 
-/** Bytes of a value in memory. */
 function bytesOf(value: SortValue): number {
   if (typeof value === 'bigint') return 40
   return typeof value === 'object' && value !== null ? value.length + 128 : 16

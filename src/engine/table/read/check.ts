@@ -23,7 +23,7 @@ const pieceBytes = 4 << 20
 
 type CheckOptions = NonNullable<Parameters<TableEngine['check']>[2]>
 
-/** Checks the objects that versions need, past all caches. */
+/** Checks the objects that versions need, bypassing all caches. */
 export async function* checkObjects(
   content: Content,
   prefix: string,
@@ -51,7 +51,7 @@ export async function* checkObjects(
   }
 }
 
-/** Opens a manifest, and checks its sums against the entries it lists. */
+/** Opens a manifest, and checks its sums against its entries. */
 async function openSound(storage: Storage, prefix: string, ref: ManifestRef): Promise<LoadedSnapshot> {
   const snapshot = await openSnapshot(storage, prefix, ref)
   const { tail, segments, ...body } = snapshot.body
@@ -116,8 +116,8 @@ async function checkSize(content: Content, path: string, size: number): Promise<
 }
 
 /**
- * Compares the checksum of every range, and of the bytes between them. Each piece is read once, since a request to a
- * service takes as long for many small ranges as for all of them.
+ * Compares the checksum of every range, and of the bytes between them. Each piece is read once: to a service, many
+ * small requests take far longer than one for all of them.
  */
 export async function checkBytes(
   content: Pick<Content, 'get'>,
@@ -168,12 +168,12 @@ function isNew(seen: Set<string>, path: string): boolean {
   return true
 }
 
-/** Codes of errors that may tell more of the service, or of the network, than of an object. */
+/** Codes of errors that may be about the service or the network, and not about an object. */
 const passing: readonly ErrorCode[] = ['ServiceUnavailable', 'PermissionDenied']
 
 /**
- * What is wrong with an object, if anything. A service that is away says nothing of it: then this throws. One failure of
- * many requests is tried again.
+ * The problem of an object, if any. Throws if the service is not available, which says nothing about the object. A
+ * request that fails is tried once more.
  */
 async function attempt<T>(
   content: Content,
@@ -186,7 +186,7 @@ async function attempt<T>(
     } catch (problem) {
       if (!(problem instanceof CatalogError)) throw problem
       if (!passing.includes(problem.code)) return { problem }
-      // Nothing lies there, as every service says that answers at all.
+      // Nothing exists at that path: every service that responds at all reports this.
       await content.get(`${prefix}nothing`)
       if (isSecond) return { problem }
     }

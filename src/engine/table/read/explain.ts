@@ -2,7 +2,7 @@ import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { compile, prune } from '../scan/fragment.ts'
-import { placed, withRowColumns } from '../scan/row-columns.ts'
+import { withPositions, withRowColumns } from '../scan/row-columns.ts'
 import { distanceColumn } from '../search/distance-column.ts'
 import { planSearch, type SearchPlan } from '../search/search.ts'
 import type { Storage } from '../storage/objects.ts'
@@ -12,9 +12,9 @@ import { planQuery } from './query.ts'
 import type { SortKey } from './sort-keys.ts'
 
 /**
- * How a query would be run: a line for each step, the last step first, each within the one before. Steps have the names
- * that DataFusion and Lance have for them, since people know plans of those. The first one makes the columns, and what
- * the second one gives are the rows of the answer.
+ * The plan of a query: a line for each step, the last step first, each nested within the previous one. Steps have their
+ * names in DataFusion and Lance, whose plans people know. The first step computes the columns, and the second one
+ * returns the rows of the answer.
  */
 export async function explainQuery(
   storage: Storage,
@@ -32,7 +32,7 @@ async function querySteps(
   snapshot: LoadedSnapshot,
   options: QueryOptions,
 ): Promise<string[]> {
-  // What is too large is refused when it is run.
+  // Too large queries are only refused when they are run.
   const plan = await planQuery(storage, snapshot, { ...options, maxBytes: undefined })
   const { answer, keys, predicate, skip, limit } = plan
   // Clients write a large number for no limit.
@@ -84,7 +84,7 @@ async function searchSteps(
   ]
 }
 
-/** What is read of the table, and what statistics leave out. */
+/** The read of the table, and what statistics exclude. */
 async function scanStep(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -94,7 +94,7 @@ async function scanStep(
 ): Promise<string> {
   const found = { none: 0, some: 0, all: 0 }
   let skipped = 0
-  for await (const entry of placed(fragmentsOf(storage, snapshot))) {
+  for await (const entry of withPositions(fragmentsOf(storage, snapshot))) {
     const verdict = predicate ? prune(predicate, snapshot.schema, entry) : 'all'
     found[verdict]++
     if (verdict === 'none') skipped += entry.rows

@@ -11,20 +11,20 @@ export interface FewRows {
   /** In ascending order. */
   readonly runs: ArrayLike<number>
   readonly rows: number
-  /** About the most bytes that are read for them. */
+  /** About the most bytes to read for them. */
   readonly bytes: number
   /** The columns of files of which only these rows are read, by `columnKey`. The others are read as a whole. */
   readonly alone: ReadonlySet<string>
 }
 
-/** The key of a column of a file, under which it is kept, too. */
+/** The key of a column of a file, also in the cache. */
 export function columnKey(path: string, index: number): string {
   return `${path}#${index}`
 }
 
 /**
- * Which columns of a fragment are better read without the rows that are not wanted; undefined for none of them. A column
- * that is kept in memory is not read again, and one that is asked for again and again is kept.
+ * Selects the columns of a fragment of which only the wanted rows should be read; undefined for none. Cached columns
+ * are not read again, and columns that are requested repeatedly are read as a whole and cached.
  */
 export function planFewRows(
   storage: Storage,
@@ -38,14 +38,14 @@ export function planFewRows(
   const alone = new Set<string>()
   let bytes = 0
   const fits = columns === undefined || columns.fits(entry)
-  const places = fits ? undefined : columns.placesIn(entry)
+  const locations = fits ? undefined : columns.locationsIn(entry)
   for (const index of indices) {
     if (index >= fields.length) continue
-    const place = places === undefined ? { file: 0, source: { index } } : places[index]
-    if (place === undefined) continue
-    const file = fileAt(entry, place.file)
+    const location = locations === undefined ? { file: 0, source: { index } } : locations[index]
+    if (location === undefined) continue
+    const file = fileAt(entry, location.file)
     if (file.blocks === undefined) continue
-    const within = place.source.index
+    const within = location.source.index
     const size = file.columns[within]![1]
     bytes += size
     const { type } = (fits ? fields : columns!.schemaOf(file.layout ?? '').fields)[within]!
@@ -54,17 +54,17 @@ export function planFewRows(
     const readCost = readCostOf(storage.content)
     const { reads, read } = planReads(size, valueBuffersOf(type), entry.rows, runs, readCost)
     const cost = reads * readCost + read
-    if (cost >= size * worthwhile || storage.cache.pays(key, size, cost)) continue
+    if (cost >= size * worthwhile || storage.cache.shouldLoad(key, size, cost)) continue
     alone.add(key)
     bytes += read - size
   }
   return alone.size === 0 ? undefined : { runs, rows, bytes, alone }
 }
 
-/** The part of a column's bytes that its rows may cost, so that they are read alone: each step of that takes time, too. */
+/** Part of a column's bytes that reading some rows may cost. It is below 1, since each step takes time, too. */
 const worthwhile = 3 / 4
 
-/** About how many reads it takes to read rows alone, and of how many bytes. Runs near each other are one read. */
+/** About how many reads, and of how many bytes, the rows alone take. Runs near each other are one read. */
 function planReads(
   size: number,
   buffers: number,

@@ -7,7 +7,7 @@ import { type BatchHeader, readMessage } from '../../arrow/ipc/message.ts'
 import type { ColumnFile } from '../format/manifest.ts'
 import { brokenObject, readRange, type Storage } from '../storage/objects.ts'
 
-/** What reading a file needs of its entry. */
+/** The part of a file's entry that is needed for reading it. */
 export type FileLayout = Omit<ColumnFile, 'statistics'>
 
 interface Head {
@@ -15,7 +15,7 @@ interface Head {
   readonly cursors: readonly ColumnCursor[]
 }
 
-/** The metadata of a file's record batch, and where its columns begin there. */
+/** The metadata of a file's record batch, and the positions of its columns there. */
 export function readHead(
   { content, cache }: Storage,
   path: string,
@@ -81,16 +81,16 @@ export async function readDictionaries(
   return found
 }
 
-/** Reports bytes that make no sense although their checksum is right. That is the writer's fault, not the caller's. */
+/** Reports bytes with a correct checksum that cannot be decoded: an error of the writer, not of the caller. */
 export function readable<T>(path: string, read: () => T): T {
   try {
     return read()
   } catch (cause) {
-    throw strange(path, cause)
+    throw undecodable(path, cause)
   }
 }
 
-/** The error for bytes that make no sense although their checksum is right. */
-export function strange(path: string, cause: unknown): CatalogError {
+/** The error for bytes with a correct checksum that cannot be decoded. */
+export function undecodable(path: string, cause: unknown): CatalogError {
   return brokenObject(path, 'is not the Arrow file that the manifest describes', { cause })
 }

@@ -9,31 +9,32 @@ import { fromSource } from '../format/column-source.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentLayout } from '../format/manifest.ts'
 import { fileAt, type TableColumns, type TableSchema } from '../format/table-schema.ts'
-import { type Placed, rowColumn } from '../scan/row-columns.ts'
+import { type FragmentPosition, rowColumn } from '../scan/row-columns.ts'
 import { coalesceReads, gatherReads } from '../storage/coalesced-read.ts'
 import { readRange, type Storage } from '../storage/objects.ts'
 import { columnKey, type FewRows } from './few-rows.ts'
 import { type FileLayout, readable, readDictionaries, readHead } from './file-head.ts'
 import { readRowsAlone } from './rows-alone.ts'
 
-/** The rows of a fragment: its columns that were asked for, at their index in the schema, and those of rows behind. */
+/** The rows of a fragment: the requested columns, at their index in the schema, followed by row columns. */
 export interface FragmentRows {
   readonly length: number
   readonly columns: readonly (AnyBatch | undefined)[]
 }
 
-/** Bytes up to which a fragment is read as a whole: one file opened instead of one for each part. */
+/** Bytes up to which a fragment is read as a whole: one open file instead of one for each part. */
 const smallBytes = 64 * 1024
 
 /**
- * Reads columns of a fragment: their bytes and no others, unless the fragment is small. The schema's dictionaries must
- * be numbered by `numberDictionaries`. Given a few rows, it gives these rows and no others. Throws `InvalidTableState` for a file that is missing, cut off or damaged.
+ * Reads columns of a fragment: only their bytes, unless the fragment is small. With `few`, only these rows.
+ * `numberDictionaries` must have numbered the schema's dictionaries. Throws `InvalidTableState` for a file that is
+ * missing, cut off or damaged.
  */
 export async function readColumns(
   storage: Storage,
   prefix: string,
   schema: TableSchema,
-  entry: FragmentLayout & Placed,
+  entry: FragmentLayout & FragmentPosition,
   indices: Iterable<number>,
   few?: FewRows,
 ): Promise<FragmentRows> {
@@ -59,7 +60,7 @@ export async function readColumns(
   return { length, columns }
 }
 
-/** Reads the columns of a fragment from the files that have them. A column that none has is null. */
+/** Reads the columns of a fragment from the files that have them. A column in none of them is null. */
 async function gatherColumns(
   storage: Storage,
   prefix: string,
@@ -69,11 +70,11 @@ async function gatherColumns(
   wanted: ReadonlySet<number>,
   few: FewRows | undefined,
 ): Promise<FragmentRows> {
-  const places = table.placesIn(entry)
+  const locations = table.locationsIn(entry)
   const files = new Map<number, Set<number>>()
   for (const index of wanted) {
-    const place = places[index]
-    if (place) files.set(place.file, (files.get(place.file) ?? new Set()).add(place.source.index))
+    const location = locations[index]
+    if (location) files.set(location.file, (files.get(location.file) ?? new Set()).add(location.source.index))
   }
   const read = new Map<number, FragmentRows>()
   await Promise.all(
@@ -86,9 +87,9 @@ async function gatherColumns(
   const columns: (AnyBatch | undefined)[] = fields.map(() => undefined)
   for (const index of wanted) {
     const { type } = fields[index]!
-    const place = places[index]
-    columns[index] = place
-      ? fromSource(read.get(place.file)!.columns[place.source.index]!, type, place.source)
+    const location = locations[index]
+    columns[index] = location
+      ? fromSource(read.get(location.file)!.columns[location.source.index]!, type, location.source)
       : nullBatch(type, length, Number.POSITIVE_INFINITY)
   }
   return { length, columns }
@@ -131,9 +132,9 @@ async function readFile(
 }
 
 /**
- * The range of the first column and the metadata before it, which are read together. Linux takes a small read at the
- * beginning of a file and a large read behind it for the first of many, and reads ahead: 130 MB instead of 40 MB of
- * first columns on a disk that is set to read 8 MB ahead.
+ * The range of the first column and the metadata before it, which are read together. Linux treats a small read at the
+ * start of a file, followed by a large read, as sequential access, and reads ahead: 130 MB instead of 40 MB of first
+ * columns on a disk that is set to read 8 MB ahead.
  */
 function firstColumn({ batch, columns }: FileLayout): { start: number; end: number } {
   const [start, length] = columns[0]!

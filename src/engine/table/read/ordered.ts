@@ -7,13 +7,13 @@ import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import { RunBuilder } from '../../arrow/take/runs.ts'
 import { assemble, type Piece, wholeOf } from '../../arrow/take/take.ts'
 import type { QueryOptions } from '../table-engine.ts'
+import type { AnswerReader } from './answer-reader.ts'
 import { BestRows } from './best-rows.ts'
-import type { ColumnMaker } from './made-columns.ts'
 import type { Pick } from './projection.ts'
 import type { SelectedRows } from './selected-rows.ts'
 import type { SortKey } from './sort-keys.ts'
 
-/** The most memory of a query that sorts: of keys, and of the rows of the answer. */
+/** Most memory of a query that sorts: keys, and rows of the answer. */
 export const mostSortedBytes = 512 << 20
 
 /** Bytes of keys that are held at a time. */
@@ -22,7 +22,7 @@ const heldAtOnce = 1 << 20
 /** Rows that are put in order at once. */
 const chunkRows = 4_096
 
-/** Rows in the order of keys: what is asked for, from `skip` on. */
+/** Rows in the order of keys, without the first `skip`. */
 export interface OrderedRows {
   readonly keys: readonly SortKey[]
   readonly skip: number
@@ -35,7 +35,7 @@ export interface OrderedRows {
 /** The pieces of each column of the answer, in the order of the keys. */
 export async function* orderedRows(
   selected: AsyncGenerator<SelectedRows>,
-  maker: ColumnMaker,
+  maker: AnswerReader,
   { keys, skip, limit, picks, memory, timeSlice }: OrderedRows,
 ): AsyncGenerator<{
   readonly pieces: readonly (readonly Piece[])[]
@@ -43,7 +43,7 @@ export async function* orderedRows(
   readonly perRow: number
 }> {
   const best = new BestRows(keys, skip + limit, mostSortedBytes)
-  // Without the rows that were selected: of a large table they are many.
+  // Selections are dropped here: in a large table they are many.
   const sources: SelectedRows['entry'][] = []
   let held = 0
   const hold = async (bytes: number) => {
@@ -62,8 +62,8 @@ export async function* orderedRows(
   const sorted = await best.sorted(timeSlice)
   const fragments = sorted.fragments.subarray(skip)
   const rows = sorted.rows.subarray(skip)
-  const { places, wanted } = await grouped(fragments, rows, sources, timeSlice)
-  // What is wanted of each fragment, one after the other.
+  const { positions, wanted } = await grouped(fragments, rows, sources, timeSlice)
+  // Read the wanted rows of each fragment, one fragment after the other.
   const gathered: AnyBatch[][] = picks.map(() => [])
   let bytes = best.bytes
   const parts = Array.from(wanted, ([fragment, runs]) => ({
@@ -73,7 +73,7 @@ export async function* orderedRows(
   for await (const part of maker.rowsOf(parts)) {
     for await (const made of part.made) {
       for (const [i, { field }] of picks.entries()) {
-        // A single piece would be a part of the fragment, and keep all of it. Two pieces are copied.
+        // A single piece would be a view, which keeps the whole fragment in memory. Two pieces are copied.
         const pieces = made.pieces[i]!
         const batch = assemble(field.type, [...pieces, { batch: pieces[0]!.batch, runs: [] }])
         bytes += byteLength(batch)
@@ -89,9 +89,9 @@ export async function* orderedRows(
   const perRow = (bytes - best.bytes) / rows.length
   for (let at = 0; at < rows.length; at += chunkRows) {
     const runs = new RunBuilder()
-    for (const place of places.subarray(at, at + chunkRows)) runs.add(place, place + 1)
+    for (const position of positions.subarray(at, at + chunkRows)) runs.add(position, position + 1)
     const taken = runs.done()
-    // Taken now, in the order of the keys: all at once it would hold up others.
+    // Lazily, in the order of the keys: all at once would block other work.
     const pieces = columns.map((batch) => [wholeOf(assemble(batch.type, [{ batch, runs: taken }]))])
     yield { pieces, rows: runs.rows, perRow }
     if (timeSlice.due) await timeSlice.rest()
@@ -114,14 +114,14 @@ async function joined(
   return columns
 }
 
-/** Rows of one fragment that are wanted. */
+/** The wanted rows of a fragment. */
 interface Part {
   readonly rows: Bitmap
-  /** How many of them lie before each word of the bitmap, and how many lie in fragments before. */
+  /** Their number before each word of the bitmap, and in previous fragments. */
   readonly before: Int32Array
 }
 
-/** The rows of each fragment, as runs, and the place of each row among those of all fragments. */
+/** The rows of each fragment, as runs, and the position of each row among those of all fragments. */
 async function grouped(
   fragments: Int32Array,
   rows: Int32Array,
@@ -153,15 +153,15 @@ async function grouped(
     wanted.set(fragment, runs)
     if (timeSlice.due) await timeSlice.rest()
   }
-  const places = new Int32Array(rows.length)
+  const positions = new Int32Array(rows.length)
   for (let i = 0; i < rows.length; i++) {
     const part = parts[fragments[i]!]!
     const row = rows[i]!
     const q = row >>> 5
-    places[i] = part.before[q]! + bitsOf(part.rows[q]! & ((1 << (row & 31)) - 1))
+    positions[i] = part.before[q]! + bitsOf(part.rows[q]! & ((1 << (row & 31)) - 1))
     if ((i & 8191) === 0 && timeSlice.due) await timeSlice.rest()
   }
-  return { places, wanted }
+  return { positions, wanted }
 }
 
 function tooLarge(): Error {

@@ -5,19 +5,19 @@ import { castSize } from '../../arrow/cast/cast-size.ts'
 import { sliceBatch } from '../../arrow/take/take.ts'
 import type { QueryOptions } from '../table-engine.ts'
 
-/** About the most bytes of the batches that one batch is made into, where these take more than it. */
+/** About the most bytes of the plain batches for one batch that exceeds it. */
 const mostBytes = 8 << 20
 
-/** The columns of an answer, under types that its reader knows. */
+/** The columns of an answer, in types that its reader supports. */
 export class PlainColumns {
-  /** The fields as the reader knows them. */
+  /** The fields in the reader's types. */
   readonly fields: readonly Field[]
-  /** Whether the reader knows all of them as they are. */
+  /** Whether the reader supports all columns unchanged. */
   readonly isSame: boolean
   readonly #casts: readonly boolean[]
   readonly #onBytes: (bytes: number) => void
 
-  /** Calls `onBytes` with the bytes of what is to be made, before it is made. */
+  /** Calls `onBytes` before a conversion, with the bytes of its result. */
   constructor(fields: readonly Field[], plain: QueryOptions['plain'], onBytes: (bytes: number) => void) {
     this.#onBytes = onBytes
     this.fields = plain ? fields.map(plain) : fields
@@ -25,7 +25,7 @@ export class PlainColumns {
     this.isSame = !this.#casts.includes(true)
   }
 
-  /** A batch of each column in its plain type, in parts where views share so much that all at once takes a lot. */
+  /** A batch of each column in its plain type. Views that share very much are converted in parts. */
   *of(batches: readonly AnyBatch[]): Generator<readonly AnyBatch[]> {
     if (this.isSame) {
       yield batches

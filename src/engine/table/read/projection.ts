@@ -65,12 +65,12 @@ async function named(
   return picks
 }
 
-/** A column by its name or path, else what the text computes. As in the reference, the case of an aliased name does not matter. */
+/** A column by its name or path, or else an expression. As in the reference, an aliased name may be in any case. */
 async function pickOf(schema: Schema, text: string, compile: Compile, isAliased: boolean): Promise<Pick> {
   const column =
     findPath(schema, text) ?? (isAliased && !text.startsWith('`') ? inOtherCase(schema, text) : undefined)
   if (column !== undefined) return column
-  // A name that is misspelled is no expression of its own.
+  // A misspelled name is an unknown column, not an expression.
   if (isName.test(text) && !isConstant.test(text)) return resolve(schema, text)
   const expression = await compile(text)
   const { type, nullable, path } = expression
@@ -82,7 +82,7 @@ const isName =
   /^(?:[\p{Alphabetic}_][\p{Alphabetic}\p{Number}_]*|`(?:[^`]|``)*`)(?:\.(?:[\p{Alphabetic}_][\p{Alphabetic}\p{Number}_]*|`(?:[^`]|``)*`))*$/u
 const isConstant = /^(?:null|true|false|current_date|current_timestamp)$/i
 
-/** The column at a path; undefined when there is none. */
+/** The column at a path; undefined if there is none. */
 function findPath(schema: Schema, text: string): Pick | undefined {
   try {
     return resolve(schema, text)
@@ -92,7 +92,7 @@ function findPath(schema: Schema, text: string): Pick | undefined {
   }
 }
 
-/** The column, or the field of a struct, at a path. Throws `TableColumnNotFound` when there is none. */
+/** The column or struct field at a path. Throws `TableColumnNotFound` if there is none. */
 export function resolve(schema: Schema, text: string): ColumnPick {
   const { fields: all } = withRowColumns(schema)
   const exact = all.findIndex(({ name }) => name === text)
@@ -120,7 +120,7 @@ export function resolve(schema: Schema, text: string): ColumnPick {
   return { path, field: { ...field!, nullable } }
 }
 
-/** The only column of a name in another case, which backticks may be around; undefined when there is none, or several. */
+/** The only column with the name in another case, perhaps in backticks; undefined if there is none, or several. */
 export function inOtherCase(schema: Schema, text: string): ColumnPick | undefined {
   const name = /^`(?:[^`]|``)*`$/.test(text) ? text.slice(1, -1).replaceAll('``', '`') : text
   const lower = name.toLowerCase()
@@ -136,7 +136,7 @@ export function namesOf(schema: Schema): string {
     : `${names.slice(0, 20).join(', ')} and ${names.length - 20} more`
 }
 
-/** The names in a field path. Dots separate names. A name with a dot is in backticks, with its own backticks doubled. */
+/** The names in a field path, separated by dots. A name with a dot is in backticks, with its own backticks doubled. */
 export function splitPath(text: string): string[] {
   const part = /(?:`((?:[^`]|``)*)`|([^.`]+))(\.|$)/y
   const names: string[] = []

@@ -8,19 +8,19 @@ import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { compileValues } from '../scan/expression.ts'
 import { compile, prune } from '../scan/fragment.ts'
-import { placed, readsOffsets } from '../scan/row-columns.ts'
+import { readsOffsets, withPositions } from '../scan/row-columns.ts'
 import { startScan } from '../scan/scan.ts'
 import { searchRows } from '../search/search.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { CountOptions, QueryOptions } from '../table-engine.ts'
 import { AnswerEncoder, type ColumnBatches, inChunks, streamedBytes } from './answer.ts'
-import { ColumnMaker } from './made-columns.ts'
+import { AnswerReader } from './answer-reader.ts'
 import { orderedRows } from './ordered.ts'
 import { projection } from './projection.ts'
 import { type SelectedRows, selectedRows } from './selected-rows.ts'
 import { type SortKey, sortKeys } from './sort-keys.ts'
 
-/** The requested rows as an Arrow IPC file: whole. */
+/** The requested rows as an Arrow IPC file, as a whole. */
 export async function queryRows(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -34,8 +34,8 @@ export async function queryRows(
 }
 
 /**
- * The requested rows as an Arrow IPC file: whole when they are few, otherwise in parts that are made as they are asked
- * for. What can be refused is refused before the first part.
+ * The requested rows as an Arrow IPC file: as a whole if they are few, otherwise in parts that are created on demand.
+ * Errors that can be found in advance are thrown before the first part.
  */
 export async function streamRows(
   storage: Storage,
@@ -58,7 +58,7 @@ export async function streamRows(
   return inChunks(answer.stream([first.value, second.value], batches))
 }
 
-/** Parts of an answer as one, unless that would take much more memory: columns may share theirs. */
+/** Joins the parts of an answer, unless that would take much more memory: columns may share theirs. */
 function together(parts: Uint8Array[]): Uint8Array | AsyncIterable<Uint8Array> {
   const bytes = parts.reduce((sum, { length }) => sum + length, 0)
   return bytes <= 2 * streamedBytes ? joinParts(parts) : inChunks(parts)
@@ -74,7 +74,7 @@ export interface QueryPlan {
   readonly timeSlice: TimeSlice
 }
 
-/** Resolves the names and texts of a query, and refuses what is wrong with it. */
+/** Resolves the names and texts of a query, and refuses invalid ones. */
 export async function planQuery(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -83,7 +83,7 @@ export async function planQuery(
 ): Promise<QueryPlan> {
   const { schema } = snapshot
   const timeSlice = new TimeSlice(options.signal)
-  // All texts of a query see the same time.
+  // All texts of a query use the same time.
   const now = storage.now()
   const picks = await projection(schema, options, (text) => compileValues(text, schema, now, timeSlice))
   const skip = bound('offset', options.offset) ?? 0
@@ -96,7 +96,7 @@ export async function planQuery(
   return { answer, keys, predicate, skip, limit, timeSlice }
 }
 
-/** Reads the rows in batches, and takes the memory for them. */
+/** Reads the rows in batches, and reserves the memory for them. */
 async function* readBatches(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -104,7 +104,7 @@ async function* readBatches(
   { answer, keys, predicate, skip, limit, timeSlice }: QueryPlan,
 ): AsyncGenerator<ColumnBatches> {
   const picks = answer.distinct
-  /** Bytes that are held for the fragment of which the answer is made at the moment. */
+  /** Bytes that are held for the current fragment. */
   let held = 0
   const hold = (bytes: number): Promise<void> | undefined => {
     held += bytes
@@ -114,7 +114,7 @@ async function* readBatches(
     answer.checkMade(pick, bytes)
     return hold(bytes)
   }
-  const maker = new ColumnMaker(storage, snapshot, picks, answer.indices, timeSlice, onMade)
+  const maker = new AnswerReader(storage, snapshot, picks, answer.indices, timeSlice, onMade)
   const columns = [...answer.indices, ...keys.map(({ path }) => path[0]!)]
   const inOrder = keys.length > 0
   const part = inOrder ? { skip: 0, limit: Number.POSITIVE_INFINITY } : { skip, limit }
@@ -139,7 +139,7 @@ async function* readBatches(
         const taken = hold(answer.bytesToHold(entry, selection.rows, few))
         if (taken) await taken
       }
-      // Bytes of computed values that are no more needed once a batch was handed on.
+      // Once a batch was released, the computed values before it are not needed any more.
       let before = 0
       for await (const { pieces, rows, bytes } of made) {
         let isFree = false
@@ -159,7 +159,7 @@ async function* readBatches(
   }
   signal?.throwIfAborted()
   for (const batch of answer.rest()) {
-    // Many columns may be of one dictionary, which is written for each of them.
+    // Many columns may use one dictionary, which is written for each of them.
     const more = answer.isWhole ? answer.bytes - held : 0
     const taken = more > 0 ? hold(more) : undefined
     if (taken) await taken
@@ -229,7 +229,7 @@ export async function countMatching(
   let sum = 0
   try {
     const fragments = fragmentsOf(storage, snapshot)
-    const entries = readsOffsets(schema, predicate.columns) ? placed(fragments) : fragments
+    const entries = readsOffsets(schema, predicate.columns) ? withPositions(fragments) : fragments
     for await (const { entry, verdict, count } of prefetch(entries, begin, scan)) {
       if (count) sum += await count()
       else if (verdict === 'all') sum += entry.rows - (entry.deletions?.count ?? 0)

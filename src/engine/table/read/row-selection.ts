@@ -30,7 +30,7 @@ export function selectRows(bitmap: Bitmap, rows: number, skip: number, limit: nu
   return { runs: runs.done(), rows: runs.rows, skipped }
 }
 
-/** The first word from `from` on that has a row. */
+/** The first word with a row, from `from` on. */
 function nextWord(bitmap: Bitmap, from: number): number {
   let w = from
   while (w < bitmap.length && bitmap[w] === 0) w++

@@ -6,19 +6,19 @@ import { type FetchRuns, RowReader } from '../../arrow/ipc/row-reader.ts'
 import { blockBytes, readBlockSums, type SumOfBlock } from '../format/blocks.ts'
 import { BlockReader } from '../storage/block-reader.ts'
 import { type Range, readRange, type Storage } from '../storage/objects.ts'
-import { type FileLayout, readDictionaries, readHead, strange } from './file-head.ts'
+import { type FileLayout, readDictionaries, readHead, undecodable } from './file-head.ts'
 
 /** A file of a fragment. */
 export interface OpenFile {
   readonly storage: Storage
-  /** What rows are read from. What is read for other rows, too, is read by `storage`. */
+  /** The storage to read rows from. Bytes that other rows share are read by `storage`. */
   readonly content: Content
   readonly path: string
   readonly schema: Schema
   readonly entry: FileLayout
 }
 
-/** Some rows of columns, given as runs, without the other rows. Only for a file that has checksums of its blocks. */
+/** Some rows of columns, given as runs. Only for a file that has checksums of its blocks. */
 export async function readRowsAlone(
   { storage, content, path, schema, entry }: OpenFile,
   indices: readonly number[],
@@ -45,9 +45,9 @@ export async function readRowsAlone(
   try {
     return await Promise.all(reading)
   } catch (cause) {
-    // What is wrong with bytes in themselves is found by who makes sense of them.
+    // Bytes with correct checksums may still be invalid. Decoding them finds that.
     if (cause instanceof CatalogError && cause.code !== 'InvalidInput') throw cause
-    throw strange(path, cause)
+    throw undecodable(path, cause)
   }
 }
 

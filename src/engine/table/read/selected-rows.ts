@@ -6,7 +6,13 @@ import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { prune, readFragment, selectMatches } from '../scan/fragment.ts'
-import { liveRowsOf, namedRows, type Placed, placed, readsOffsets } from '../scan/row-columns.ts'
+import {
+  type FragmentPosition,
+  liveRowsOf,
+  namedRows,
+  readsOffsets,
+  withPositions,
+} from '../scan/row-columns.ts'
 import { type PendingResult, startScan } from '../scan/scan.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { Progress } from '../table-engine.ts'
@@ -16,19 +22,19 @@ export interface Selecting {
   readonly predicate: Predicate | undefined
   readonly skip: number
   readonly limit: number
-  /** The columns that the answer reads: `_rowoffset` may be among them. */
+  /** The columns that the answer reads, perhaps `_rowoffset`. */
   readonly columns: readonly number[]
   readonly timeSlice: TimeSlice
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** Rows of a fragment that a query asks for. */
+/** Rows of a fragment that a query selects. */
 export interface SelectedRows {
-  readonly entry: FragmentEntry & Required<Placed>
+  readonly entry: FragmentEntry & Required<FragmentPosition>
   readonly selection: RowSelection
 }
 
-/** The fragments that have rows which match, and these rows, without the first `skip`, and at most `limit`. */
+/** The fragments with matching rows, and these rows, without the first `skip`, and at most `limit`. */
 export async function* selectedRows(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -66,13 +72,13 @@ export async function* selectedRows(
   let rowsDone = 0
   let liveDone = 0
   const rowsTotal = snapshot.rows + snapshot.deletedRows
-  // Without a filter the manifest has the number of rows, so a fragment is only read when one of its rows is needed.
+  // Without a filter the manifest has the number of rows, so a fragment is only read if one of its rows is needed.
   const plan = scan ?? { depth: predicate ? 2 : 0 }
   const read = [...columns, ...(predicate?.columns ?? [])]
   const entries = fragmentsOf(storage, snapshot)
   try {
     for await (const { entry, verdict, matches } of prefetch(
-      readsOffsets(schema, read) ? placed(entries) : entries,
+      readsOffsets(schema, read) ? withPositions(entries) : entries,
       begin,
       plan,
     )) {

@@ -8,31 +8,31 @@ import { typeName } from '../../arrow/type-name.ts'
 import type { Ordering } from '../table-engine.ts'
 import { resolve } from './projection.ts'
 
-/** A value that rows are sorted by. Texts are bytes, whose order is that of their code points. */
+/** A value of a sort key. Texts are bytes, whose order is that of their code points. */
 export type SortValue = number | bigint | Uint8Array | null
 
 /** A key that rows are sorted by. */
 export interface SortKey {
   readonly name: string
   readonly path: readonly number[]
-  /** 1 from the least to the greatest, else -1. */
+  /** 1 for ascending, -1 for descending. */
   readonly direction: 1 | -1
   readonly nullsFirst: boolean
 }
 
-/** Most keys of an order, unless a caller says otherwise. */
+/** Most sort keys, unless the caller sets another limit. */
 const mostKeys = 64
 
 /**
- * The keys of an order, without those that decide nothing: one that repeats an earlier one, and all behind the id of the
- * row. Throws for a column that is missing, or whose values have no order, and for too many keys.
+ * The sort keys, without those that have no effect: repeated ones, and all after the row id. Throws for a column that
+ * is missing or not sortable, and for too many keys.
  */
 export function sortKeys(schema: Schema, orderBy: readonly Ordering[], most?: number): SortKey[] {
-  return decisive(orderBy, (ordering) => sortKey(schema, ordering), schema.fields.length, most)
+  return effectiveKeys(orderBy, (ordering) => sortKey(schema, ordering), schema.fields.length, most)
 }
 
-/** The keys that decide something, each made of an ordering. Rows are told apart by the columns from `rowColumns` on. */
-export function decisive(
+/** The keys that have an effect, one for each such ordering. Columns from `rowColumns` on identify a row. */
+export function effectiveKeys(
   orderBy: readonly Ordering[],
   make: (ordering: Ordering) => SortKey,
   rowColumns: number,
@@ -45,14 +45,14 @@ export function decisive(
     if (names.has(ordering.column)) continue
     names.add(ordering.column)
     const key = make(ordering)
-    const place = key.path.join()
-    if (keys.has(place) || isDecided) continue
+    const pathKey = key.path.join()
+    if (keys.has(pathKey) || isDecided) continue
     if (keys.size === most) {
       throw invalid(
         `order_by has more than ${most} keys, which is the most. Sort by fewer columns, or open the catalog with a larger orderKeys.`,
       )
     }
-    keys.set(place, key)
+    keys.set(pathKey, key)
     isDecided = key.path[0]! >= rowColumns
   }
   return [...keys.values()]
@@ -146,7 +146,7 @@ function fixedReader(batch: AnyBatch): (row: number) => SortValue {
   return (row) => values[row]!
 }
 
-/** Orders two values of a key: NaN after every other number, -0 before 0. */
+/** Compares two values of a key: NaN after every other number, -0 before 0. */
 export function compareKey({ direction, nullsFirst }: SortKey, a: SortValue, b: SortValue): number {
   if (a === null || b === null) {
     if (a === b) return 0
@@ -165,10 +165,10 @@ function compareValues(a: NonNullable<SortValue>, b: NonNullable<SortValue>): nu
 }
 
 /**
- * The rows of a run that can be among the best by the first key, given its value in the worst row so far: fewer than
- * all where something can be told of a value without reading it. Rows that are equal are among them if there are `ties`.
+ * The rows of a run that can be among the best by the first key, given the worst row's value of it. Excludes rows if
+ * that is possible without reading their values. Equal rows are included with `ties`.
  */
-export function promising(
+export function candidateRows(
   batch: AnyBatch,
   key: SortKey,
   bound: SortValue,
@@ -177,11 +177,11 @@ export function promising(
   end: number,
 ): Iterable<number> {
   if (typeof bound === 'number' && !Number.isNaN(bound) && isArrayOfNumbers(batch)) {
-    // Zeros are equal to the processor, and not in this order.
+    // The processor treats zeros as equal; this order does not.
     return byNumbers(batch, key, bound, ties || bound === 0, batch.values as Float64Array, 1, 0, start, end)
   }
   if (typeof bound === 'bigint' && batch.type.typeId !== Type.Decimal) {
-    // The upper halves alone say nearly always which of two is greater.
+    // The upper halves alone nearly always decide which value is greater.
     const { values } = batch
     const isSigned = values instanceof BigInt64Array
     if (isSigned || values instanceof BigUint64Array) {
@@ -204,7 +204,7 @@ function* allRows(start: number, end: number): Generator<number> {
   for (let row = start; row < end; row++) yield row
 }
 
-/** The rows for which a number, each `stride` places of an array from `first` on, is not worse than the bound. */
+/** The rows whose number is not worse than the bound. `values` has one every `stride` elements, from `first` on. */
 function* byNumbers(
   { validity, nullCount }: AnyBatch,
   { direction, nullsFirst }: SortKey,
@@ -218,7 +218,7 @@ function* byNumbers(
 ): Generator<number> {
   for (let row = start; row < end; row++) {
     const value = values[row * stride + first]!
-    // Written so that NaN, which is the greatest, goes where it belongs.
+    // Negated comparison, because NaN is the greatest number in this order.
     const isOut = direction === 1 ? !(value < bound) : value <= bound
     if (isOut && !(ties && value === bound) && !(nullsFirst && nullCount > 0)) continue
     if (nullCount > 0 && !nullsFirst && !getBit(validity, row)) continue
@@ -251,7 +251,7 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength)
 }
 
-/** Compares some bytes with all others, four at a time: texts often begin alike, and a call to the system takes longer. */
+/** Compares bytes four at a time: texts often have a common prefix, and a native call takes longer. */
 function compareBytes(bytes: DataView, start: number, end: number, others: DataView): number {
   const length = end - start
   const shared = Math.min(length, others.byteLength)

@@ -1,13 +1,13 @@
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 
-/** Rows that are sorted at once where a comparison looks at a few values. */
+/** Rows that are sorted at once if a comparison reads a few values. */
 const mostAtOnce = 4_096
-/** What these rows may cost together, where a comparison of two values costs 1. */
+/** The total cost of these rows, in comparisons of two values. */
 const costAtOnce = 32_768
 
 /**
- * The numbers from 0 up to `length` in the order of a comparison, which costs so much. They are sorted in pieces, which
- * are then merged, so that others go on meanwhile.
+ * The numbers from 0 up to `length` in the order of a comparison with the given cost. Sorts pieces, and then merges
+ * them, so that other work can continue meanwhile.
  */
 export async function sortedRows(
   length: number,
@@ -19,7 +19,7 @@ export async function sortedRows(
     16,
     Math.min(mostAtOnce, 2 ** Math.floor(Math.log2(costAtOnce / Math.max(1, cost)))),
   )
-  // To merge rows takes one comparison each, where sorting takes a dozen.
+  // Merging takes one comparison for each row, and sorting a dozen.
   const look = atOnce * 2 - 1
   let from = new Int32Array(length)
   for (let i = 0; i < length; i++) from[i] = i

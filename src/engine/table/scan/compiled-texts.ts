@@ -9,10 +9,10 @@ import { decodeTableSchema, type TableSchema } from '../format/table-schema.ts'
 import type { ScanRequest } from './message.ts'
 import { bindingSchema } from './row-columns.ts'
 
-/** Texts that stay compiled. */
+/** Most compiled texts that are kept. */
 const mostKept = 64
 
-/** What a worker has compiled: schemas, and predicates and expressions for them. All fragments of a table share them. */
+/** A worker's cache of schemas, and of predicates and expressions for them. All fragments of a table share them. */
 export class CompiledTexts {
   readonly #kept = new Map<string, unknown>()
 

@@ -7,10 +7,7 @@ import type { FragmentRows } from '../read/fragment-read.ts'
 import { walk } from './fragment.ts'
 import { bindingSchema } from './row-columns.ts'
 
-/**
- * Compiles an expression for values for the given time, and rests whenever it is time to. With a target its values are
- * those that an assignment to this column gives.
- */
+/** Compiles a value expression for the given time, and yields when it is due. `target`: as for an assignment to it. */
 export async function compileValues(
   text: string,
   schema: Schema,
@@ -22,10 +19,10 @@ export async function compileValues(
   return walk(compileExpressionSteps(text, bindingSchema(schema, text), now, target), timeSlice)
 }
 
-/** Bytes of texts and lists that are made at a time. */
+/** Bytes of texts and lists that are computed at a time. */
 const partBytes = 16 << 20
 
-/** The values of an expression for all rows, some megabytes at a time; at least one batch, though it may be empty. */
+/** The values of an expression for all rows, some megabytes at a time; at least one batch, which may be empty. */
 export async function* valueParts(
   expression: ValueExpression,
   rows: FragmentRows,

@@ -9,11 +9,10 @@ import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import { statisticsIn } from '../statistics/stored-statistics.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ScanResultKind } from './message.ts'
-import { bindingSchema, type Placed, rowStatistics } from './row-columns.ts'
+import { bindingSchema, type FragmentPosition, rowStatistics } from './row-columns.ts'
 
 /**
- * Compiles a predicate for the given time, and rests whenever it is time to. The predicate language is loaded with the
- * first predicate.
+ * Compiles a predicate for the given time, and yields when it is due. Loads the predicate language when first called.
  */
 export async function compile(
   text: string,
@@ -25,11 +24,11 @@ export async function compile(
   return walk(compileSteps(text, bindingSchema(schema, text), now), timeSlice)
 }
 
-/** Which rows of a fragment may match, by its statistics alone. */
+/** Which rows of a fragment may match, by statistics alone. */
 export function prune(
   predicate: Predicate,
   schema: TableSchema,
-  entry: FragmentEntry & Placed,
+  entry: FragmentEntry & FragmentPosition,
 ): 'none' | 'some' | 'all' {
   const { length } = schema.fields
   return predicate.prune(
@@ -39,7 +38,7 @@ export function prune(
   )
 }
 
-/** Rows whose matches are handed on together. */
+/** Rows whose matches are returned together. */
 const sliceRows = 65_536
 
 /** The columns that a predicate reads of a fragment, and its live rows; undefined for all rows. */
@@ -103,10 +102,10 @@ export async function selectMatches(
   return all
 }
 
-/** Does the steps of planning or of an evaluation, and rests whenever it is time to. */
+/** Runs the steps of planning or evaluation, and yields when it is due. */
 export async function walk<T>(steps: Generator<void, T>, timeSlice: TimeSlice): Promise<T> {
   for (;;) {
-    // Before a step, as others may have worked in this turn of the event loop.
+    // Before a step, as other work may have run in this turn of the event loop.
     if (timeSlice.due) await timeSlice.rest()
     const { done, value } = steps.next()
     if (done) return value

@@ -7,44 +7,44 @@ import type { EncodedFile } from '../write/fragment-write.ts'
 
 /** The data that a worker thread starts with. */
 export interface WorkerSettings {
-  /** Bytes of decoded columns it keeps. */
+  /** Bytes of decoded columns that it caches. */
   readonly cacheBytes: number
 }
 
 /** Whether a scan counts or selects the matching rows of a fragment. */
 export type ScanResultKind = 'count' | 'rows'
 
-/** What a scan finds in a fragment, or the file of new columns that is made for it. */
+/** The result of a scan of a fragment, or the file of new columns for it. */
 export type ScanResult = number | Bitmap | FragmentNearest | EncodedFile
 
-/** The request to scan one fragment, or to make new columns for it. */
+/** The request to scan one fragment, or to compute new columns for it. */
 export interface ScanRequest {
   readonly id: number
   /** The URL by which the worker opens the content. */
   readonly content: string
   readonly prefix: string
-  /** The table's schema as its manifest has it. */
+  /** The table's schema as in its manifest. */
   readonly schema: string
   readonly columns: StoredColumns | undefined
   /** Absent for all rows. */
   readonly predicate: string | undefined
-  /** The time that the predicate is compiled for; undefined for a predicate that does not use the time. */
+  /** The time that the predicate is compiled for; undefined if the predicate does not use the time. */
   readonly now: number | undefined
   readonly entry: FragmentLayout
-  /** A search finds the nearest of the matching rows. */
+  /** For a search, which finds the nearest of the matching rows. */
   readonly wanted: ScanResultKind | SearchTask | ColumnTask
-  /** It begins while fewer requests than these are under way. */
+  /** It starts when fewer requests than this are in progress. */
   readonly depth: number
   /** The steps of work that the functions of the predicate, or of each expression, may take. */
   readonly steps: readonly number[]
 }
 
-/** Tells a worker that nobody waits for a request any more. */
+/** Informs a worker that a request was cancelled. */
 export interface Cancel {
   readonly cancel: number
 }
 
-/** Tells a worker that nobody uses the shared memory of its answer any more. */
+/** Informs a worker that the shared memory of its answer is free again. */
 export interface GivenBack {
   readonly givenBack: ReadonlySet<SharedArrayBuffer>
 }

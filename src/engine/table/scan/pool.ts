@@ -13,7 +13,7 @@ import {
 } from './message.ts'
 import { sharedMemoryOf } from './shared-blocks.ts'
 
-/** The error for a request whose worker thread is gone. The caller scans the fragment in another way. */
+/** The error for a request whose worker thread is gone. The caller then scans the fragment itself. */
 export class WorkerLost extends Error {}
 
 export type ScanTask = Omit<ScanRequest, 'id' | 'steps'>
@@ -24,7 +24,7 @@ interface Waiting {
   readonly budgets: readonly WorkBudget[]
 }
 
-/** The share of the cache's bytes that goes to the workers, since they read what is scanned. */
+/** The share of the cache for the workers, since they read what is scanned. */
 const workersShare = 0.75
 
 export interface PoolOptions {
@@ -36,9 +36,9 @@ export interface PoolOptions {
 }
 
 /**
- * Worker threads that scan fragments. The pool starts them once scans have taken as long as starting costs.
- * Two workers take 330 ms of processor time to start: a first count of ten million rows took 520 ms with them and
- * 240 ms without. Workers keep the process alive only while they work, and end with `close`.
+ * Worker threads that scan fragments. The pool starts them after scans have taken as long as starting costs. Two
+ * workers take 330 ms of processor time to start: a first count of ten million rows took 520 ms with them and 240 ms
+ * without. Workers keep the process alive only while they work, and end with `close`.
  */
 export class ScanPool {
   readonly fewestRows: number
@@ -51,7 +51,7 @@ export class ScanPool {
   #spent = 0
   #isClosed = false
 
-  /** `cache` belongs to the thread of the pool. Once workers run, the cache gives most of its bytes to them. */
+  /** `cache` belongs to the thread of the pool. Once workers run, it gives most of its bytes to them. */
   constructor({ threads, fewestRows, startAfter }: PoolOptions, cache: ByteCache) {
     this.fewestRows = fewestRows
     this.#threads = threads
@@ -59,7 +59,7 @@ export class ScanPool {
     this.#cache = cache
   }
 
-  /** The workers that have started; empty before, and where workers cannot be started. */
+  /** The started workers; empty before, and if workers cannot start. */
   get ready(): readonly ScanWorker[] {
     return this.#ready
   }
@@ -78,7 +78,7 @@ export class ScanPool {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#ready = []
-    // Workers that are still starting are closed, too, so that nobody has to wait for them.
+    // Workers that are still starting are closed, too, so that nothing waits for them.
     await Promise.all(this.#workers.map((worker) => worker.close()))
     await this.#started
   }
@@ -136,7 +136,10 @@ export class ScanWorker {
     })
   }
 
-  /** Scans a fragment, and takes its work off the budgets. Throws what a scan on this thread would throw, the signal's reason, or `WorkerLost`. */
+  /**
+   * Scans a fragment, and subtracts its work from the budgets. Throws a scan's errors, the signal's reason, or
+   * `WorkerLost`.
+   */
   scan(task: ScanTask, signal: AbortSignal, budgets: readonly WorkBudget[]): Promise<ScanResult> {
     if (signal.aborted) return Promise.reject(signal.reason)
     if (this.#lost) return Promise.reject(new WorkerLost())
@@ -156,7 +159,7 @@ export class ScanWorker {
     return promise
   }
 
-  /** Gives the shared memory of a file back, which nobody uses any more. */
+  /** Returns the shared memory of a file, which must not be used any more. */
   giveBack({ parts }: EncodedFile): void {
     const givenBack = sharedMemoryOf(parts)
     if (givenBack.size > 0 && !this.#lost) this.#worker.postMessage({ givenBack } satisfies GivenBack)

@@ -8,8 +8,8 @@ import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 import type { FragmentEntry, FragmentLayout } from '../format/manifest.ts'
 
 /*
- * Columns that no file has: `_rowid`, which names a row, and `_rowoffset`, its place among the rows of a version. They
- * come after the columns of the table, at fixed indices, for texts that name them.
+ * Columns that are not in files: `_rowid`, which identifies a row, and `_rowoffset`, its position among the rows of a
+ * version. They follow the columns of the table, at fixed indices, for texts that name them.
  */
 
 const columnOf = (name: string): Field => ({ name, type: uint64(), nullable: true, metadata: new Map() })
@@ -19,19 +19,19 @@ export const rowColumns: readonly Field[] = [columnOf('_rowid'), columnOf('_rowo
 
 const named = /_row(?:id|offset)/i
 
-/** The schema that a text is bound to: that of the table, and the columns of rows if the text may name them. */
+/** The schema that a text is bound to: the table's, with row columns if the text may name them. */
 export function bindingSchema(schema: Schema, text: string): Schema {
   return named.test(text) ? withRowColumns(schema) : schema
 }
 
-/** The schema with the columns of rows. One of the table's own with such a name goes before them. */
+/** The schema with the row columns. A column of the table with such a name has priority. */
 export function withRowColumns(schema: Schema): Schema {
   return { ...schema, fields: [...schema.fields, ...rowColumns] }
 }
 
-/** A fragment at its place in a version. */
-export interface Placed {
-  /** How many rows that are not deleted lie before it. Set where an expression reads `_rowoffset`. */
+/** A fragment's position in a version. */
+export interface FragmentPosition {
+  /** How many live rows precede it. Set if an expression reads `_rowoffset`. */
   readonly liveBefore?: number
 }
 
@@ -40,8 +40,10 @@ export function readsOffsets(schema: Schema, columns: readonly number[]): boolea
   return columns.includes(schema.fields.length + 1)
 }
 
-/** Fragments with their places, so that `_rowoffset` can be read. */
-export async function* placed(entries: AsyncIterable<FragmentEntry>): AsyncGenerator<FragmentEntry & Placed> {
+/** Adds positions to fragments, so that `_rowoffset` can be read. */
+export async function* withPositions(
+  entries: AsyncIterable<FragmentEntry>,
+): AsyncGenerator<FragmentEntry & FragmentPosition> {
   let liveBefore = 0
   for await (const entry of entries) {
     yield { ...entry, liveBefore }
@@ -50,8 +52,8 @@ export async function* placed(entries: AsyncIterable<FragmentEntry>): AsyncGener
 }
 
 /**
- * What errors call the rows of a fragment: as `_rowoffset` does, their places among the rows that are not deleted.
- * `liveBefore` is how many of these lie before the fragment.
+ * The numbers of a fragment's rows in errors: like `_rowoffset`, positions among the live rows. `liveBefore` is the
+ * number of live rows before the fragment.
  */
 export function rowNumbers(liveBefore: number, live: Bitmap | undefined): (row: number) => number {
   if (live === undefined) return (row) => liveBefore + row
@@ -62,14 +64,14 @@ export function rowNumbers(liveBefore: number, live: Bitmap | undefined): (row: 
   }
 }
 
-/** Rows of a fragment that are not deleted. */
+/** The number of live rows of a fragment. */
 export function liveRowsOf({ rows, deletions }: Pick<FragmentEntry, 'rows' | 'deletions'>): number {
   return rows - (deletions?.count ?? 0)
 }
 
-/** A column of rows, of all or of those in runs; `which` counts from the first of them. */
+/** A row column, for all rows or those in runs; `which` is its index among the row columns. */
 export function rowColumn(
-  entry: FragmentLayout & Placed,
+  entry: FragmentLayout & FragmentPosition,
   which: number,
   live: Bitmap | undefined,
   runs: ArrayLike<number> = [0, entry.rows],
@@ -114,8 +116,11 @@ function liveBetween(live: Bitmap, start: number, end: number): number {
   return count
 }
 
-/** What is known of a column of rows without reading the fragment. */
-export function rowStatistics(entry: FragmentEntry & Placed, which: number): ColumnStatistics | undefined {
+/** Statistics of a row column, without reading the fragment. */
+export function rowStatistics(
+  entry: FragmentEntry & FragmentPosition,
+  which: number,
+): ColumnStatistics | undefined {
   if (which === 0) {
     const first = entry.firstId ?? 0
     return { nullCount: 0, min: BigInt(first), max: BigInt(first + entry.rows - 1) }
@@ -127,7 +132,7 @@ export function rowStatistics(entry: FragmentEntry & Placed, which: number): Col
   return { nullCount: 0, min: BigInt(liveBefore), max: BigInt(last) }
 }
 
-/** Finds rows that a predicate names by their ids or offsets, and asks nothing else of. */
+/** Finds the rows of a predicate that only names rows by their ids or offsets. */
 export class NamedRows {
   readonly #which: number
   readonly #names: Float64Array
@@ -137,8 +142,8 @@ export class NamedRows {
     this.#names = Float64Array.from(names, Number).sort()
   }
 
-  /** Those of a fragment that are not deleted. */
-  in(entry: FragmentEntry & Placed, live: Bitmap | undefined): Bitmap {
+  /** The live ones in a fragment. */
+  in(entry: FragmentEntry & FragmentPosition, live: Bitmap | undefined): Bitmap {
     const found = noRows(entry.rows)
     const first = this.#which === 0 ? (entry.firstId ?? 0) : entry.liveBefore!
     const names = this.#names
@@ -170,7 +175,7 @@ export class NamedRows {
   }
 }
 
-/** The rows that a predicate names; undefined when it asks for something else. */
+/** The rows that a predicate names; undefined for any other predicate. */
 export function namedRows(
   schema: Schema,
   membership: { readonly column: number; readonly values: readonly unknown[] } | undefined,

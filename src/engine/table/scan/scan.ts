@@ -13,16 +13,16 @@ import { WorkerLost } from './pool.ts'
 import { minPrefetchDepth, prefetchDepth } from './prefetch-depth.ts'
 import { type FragmentThreads, threadsFor } from './threads.ts'
 
-/** The result of a fragment whose scan has begun. Results are awaited in the order of the fragments, and so are errors. */
+/** The result of a fragment whose scan has begun. Results, and so errors, are awaited in fragment order. */
 export type PendingResult<T> = () => Promise<T>
 
-type Wanted = ScanResultKind | SearchTask
+type ScanOrSearch = ScanResultKind | SearchTask
 
-/** Evaluates a predicate on fragments of one snapshot, or searches them: in worker threads if that is worthwhile, else on this thread. */
+/** Evaluates a predicate on fragments of a snapshot, or searches them, on worker threads if worthwhile. */
 export interface Scan {
-  /** How many fragments to prefetch at the moment. */
+  /** How many fragments to prefetch now. */
   readonly depth: number
-  /** Begins to scan a fragment. On this thread it is read at once, and evaluated when the result is awaited. */
+  /** Begins to scan a fragment. This thread reads it at once, and evaluates it when the result is awaited. */
   begin(entry: FragmentEntry, wanted: 'count'): Promise<PendingResult<number>>
   begin(entry: FragmentEntry, wanted: 'rows'): Promise<PendingResult<Bitmap>>
   /** Begins to search a fragment, among the rows that match unless all are wanted. */
@@ -31,11 +31,11 @@ export interface Scan {
     wanted: SearchTask,
     among: 'matches' | 'all',
   ): Promise<PendingResult<FragmentNearest>>
-  /** Stops scans whose results nobody awaits. */
+  /** Stops scans whose results are not needed any more. */
   end(): void
 }
 
-/** `work` tells how much a row takes, where one that a predicate is evaluated on takes 1. */
+/** `work` is the cost of a row, relative to evaluating a predicate on it. */
 export async function startScan(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -73,7 +73,7 @@ class LocalScan implements Scan {
 
   async begin<T extends ScanResult>(
     entry: FragmentEntry,
-    wanted: Wanted,
+    wanted: ScanOrSearch,
     among?: 'matches' | 'all',
   ): Promise<PendingResult<T>> {
     const { prefix, schema } = this.#snapshot
@@ -91,7 +91,7 @@ class LocalScan implements Scan {
 }
 
 /** The columns that a scan reads of a fragment. */
-function columnsRead(predicate: Predicate | undefined, wanted: Wanted): readonly number[] {
+function columnsRead(predicate: Predicate | undefined, wanted: ScanOrSearch): readonly number[] {
   const columns = predicate?.columns ?? []
   if (typeof wanted !== 'object' || columns.includes(wanted.column.path[0]!)) return columns
   return [...columns, wanted.column.path[0]!]
@@ -125,13 +125,13 @@ class ThreadedScan implements Scan {
 
   get depth(): number {
     const { workers } = this.#threads
-    // Each worker has as many requests waiting as it works on.
+    // Each worker has one request waiting for each one in progress.
     return workers === 0 ? this.#here.depth : workers * this.#workerDepth * 2
   }
 
   async begin<T extends ScanResult>(
     entry: FragmentEntry,
-    wanted: Wanted,
+    wanted: ScanOrSearch,
     among?: 'matches' | 'all',
   ): Promise<PendingResult<T>> {
     const predicate = among === 'all' ? undefined : this.#predicate
@@ -157,7 +157,7 @@ class ThreadedScan implements Scan {
 
   async #beginHere<T extends ScanResult>(
     entry: FragmentEntry,
-    wanted: Wanted,
+    wanted: ScanOrSearch,
     among: 'matches' | 'all' | undefined,
   ): Promise<PendingResult<T>> {
     const begun = await this.#here.begin(entry, wanted as SearchTask, among!)

@@ -9,24 +9,24 @@ import type { EncodedFile } from '../write/fragment-write.ts'
 import type { ScanResult } from './message.ts'
 import type { ScanPool, ScanTask } from './pool.ts'
 
-/** The worker that has read a fragment before and has it in its cache. */
+/** The worker that has a fragment in its cache, since it read the fragment before. */
 const owners = new WeakMap<ScanPool, Map<string, number>>()
 const mostOwned = 100_000
 
-/** A fragment that a worker is at work on. */
+/** A fragment that a worker processes. */
 export interface Sent<T> {
-  /** Throws what this thread would throw, or `WorkerLost`: then this thread is to do it. */
+  /** Throws the errors of this thread, or `WorkerLost`: then this thread must do the work. */
   readonly answer: Promise<T>
-  /** Gives the memory of a file back that was the answer. Nobody may use it any more. */
+  /** Returns the memory of an answer that is a file. It must not be used afterwards. */
   giveBack(file: EncodedFile): void
 }
 
-/** What a worker is to do with a fragment. */
+/** A worker's task for a fragment. */
 type FragmentTask = Pick<ScanTask, 'predicate' | 'now' | 'wanted' | 'depth'>
 
 /**
- * The worker threads for some work on fragments of a snapshot; undefined when that is not worthwhile. `work` tells how
- * much a row takes, where one that a predicate is evaluated on takes 1.
+ * The worker threads for some work on fragments of a snapshot; undefined if that is not worthwhile. `work` is the cost
+ * of a row, relative to evaluating a predicate on it.
  */
 export async function threadsFor(
   { pool, content }: Storage,
@@ -69,7 +69,7 @@ export class FragmentThreads {
     return this.#pool.ready.length
   }
 
-  /** Has a worker do something with a fragment. Undefined when none has started. */
+  /** Sends a task for a fragment to a worker. Undefined if none has started. */
   send<T extends ScanResult>(
     entry: FragmentEntry,
     task: FragmentTask,
@@ -82,7 +82,7 @@ export class FragmentThreads {
     const { schema, columns } = body
     const request = { ...task, content: this.#url, prefix, schema, columns, entry: layoutOfEntry(entry) }
     const answer = worker.scan(request, this.#signal, budgets)
-    // It may be awaited later. If the work ends before, nobody hears of a failure.
+    // It may be awaited later. If the work ends before, a failure must not be an unhandled rejection.
     answer.catch(() => {})
     return { answer: answer as Promise<T>, giveBack: (file) => worker.giveBack(file) }
   }
@@ -92,7 +92,7 @@ export class FragmentThreads {
     this.#pool.spend(milliseconds)
   }
 
-  /** Stops work whose results nobody awaits. */
+  /** Stops work whose results are not needed any more. */
   end(): void {
     this.#abort.abort()
   }

@@ -27,14 +27,14 @@ import {
 import { SharedBlocks, sharedMemoryOf } from './shared-blocks.ts'
 
 /*
- * A worker thread of a pool. It reads fragments from the content, caches them and evaluates predicates on them. So the main
- * thread neither reads nor decodes nor checks sums, and the replies are small. Of new columns it makes the whole file,
- * which the main thread only writes.
+ * A worker thread of a pool. It reads fragments from the content, caches them and evaluates predicates on them. So the
+ * main thread does not read, decode or compute checksums, and the replies are small. For new columns it makes the whole
+ * file, which the main thread only writes.
  */
 
 /**
- * Blocks for files: one that is made, and one that is written. Runtimes other than Node do not write from shared memory
- * to files. Where caches are small, so is what files take.
+ * Blocks for two files: one being made, and one being written. Runtimes other than Node do not write files from shared
+ * memory. With a small cache, files take little memory, too.
  */
 const { cacheBytes } = workerData as WorkerSettings
 const isNode = !('deno' in process.versions || 'bun' in process.versions)
@@ -57,7 +57,7 @@ port.on('message', (message: ScanRequest | Cancel | GivenBack) => {
     next()
   }
 })
-say('ready')
+post('ready')
 
 function next(): void {
   while (waiting.length > 0 && running.size < waiting[0]!.depth) {
@@ -82,13 +82,13 @@ async function answer(request: ScanRequest, signal: AbortSignal): Promise<void> 
   try {
     const budgets = request.steps.map((steps) => new WorkBudget(undefined, steps))
     const { result, transfer } = await answerTo(request, new TimeSlice(signal), budgets)
-    say({ id, result, steps: request.steps.map((steps, i) => steps - budgets[i]!.left) }, transfer)
+    post({ id, result, steps: request.steps.map((steps, i) => steps - budgets[i]!.left) }, transfer)
   } catch (error) {
-    say({ id, failure: toFailure(error) })
+    post({ id, failure: toFailure(error) })
   }
 }
 
-/** What a request asks for, and the memory that is handed over with it rather than copied. */
+/** Executes a request, and returns the memory to transfer rather than copy. */
 interface Answer {
   readonly result: ScanResult
   readonly transfer: ArrayBuffer[]
@@ -111,11 +111,11 @@ async function answerTo(
     const columns = compiled.expressionsOf(request, wanted).map((expression, i) => {
       return { field: file.fields[i]!, expression, budget: budgets[i]! }
     })
-    const todo = { entry, live, firstRow: wanted.firstRow }
-    // Contents other than files may not take shared memory.
+    const pending = { entry, live, firstRow: wanted.firstRow }
+    // Contents other than files may not accept shared memory.
     return inBlocks(request.content.startsWith('file:'), async (memory) => {
       const source = computing(columns, memory)
-      return handOver((await makeColumns(storage, prefix, schema, source, file, todo, timeSlice))!)
+      return handOver((await makeColumns(storage, prefix, schema, source, file, pending, timeSlice))!)
     })
   }
   const predicate = compiled.predicateOf(request)
@@ -123,7 +123,7 @@ async function answerTo(
   if (typeof wanted === 'object') {
     const search = await beginSearch(storage, prefix, schema, predicate, entry, wanted)
     const result = await search(timeSlice, budget)
-    const arrays = result.nearest.flatMap(({ distances, places }) => [distances, places])
+    const arrays = result.nearest.flatMap(({ distances, positions }) => [distances, positions])
     const all = [...arrays, ...(result.vectors ? [result.vectors] : [])]
     return { result, transfer: all.map(({ buffer }) => buffer as ArrayBuffer) }
   }
@@ -132,7 +132,7 @@ async function answerTo(
   return { result, transfer: typeof result === 'number' ? [] : [result.buffer as ArrayBuffer] }
 }
 
-/** Makes a file in blocks, as far as there are any. Those that the file does not need are free at once. */
+/** Makes a file in blocks, if any are free. Blocks that the file does not use are free again at once. */
 async function inBlocks(
   mayShare: boolean,
   make: (memory: (bytes: number) => ArrayBufferLike) => Promise<FileAnswer>,
@@ -151,12 +151,12 @@ async function inBlocks(
   }
 }
 
-/** Parts that are smaller are copied: they may lie in memory that Node shares among many. */
+/** Smaller parts are copied: they may be in a memory pool of Node. */
 const smallPart = 64 * 1024
 
 /**
- * The file of new columns, with its large parts. What belongs to the columns that were read, which stay in the cache, is
- * copied, and so is what lies in much larger memory.
+ * The file of new columns, with its large parts. Columns that were read, which stay in the cache, are copied, and so
+ * are parts of much larger buffers.
  */
 function handOver({ file, from }: MadeColumns): FileAnswer {
   const read = new Set<ArrayBufferLike>()
@@ -173,7 +173,7 @@ function handOver({ file, from }: MadeColumns): FileAnswer {
   return { result: { ...file, parts }, transfer: [...transfer] }
 }
 
-function say(reply: Reply, transfer: ArrayBuffer[] = []): void {
+function post(reply: Reply, transfer: ArrayBuffer[] = []): void {
   port.postMessage(reply, transfer)
 }
 

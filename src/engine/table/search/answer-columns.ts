@@ -6,28 +6,28 @@ import { withRowColumns } from '../scan/row-columns.ts'
 import type { QueryOptions } from '../table-engine.ts'
 import { DistanceInputs, distanceColumn, distanceField, withDistance } from './distance-column.ts'
 
-/** A column that is computed of distances, once the rows are found. */
-export interface LateColumn {
+/** A column that is computed from distances, once the rows are found. */
+export interface DistanceExpression {
   readonly expression: ValueExpression
   readonly inputs: DistanceInputs
   /** The first pick of the inputs. */
   readonly first: number
-  /** The pick with the place of each row, for errors. */
+  /** The pick with the position of each row, for errors. */
   readonly offsets: number
 }
 
 /** The columns of a search's answer. */
 export interface SearchColumns {
   readonly fields: readonly Field[]
-  /** Of each field, the pick it comes from, what of the search it holds, or how it is computed. */
-  readonly from: readonly (number | 'distance' | 'query' | LateColumn)[]
-  /** What is fetched of the table. */
+  /** The source of each field: a pick, the search, or a computation. */
+  readonly from: readonly (number | 'distance' | 'query' | DistanceExpression)[]
+  /** The columns to fetch from the table. */
   readonly picks: readonly Pick[]
 }
 
 /**
- * The columns as LanceDB has them. Where there are several vectors, the number of the vector comes first. The columns
- * that were asked for follow. The distance comes last, unless it was asked for in a place of its own.
+ * The columns in LanceDB's order. With several vectors, the number of the vector is first. The requested columns
+ * follow. The distance is last, unless it was requested in another position.
  */
 export async function answerColumns(
   schema: Schema,
@@ -42,12 +42,12 @@ export async function answerColumns(
   }
   const offsetIndex = schema.fields.length + 1
   const rowOffset: Pick = { path: [offsetIndex], field: withRowColumns(schema).fields[offsetIndex]! }
-  const late = new Set<ValueExpression>()
+  const distanceExpressions = new Set<ValueExpression>()
   const compiled: Compile = async (text) => {
     if (!asksDistance.test(text)) return compile(text, schema)
-    // The distance alone, in parentheses, is a path where the table has no column.
+    // The distance alone, in parentheses, is a path if the table has no such column.
     const expression = { ...(await compile(text, withDistance(schema))), path: undefined }
-    late.add(expression)
+    distanceExpressions.add(expression)
     return expression
   }
   const named = columns === undefined ? undefined : namesOf(columns)
@@ -64,19 +64,19 @@ export async function answerColumns(
     const from: SearchColumns['from'][number][] = []
     const fetched: Pick[] = []
     if (hasSeveral) add(int('query_index'), 'query')
-    let place = 0
+    let index = 0
     for (const [name, path] of asked) {
       if (path === distanceColumn) add(distanceField(name), 'distance')
-      else addPick(picks[place++]!)
+      else addPick(picks[index++]!)
     }
     if (!from.includes('distance')) add(distanceField(), 'distance')
-    // The id of the row, where that was asked for besides.
-    for (; place < picks.length; place++) addPick(picks[place]!)
+    // The row id, if it was requested in addition.
+    for (; index < picks.length; index++) addPick(picks[index]!)
     return { fields, from, picks: fetched }
 
     function addPick(pick: Pick): void {
       const { expression, field } = pick
-      if (expression === undefined || !late.has(expression)) {
+      if (expression === undefined || !distanceExpressions.has(expression)) {
         add(field, fetched.push(pick) - 1)
         return
       }

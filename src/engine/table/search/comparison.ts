@@ -8,13 +8,15 @@ import type { VectorColumn } from './vector-column.ts'
 export interface Comparison {
   /** Most rows that are loaded at once. */
   readonly rowsAtOnce: number
-  /** Takes the first `count` of some rows, in increasing order. Nothing else may be loaded before they are compared. */
+  /** Loads the first `count` of some rows, in increasing order. They must be compared before the next call. */
   load(rows: Int32Array, count: number): void
-  /** The distances of the loaded rows to a query, until the next call. Any number, for what is not a number. */
+  /** The distances of the loaded rows to a query, until the next call. Undefined distances are NaN. */
   compare(query: QueryVector): Float64Array
 }
 
-/** The way to compare the vectors of a batch. Without `simd` components are compared one by one, and so are doubles, bits and short vectors. */
+/**
+ * Compares the vectors of a batch. Without `simd`, and for doubles, bits and short vectors, one component at a time.
+ */
 export function comparisonOf(
   batch: AnyBatch,
   column: VectorColumn,
@@ -65,7 +67,7 @@ class PlainComparison implements Comparison {
   readonly #measure: Measure
   readonly #dimension: number
   readonly #vectors: Vectors
-  /** Copies rows to the beginning of the vectors; undefined when the vectors are those of the column. */
+  /** Copies rows to the beginning of the vectors; undefined if the column's own vectors are used. */
   readonly #copy: Copy | undefined
   readonly #distances: Float64Array
   #rows: Int32Array = new Int32Array(0)
@@ -105,7 +107,7 @@ class PlainComparison implements Comparison {
 
 type Copy = (rows: Int32Array, count: number) => void
 
-/** Copies vectors one after the other to `to` as floats, with zeros behind each up to the stride. */
+/** Copies vectors one after the other to `to` as floats, each padded with zeros up to the stride. */
 function copyOf(
   batch: AnyBatch,
   { element, dimension }: VectorColumn,

@@ -6,17 +6,17 @@ import { withRowColumns } from '../scan/row-columns.ts'
 /** The column of distances: in answers, in filters after a search, and in expressions. */
 export const distanceColumn = '_distance'
 
-/** The field of distances, under a name. */
+/** The field of distances, with the given name. */
 export function distanceField(name: string = distanceColumn): Field {
   return { name, type: float32(), nullable: true, metadata: null as never }
 }
 
-/** The schema that a text is bound to which asks for distances. Columns of rows have their place behind. */
+/** The schema for a text that uses distances. Row columns follow them. */
 export function withDistance(schema: Schema): Schema {
   return { ...schema, fields: [...schema.fields, distanceField()] }
 }
 
-/** The columns that such a text reads: what has to be fetched of the table, and how all of them are put together. */
+/** The columns that such a text reads: what to fetch from the table, and how to combine it. */
 export class DistanceInputs {
   readonly picks: readonly ColumnPick[]
   readonly #read: readonly number[]
@@ -34,7 +34,7 @@ export class DistanceInputs {
     })
   }
 
-  /** The columns at their indices, of batches of the picks and the distances of the same rows. */
+  /** The columns at their indices, from batches of the picks and the distances of the same rows. */
   columns(batches: readonly AnyBatch[], distances: Float32Array): AnyBatch[] {
     const columns: AnyBatch[] = []
     for (const [i, index] of this.#read.entries()) columns[index] = batches[i]!

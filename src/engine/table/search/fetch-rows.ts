@@ -8,34 +8,34 @@ import { RunBuilder } from '../../arrow/take/runs.ts'
 import { assemble, type Piece } from '../../arrow/take/take.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
-import { ColumnMaker, type MadeRows } from '../read/made-columns.ts'
+import { AnswerReader, type AnswerRows } from '../read/answer-reader.ts'
 import type { Pick } from '../read/projection.ts'
-import type { Placed } from '../scan/row-columns.ts'
+import type { FragmentPosition } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
 
-/** The place of a row in a table: its row in the fragment, and the number of the fragment times this. */
+/** The position of a row in a table: its row in the fragment, plus the number of the fragment times this. */
 export const fragmentPlaces = 2 ** 32
 
-/** A fragment that has rows which were found. */
-export type FoundFragment = FragmentEntry & Required<Placed>
+/** A fragment with found rows. */
+export type FoundFragment = FragmentEntry & Required<FragmentPosition>
 
-/** Rows by their places, in any order. A row may come more than once. */
+/** Rows by their positions, in any order. A row may occur more than once. */
 export interface RowsToFetch {
-  readonly places: ArrayLike<number>
+  readonly positions: ArrayLike<number>
   readonly fragments: readonly FoundFragment[]
-  /** The vectors of the rows where they are at hand, for the column at `path`. */
-  readonly vectors?: { readonly path: number; readonly at: (place: number) => Values | undefined }
-  /** Takes the memory of what was read. */
+  /** The vectors of the rows if the search kept them, for the column at `path`. */
+  readonly vectors?: { readonly path: number; readonly at: (position: number) => Values | undefined }
+  /** Reserves the memory of the rows that were read. */
   readonly onBytes: (bytes: number) => Promise<void> | undefined
 }
 
-/** Rows of each batch that is given, and about the most bytes. */
+/** Rows of each batch, and about the most bytes. */
 const rowsAtOnce = 8_192
 const bytesAtOnce = 16 << 20
 
 /**
- * Fetches columns of rows: each fragment is read once, and of it only the rows are kept. Gives batches of some thousand
- * rows in the order of the places, and nothing but an empty list where no column is picked.
+ * Fetches columns of rows: each fragment is read once, and only its wanted rows are kept. Yields batches of some
+ * thousand rows in the order of the positions, and only an empty list if no column is picked.
  */
 export async function* fetchRows(
   storage: Storage,
@@ -45,16 +45,16 @@ export async function* fetchRows(
   timeSlice: TimeSlice,
 ): AsyncGenerator<readonly AnyBatch[]> {
   if (picks.length === 0) return yield []
-  const { places, fragments, vectors } = wanted
-  const isAtHand = (pick: Pick) =>
+  const { positions, fragments, vectors } = wanted
+  const isKept = (pick: Pick) =>
     vectors !== undefined &&
     pick.path?.length === 1 &&
     pick.path[0] === vectors.path &&
-    Array.prototype.every.call(places, (place: number) => vectors.at(place) !== undefined)
-  const atHand = picks.map(isAtHand)
-  const others = picks.filter((_, i) => !atHand[i])
-  const maker = new ColumnMaker(storage, snapshot, others, columnsOf(others), timeSlice)
-  const { byFragment, kept } = grouped(places)
+    Array.prototype.every.call(positions, (position: number) => vectors.at(position) !== undefined)
+  const areKept = picks.map(isKept)
+  const others = picks.filter((_, i) => !areKept[i])
+  const maker = new AnswerReader(storage, snapshot, others, columnsOf(others), timeSlice)
+  const { byFragment, kept } = grouped(positions)
   const columns = new Map<number, readonly AnyBatch[]>()
   let fetched = 0
   const parts = Array.from(byFragment, ([fragment, rows]) => {
@@ -72,7 +72,7 @@ export async function* fetchRows(
     }
     const made = others.length === 0 ? [] : await takeRows(rowsMade, others, onMade)
     const taken = picks.map(({ field }, i) =>
-      atHand[i]
+      areKept[i]
         ? ofVectors(
             field,
             rows.map((row) => vectors!.at(fragment * fragmentPlaces + row)!),
@@ -87,45 +87,45 @@ export async function* fetchRows(
     if (timeSlice.due) await timeSlice.rest()
   }
   const fields = picks.map(({ field }) => field)
-  // A row that is near several vectors is answered for each.
+  // A row that is near several vectors is returned for each.
   let answered = 0
-  for (let start = 0, end = 0; start < places.length; start = end) {
+  for (let start = 0, end = 0; start < positions.length; start = end) {
     let bytes = 0
-    for (end = start; end < Math.min(places.length, start + rowsAtOnce) && bytes < bytesAtOnce; end++) {
-      const batches = columns.get(Math.floor(places[end]! / fragmentPlaces))!
+    for (end = start; end < Math.min(positions.length, start + rowsAtOnce) && bytes < bytesAtOnce; end++) {
+      const batches = columns.get(Math.floor(positions[end]! / fragmentPlaces))!
       for (const batch of batches) bytes += bytesOfRow(batch, kept[end]!)
     }
     const more = Math.max(0, answered + bytes - Math.max(fetched, answered))
     answered += bytes
     const waits = more > 0 ? wanted.onBytes(more) : undefined
     if (waits) await waits
-    yield* assembleColumns(fields, piecesOf(picks.length, columns, places, kept, start, end))
+    yield* assembleColumns(fields, piecesOf(picks.length, columns, positions, kept, start, end))
     if (timeSlice.due) await timeSlice.rest()
   }
 }
 
-/** The columns of a table that picks are made of, those of rows included. */
+/** The columns of a table that picks use, row columns included. */
 export function columnsOf(picks: readonly Pick[]): ReadonlySet<number> {
   return new Set(picks.flatMap(({ path, expression }) => expression?.columns ?? [path![0]!]))
 }
 
-/** The rows that are wanted of each fragment, in order, and of each place its row among these. */
-function grouped(places: ArrayLike<number>) {
-  const order = Float64Array.from(places).sort()
+/** The wanted rows of each fragment, in order, and the index of each position among these. */
+function grouped(positions: ArrayLike<number>) {
+  const order = Float64Array.from(positions).sort()
   const byFragment = new Map<number, number[]>()
   const keptAt = new Map<number, number>()
-  for (const place of order) {
-    if (keptAt.has(place)) continue
-    const fragment = Math.floor(place / fragmentPlaces)
+  for (const position of order) {
+    if (keptAt.has(position)) continue
+    const fragment = Math.floor(position / fragmentPlaces)
     const rows = byFragment.get(fragment) ?? []
     byFragment.set(fragment, rows)
-    keptAt.set(place, rows.push(place - fragment * fragmentPlaces) - 1)
+    keptAt.set(position, rows.push(position - fragment * fragmentPlaces) - 1)
   }
-  return { byFragment, kept: Int32Array.from(places, (place) => keptAt.get(place)!) }
+  return { byFragment, kept: Int32Array.from(positions, (position) => keptAt.get(position)!) }
 }
 
 async function takeRows(
-  parts: AsyncGenerator<MadeRows>,
+  parts: AsyncGenerator<AnswerRows>,
   picks: readonly Pick[],
   onMade: RowsToFetch['onBytes'],
 ): Promise<AnyBatch[]> {
@@ -138,7 +138,7 @@ async function takeRows(
   return picks.map(({ field }, i) => detach(assemble(field.type, pieces[i]!)))
 }
 
-/** A column of vectors that are at hand. */
+/** A column of vectors that the search kept. */
 function ofVectors({ type }: Pick['field'], vectors: readonly Values[]): AnyBatch {
   const [first] = vectors as readonly Float32Array[]
   const size = first!.length
@@ -151,11 +151,11 @@ function ofVectors({ type }: Pick['field'], vectors: readonly Values[]): AnyBatc
   })
 }
 
-/** The pieces of each column for the places from `start` to `end`. Neighbours from one fragment are one piece. */
+/** The pieces of each column for the positions from `start` to `end`. Neighbours from one fragment are one piece. */
 function piecesOf(
   count: number,
   columns: ReadonlyMap<number, readonly AnyBatch[]>,
-  places: ArrayLike<number>,
+  positions: ArrayLike<number>,
   kept: Int32Array,
   start: number,
   end: number,
@@ -164,7 +164,7 @@ function piecesOf(
   let runs: number[] = []
   let current = -1
   for (let i = start; i < end; i++) {
-    const fragment = Math.floor(places[i]! / fragmentPlaces)
+    const fragment = Math.floor(positions[i]! / fragmentPlaces)
     if (fragment !== current) {
       runs = []
       current = fragment

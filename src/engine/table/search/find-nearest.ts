@@ -5,7 +5,7 @@ import type { Predicate } from '../../predicate/index.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { prune } from '../scan/fragment.ts'
-import { liveRowsOf, placed } from '../scan/row-columns.ts'
+import { liveRowsOf, withPositions } from '../scan/row-columns.ts'
 import { startScan } from '../scan/scan.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { WorkOptions } from '../table-engine.ts'
@@ -17,16 +17,19 @@ import { type FragmentNearest, type SearchTask, searchesOf } from './search-frag
 export interface Found {
   readonly nearest: readonly Nearest[]
   readonly fragments: readonly FoundFragment[]
-  readonly vectorAt: (place: number) => Values | undefined
+  readonly vectorAt: (position: number) => Values | undefined
 }
 
 /** Components of vectors that take as long as evaluating a predicate on a row. */
 const componentsPerRow = 8
 
-/** Vectors of a row that is a list of them. How many there are is known only when they were read. */
+/** Assumed vectors of a row that is a list of them. Their number is known only after reading. */
 const vectorsPerRow = 32
 
-/** Searches each fragment, with its place in the version if `hasOffsets`, on worker threads if that is worthwhile, and keeps the nearest of all. */
+/**
+ * Searches each fragment, on worker threads if worthwhile, and keeps the nearest rows of all. With `hasOffsets`
+ * fragments have their positions in the version.
+ */
 export async function findNearest(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -53,7 +56,11 @@ export async function findNearest(
   let rowsDone = 0
   let liveBefore = 0
   try {
-    for await (const { entry, nearest } of prefetch(hasOffsets ? placed(entries) : entries, begin, scan)) {
+    for await (const { entry, nearest } of prefetch(
+      hasOffsets ? withPositions(entries) : entries,
+      begin,
+      scan,
+    )) {
       if (nearest) {
         const first = fragments.push({ ...entry, liveBefore }) - 1
         const result = await nearest()
@@ -68,16 +75,20 @@ export async function findNearest(
   } finally {
     scan.end()
   }
-  return { nearest: found.map((rows) => rows.sorted()), fragments, vectorAt: (place) => vectors.at(place) }
-}
-
-function merge({ nearest }: FragmentNearest, base: number, found: readonly NearestRows[]): void {
-  for (const [q, { distances, places }] of nearest.entries()) {
-    for (let i = 0; i < places.length; i++) found[q]!.add(distances[i]!, base + places[i]!)
+  return {
+    nearest: found.map((rows) => rows.sorted()),
+    fragments,
+    vectorAt: (position) => vectors.at(position),
   }
 }
 
-/** Vectors of rows that were among the nearest of their fragment. Those that are not among the nearest of all go again. */
+function merge({ nearest }: FragmentNearest, base: number, found: readonly NearestRows[]): void {
+  for (const [q, { distances, positions }] of nearest.entries()) {
+    for (let i = 0; i < positions.length; i++) found[q]!.add(distances[i]!, base + positions[i]!)
+  }
+}
+
+/** Vectors of the nearest rows of fragments. Those that are not among the nearest of all are dropped. */
 class KeptVectors {
   readonly #dimension: number
   readonly #found: readonly NearestRows[]
@@ -92,25 +103,25 @@ class KeptVectors {
   add({ nearest, vectors }: FragmentNearest, base: number): void {
     if (vectors === undefined) return
     let at = 0
-    for (const { places } of nearest) {
-      for (const place of places) {
-        this.#vectors.set(base + place, vectors.slice(at, at + this.#dimension))
+    for (const { positions } of nearest) {
+      for (const position of positions) {
+        this.#vectors.set(base + position, vectors.slice(at, at + this.#dimension))
         at += this.#dimension
       }
     }
     if (this.#vectors.size <= this.#mostKept) return
     const still = new Map<number, Values>()
     for (const rows of this.#found) {
-      for (const place of rows.places) {
-        const vector = this.#vectors.get(place)
-        if (vector) still.set(place, vector)
+      for (const position of rows.positions) {
+        const vector = this.#vectors.get(position)
+        if (vector) still.set(position, vector)
       }
     }
     this.#vectors = still
     this.#mostKept = 64 + 2 * still.size
   }
 
-  at(place: number): Values | undefined {
-    return this.#vectors.get(place)
+  at(position: number): Values | undefined {
+    return this.#vectors.get(position)
   }
 }

@@ -1,7 +1,7 @@
 /** How far apart two vectors are. */
 export type Measure = 'l2' | 'cosine' | 'dot' | 'hamming'
 
-/** What a query asks of each row: its vector, as the values that the column can hold, and the vector's length. */
+/** A query: its vector in the column's type of values, and the vector's length. */
 export interface QueryVector {
   readonly values: Float64Array
   /** The Euclidean norm. */
@@ -12,8 +12,8 @@ export type Vectors = Float32Array | Float64Array
 type Distance = (vectors: Vectors, start: number, query: QueryVector) => number
 
 /*
- * Each loop has four sums. One sum would wait for itself: an addition takes four cycles, and a processor does several at
- * once. Sums are of 64 bits, so the order of additions does not show in a distance of 32 bits.
+ * Each loop has four sums. With one sum, each addition would wait for the previous one: it takes four cycles, and a
+ * processor does several at once. Sums have 64 bits, so the order of additions does not affect a distance of 32 bits.
  */
 
 function squaredL2(vectors: Vectors, start: number, { values }: QueryVector): number {
@@ -59,7 +59,7 @@ function oneMinusDot(vectors: Vectors, start: number, { values }: QueryVector): 
   return 1 - (a + b + (c + d))
 }
 
-/** Not a number when one of the vectors is all zero, as no angle is defined then. */
+/** NaN if one of the vectors is all zero, as no angle is defined then. */
 function cosine(vectors: Vectors, start: number, { values, norm }: QueryVector): number {
   const { length } = values
   let a = 0
@@ -83,7 +83,7 @@ function cosine(vectors: Vectors, start: number, { values, norm }: QueryVector):
   return 1 - (a + b) / (Math.sqrt(x + y) * norm)
 }
 
-/** The distance of each measure. That of `hamming` counts the bits that differ, in vectors whose values are bytes. */
+/** The distance of each measure. `hamming` counts the bits that differ, in vectors of bytes. */
 export const distances: Readonly<Record<Measure, Distance>> = {
   l2: squaredL2,
   dot: oneMinusDot,

@@ -7,7 +7,7 @@ import { DistanceInputs, withDistance } from './distance-column.ts'
 import { fetchRows, type RowsToFetch } from './fetch-rows.ts'
 import type { Hits } from './search.ts'
 
-/** Which of the rows found match a filter, which may ask for their distance: 1 for those that do. */
+/** Which of the found rows match a filter, which may use their distance: 1 for those that do. */
 export async function postFilter(
   storage: Storage,
   snapshot: LoadedSnapshot,

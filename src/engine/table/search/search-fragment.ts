@@ -17,7 +17,7 @@ import { simdBlocks } from './simd.ts'
 import type { VectorColumn } from './vector-column.ts'
 import { componentsAtOnce, hasNullItem } from './vector-items.ts'
 
-/** What is looked for in each fragment. It travels to worker threads as it is. */
+/** The search in each fragment. Sent to worker threads in this form. */
 export interface SearchTask {
   readonly column: VectorColumn
   readonly measure: Measure
@@ -32,7 +32,9 @@ export interface SearchTask {
   readonly withVectors: boolean
 }
 
-/** How many searches a task is: one for each query, or one for all of them together where rows are lists of vectors. */
+/**
+ * The number of searches of a task: one for each query, or one for all of them together if rows are lists of vectors.
+ */
 export function searchesOf({
   column,
   queries,
@@ -43,17 +45,14 @@ export function searchesOf({
   return column.isList ? 1 : queries.length
 }
 
-/** The nearest rows of a fragment for each search; places are rows of the fragment. */
+/** The nearest rows of a fragment for each search; positions are rows of the fragment. */
 export interface FragmentNearest {
   readonly nearest: readonly Nearest[]
-  /** The vectors of all these rows, in their order, as they lie in the column. */
+  /** The vectors of all these rows, in order, in the layout of the column. */
   readonly vectors?: Values
 }
 
-/**
- * Reads what a search needs of a fragment. The function it gives does the search, among the rows that match the
- * predicate if there is one.
- */
+/** Reads the columns for a search of a fragment. Returns a function that searches among the matching rows. */
 export async function beginSearch(
   storage: Storage,
   prefix: string,
@@ -85,7 +84,7 @@ async function readVectors(
   return batchAt(path, name, columns)
 }
 
-/** Finds the nearest of the rows in `among`, or of all rows. Rows without a vector are passed over. */
+/** Finds the nearest of the rows in `among`, or of all rows. Skips rows without a vector. */
 export async function searchFragment(
   task: SearchTask,
   batch: AnyBatch,
@@ -118,7 +117,7 @@ export async function searchFragment(
   return task.withVectors ? { nearest, vectors: vectorsAt(batch, dimension, nearest) } : { nearest }
 }
 
-/** Puts the rows from `start` to `end` that are wanted and have a vector into `rows`, and says how many these are. */
+/** Writes the rows from `start` to `end` that are wanted and have a vector into `rows`, and returns their number. */
 function rowsToCompare(
   batch: AnyBatch,
   among: Bitmap | undefined,
@@ -152,7 +151,7 @@ function keepNearest(
   let hasRoom = found.hasRoom
   for (let i = 0; i < count; i++) {
     const distance = Math.fround(distances[i]!)
-    // Comparisons are false for what is not a number: such a row is at no distance.
+    // Comparisons with NaN are false: such a row has no distance.
     if (!(distance < bound || (hasRoom && distance === bound)) || distance < least || distance >= most)
       continue
     const row = rows[i]!
@@ -165,11 +164,11 @@ function keepNearest(
 
 function vectorsAt(batch: AnyBatch, dimension: number, nearest: readonly Nearest[]): Values {
   const source = batch.children[0]!.values as Float32Array
-  const count = nearest.reduce((sum, { places }) => sum + places.length, 0)
+  const count = nearest.reduce((sum, { positions }) => sum + positions.length, 0)
   const vectors = new (source.constructor as Float32ArrayConstructor)(count * dimension)
   let to = 0
-  for (const { places } of nearest) {
-    for (const row of places) {
+  for (const { positions } of nearest) {
+    for (const row of positions) {
       vectors.set(source.subarray(row * dimension, (row + 1) * dimension), to)
       to += dimension
     }

@@ -7,13 +7,15 @@ import type { SearchTask } from './search-fragment.ts'
 import { simdBlocks } from './simd.ts'
 import { componentsAtOnce, hasNullItem } from './vector-items.ts'
 
-/** Most distances that are kept until all vectors of some rows were compared: one for each row and vector of the query. */
+/**
+ * Most distances that are kept until all vectors of some rows were compared: one for each row and vector of the query.
+ */
 const mostKept = 1 << 18
 
 /**
- * Finds the nearest rows of a column of lists of vectors, by late interaction: each vector of the query is as far from
- * a row as from the nearest vector of the row, and these distances are added up. A vector that is null, has a null in
- * it, or is at no distance does not count. A row without any other is not found.
+ * Finds the nearest rows of a column of lists of vectors, by late interaction. The distance of a query vector to a row
+ * is the distance to the nearest vector of the row, and these distances are added. A vector that is null, has a null in
+ * it, or has no distance is ignored. A row without any other vector is not found.
  */
 export async function searchLists(
   task: SearchTask,
@@ -51,19 +53,19 @@ export async function searchLists(
   return found.sorted()
 }
 
-/** Of some rows, the distance of the nearest vector of each row to each vector of the query. */
+/** For some rows, the distance of the nearest vector of each row to each vector of the query. */
 class NearestVectors {
-  /** Components that were looked at since the caller set it back. */
+  /** Components that were compared since the caller reset it. */
   compared = 0
   readonly rowsAtOnce: number
   readonly #task: SearchTask
   readonly #vectors: AnyBatch
   readonly #comparison: Comparison
-  /** The vectors that are compared next, and the row of each. */
+  /** The next vectors to compare, and the row of each. */
   readonly #waiting: Int32Array
   readonly #rowOf: Int32Array
   #count = 0
-  /** The rows for each vector of the query; not a number where a row has no vector at any distance. */
+  /** The distances of rows for each vector of the query; NaN for a row without any. */
   readonly #least: Float64Array
   readonly #sums: Float64Array
   /** Whether there is any distance. */
@@ -83,7 +85,7 @@ class NearestVectors {
     this.#sums = new Float64Array(this.rowsAtOnce)
   }
 
-  /** Adds a vector of a row. Vectors come in the order of the column. */
+  /** Adds a vector of a row. Vectors must be in the order of the column. */
   add(row: number, vector: number): void {
     const { nullCount, children } = this.#vectors
     if (nullCount > 0 && !this.#vectors.isValid(vector)) return
@@ -94,7 +96,7 @@ class NearestVectors {
     if (this.#count === this.#waiting.length) this.#compare()
   }
 
-  /** The distance of each of so many rows, until the next call; undefined where none has any. Then other rows may be added. */
+  /** The distances of the first `count` rows, until the next call; undefined if none has any. Resets the rows. */
   sums(rows: number): Float64Array | undefined {
     this.#compare()
     if (this.#isEmpty) return undefined
@@ -120,7 +122,7 @@ class NearestVectors {
       for (let i = 0; i < count; i++) {
         const distance = distances[i]!
         const at = first + this.#rowOf[i]!
-        // Comparisons are false for what is not a number.
+        // Comparisons with NaN are false.
         if (distance < this.#least[at]! || Number.isNaN(this.#least[at]!)) this.#least[at] = distance
       }
     }

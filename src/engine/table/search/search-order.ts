@@ -3,7 +3,7 @@ import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import {
   compareKey,
-  decisive,
+  effectiveKeys,
   type SortKey,
   type SortValue,
   sortKeys,
@@ -17,21 +17,21 @@ import { distanceColumn } from './distance-column.ts'
 import { fetchRows, type RowsToFetch } from './fetch-rows.ts'
 import type { Hits } from './search.ts'
 
-/** The keys by which a search sorts the rows that it found. The distance may be one; it has no path. */
+/** The sort keys for the rows that a search found. The distance may be one; it has no path. */
 export function searchOrder(schema: Schema, orderBy: readonly Ordering[], most?: number): SortKey[] {
   const make = (ordering: Ordering): SortKey => {
     if (ordering.column !== distanceColumn) return sortKeys(schema, [ordering])[0]!
     const direction = ordering.descending === true ? -1 : 1
     return { name: distanceColumn, path: [], direction, nullsFirst: ordering.nullsFirst === true }
   }
-  return decisive(orderBy, make, schema.fields.length, most)
+  return effectiveKeys(orderBy, make, schema.fields.length, most)
 }
 
-/** The rows in the order of the keys, those of each vector by themselves. Equal ones stay as they are. */
+/** The rows in the order of the keys, for each vector separately. Equal ones keep their order. */
 export async function inOrder(
   storage: Storage,
   snapshot: LoadedSnapshot,
-  { places, distances, queries }: Hits,
+  { positions, distances, queries }: Hits,
   keys: readonly SortKey[],
   rows: RowsToFetch,
   timeSlice: TimeSlice,
@@ -57,9 +57,9 @@ export async function inOrder(
     }
     return a - b
   }
-  const order = await sortedRows(places.length, compare, keys.length, timeSlice)
+  const order = await sortedRows(positions.length, compare, keys.length, timeSlice)
   return {
-    places: Float64Array.from(order, (i) => places[i]!),
+    positions: Float64Array.from(order, (i) => positions[i]!),
     distances: Float32Array.from(order, (i) => distances[i]!),
     queries: Int32Array.from(order, (i) => queries[i]!),
   }

@@ -16,7 +16,7 @@ import { compile } from '../scan/fragment.ts'
 import { readsOffsets } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { QueryOptions, VectorSearch } from '../table-engine.ts'
-import { answerColumns, type LateColumn, type SearchColumns } from './answer-columns.ts'
+import { answerColumns, type DistanceExpression, type SearchColumns } from './answer-columns.ts'
 import { columnsOf, fetchRows, type RowsToFetch } from './fetch-rows.ts'
 import { type Found, findNearest } from './find-nearest.ts'
 import { postFilter } from './post-filter.ts'
@@ -24,20 +24,20 @@ import { type SearchTask, searchesOf } from './search-fragment.ts'
 import { inOrder, searchOrder } from './search-order.ts'
 import { columnToSearch, measureFor, queryVector } from './vector-column.ts'
 
-/** Rows for each vector, where the request does not say how many. LanceDB answers as many. */
+/** Rows for each vector, if the request has no limit. LanceDB has the same default. */
 const defaultLimit = 10
 
-/** Rows that one search ranks, for all its vectors together. They take some 20 bytes each. */
+/** Most rows that one search ranks, for all its vectors together. They take some 20 bytes each. */
 const mostRanked = 1_000_000
 
-/** Rows whose vectors are kept as they are found. For more, the column is read again if it is asked for. */
+/** Most rows whose vectors are kept when they are found. For more, the column is read again if it is requested. */
 const mostWithVectors = 1_000
 
 /** The rows that a search found, in the order of the answer. */
 export interface Hits {
-  readonly places: Float64Array
+  readonly positions: Float64Array
   readonly distances: Float32Array
-  /** Of each hit, which search it was found by. */
+  /** For each hit, the search that found it. */
   readonly queries: Int32Array
 }
 
@@ -46,7 +46,7 @@ export interface SearchPlan {
   readonly task: SearchTask
   readonly columns: SearchColumns
   readonly order: readonly SortKey[]
-  /** The time that all texts of the query see. */
+  /** The time for all texts of the query. */
   readonly now: number
   readonly limit: number
   readonly offset: number
@@ -125,7 +125,7 @@ export async function searchRows(
   const { onStep } = options
   let started = performance.now()
   const { hits, found } = await runSearch(storage, snapshot, plan, options, timeSlice)
-  onStep?.({ name: 'rows', rows: hits.places.length, milliseconds: performance.now() - started })
+  onStep?.({ name: 'rows', rows: hits.positions.length, milliseconds: performance.now() - started })
   started = performance.now()
   const { columns } = plan
   const budgets = columns.from.map((from) =>
@@ -139,16 +139,23 @@ export async function searchRows(
   })
   const batches: (readonly AnyBatch[])[] = []
   let row = 0
-  const wanted = toFetch(hits.places, found, plan, options)
+  const wanted = toFetch(hits.positions, found, plan, options)
   for await (const batch of fetchRows(storage, snapshot, columns.picks, wanted, timeSlice)) {
-    const end = row + (batch[0]?.length ?? hits.places.length)
+    const end = row + (batch[0]?.length ?? hits.positions.length)
     const made: AnyBatch[] = []
     for (const [i, from] of columns.from.entries()) {
       if (typeof from === 'number') made.push(batch[from]!)
       else if (typeof from === 'string') made.push(own(from, hits, row, end))
       else
         made.push(
-          await late(from, batch, hits.distances.slice(row, end), budgets[i]!, timeSlice, wanted.onBytes),
+          await computeFromDistances(
+            from,
+            batch,
+            hits.distances.slice(row, end),
+            budgets[i]!,
+            timeSlice,
+            wanted.onBytes,
+          ),
         )
     }
     batches.push(...plain.of(made))
@@ -160,11 +167,11 @@ export async function searchRows(
     schema.fields.map((_, i) => batches.map((batch) => batch[i]!)),
   )
   timeSlice.signal?.throwIfAborted()
-  onStep?.({ name: 'columns', rows: hits.places.length, milliseconds: performance.now() - started })
+  onStep?.({ name: 'columns', rows: hits.positions.length, milliseconds: performance.now() - started })
   return joinParts(parts)
 }
 
-/** Finds the rows of the answer, and no columns of them yet. */
+/** Finds the rows of the answer, without their columns. */
 export async function runSearch(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -178,12 +185,12 @@ export async function runSearch(
   const predicate =
     plan.filter === 'before' ? await compile(filter!, snapshot.schema, plan.now, timeSlice) : undefined
   const read = [...columnsOf(plan.columns.picks), ...(predicate?.columns ?? [])]
-  // A filter after the search, or an order, may ask for it, too.
+  // A filter after the search, or an order, may use it, too.
   const hasOffsets = plan.filter === 'after' || plan.order.length > 0 || readsOffsets(snapshot.schema, read)
   const found = await findNearest(storage, snapshot, task, predicate, timeSlice, hasOffsets, onProgress)
   let hits = hitsOf(found)
   if (plan.filter === 'after') {
-    const rows = toFetch(hits.places, found, plan, { memory, maxBytes })
+    const rows = toFetch(hits.positions, found, plan, { memory, maxBytes })
     const keep = await postFilter(storage, snapshot, filter!, plan.now, hits, rows, timeSlice)
     hits = only(hits, (i) => keep[i] === 1)
   }
@@ -196,62 +203,62 @@ export async function runSearch(
     return rank >= offset && rank - offset < limit
   })
   if (plan.order.length > 0) {
-    const rows = toFetch(hits.places, found, plan, { memory, maxBytes })
+    const rows = toFetch(hits.positions, found, plan, { memory, maxBytes })
     hits = await inOrder(storage, snapshot, hits, plan.order, rows, timeSlice)
   }
   return { hits, found }
 }
 
 function toFetch(
-  places: Float64Array,
+  positions: Float64Array,
   { fragments, vectorAt }: Found,
   { task }: SearchPlan,
   { memory, maxBytes = Number.POSITIVE_INFINITY }: Pick<QueryOptions, 'memory' | 'maxBytes'>,
 ): RowsToFetch {
   let bytes = 0
   return {
-    places,
+    positions,
     fragments,
     ...(task.withVectors && { vectors: { path: task.column.path[0]!, at: vectorAt } }),
     onBytes: (more) => {
       bytes += more
       if (bytes > maxBytes) throw tooLarge(maxBytes)
-      // What was read, the batches made of it, and the file.
+      // The rows that were read, the batches of them, and the file.
       return memory?.take(more * 3)
     },
   }
 }
 
 function hitsOf({ nearest }: Found): Hits {
-  const count = nearest.reduce((sum, { places }) => sum + places.length, 0)
+  const count = nearest.reduce((sum, { positions }) => sum + positions.length, 0)
   const hits = {
-    places: new Float64Array(count),
+    positions: new Float64Array(count),
     distances: new Float32Array(count),
     queries: new Int32Array(count),
   }
   let at = 0
-  for (const [q, { places, distances }] of nearest.entries()) {
-    hits.places.set(places, at)
+  for (const [q, { positions, distances }] of nearest.entries()) {
+    hits.positions.set(positions, at)
     hits.distances.set(distances, at)
-    hits.queries.fill(q, at, at + places.length)
-    at += places.length
+    hits.queries.fill(q, at, at + positions.length)
+    at += positions.length
   }
   return hits
 }
 
-function only({ places, distances, queries }: Hits, isWanted: (index: number) => boolean): Hits {
+function only({ positions, distances, queries }: Hits, isWanted: (index: number) => boolean): Hits {
   const kept: number[] = []
-  for (let i = 0; i < places.length; i++) if (isWanted(i)) kept.push(i)
+  for (let i = 0; i < positions.length; i++) if (isWanted(i)) kept.push(i)
   return {
-    places: Float64Array.from(kept, (i) => places[i]!),
+    positions: Float64Array.from(kept, (i) => positions[i]!),
     distances: Float32Array.from(kept, (i) => distances[i]!),
     queries: Int32Array.from(kept, (i) => queries[i]!),
   }
 }
 
-/** A column that is computed of distances. */
-async function late(
-  { expression, inputs, first, offsets }: LateColumn,
+/** A column that is computed from distances. */
+async function computeFromDistances(
+  { expression, inputs, first, offsets }: DistanceExpression,
   batch: readonly AnyBatch[],
   distances: Float32Array,
   budget: WorkBudget,
@@ -269,7 +276,7 @@ async function late(
   return assemble(expression.type, parts.map(wholeOf))
 }
 
-/** A column that the search itself makes. */
+/** A column that the search itself computes. */
 function own(column: 'distance' | 'query', { distances, queries }: Hits, from: number, to: number): AnyBatch {
   return column === 'distance'
     ? makeBatch(float32(), { length: to - from, values: distances.slice(from, to) })

@@ -1,9 +1,9 @@
 /*
- * The loops of a search, as the bytes of a WebAssembly module. JavaScript has no instructions that work on several
- * numbers at once; WebAssembly has. The bytes depend on nothing, so that they are the same in every process.
+ * The loops of a search, as the bytes of a WebAssembly module. JavaScript has no SIMD instructions, but WebAssembly
+ * has. The bytes are the same in every process.
  */
 
-/** Components that a loop takes at once. Vectors are padded with zeros to a multiple, which adds nothing to a sum. */
+/** Components per iteration of a loop. Vectors are padded with zeros to a multiple, which adds nothing to a sum. */
 export const componentsTogether = 8
 
 /** Bytes of one page of memory. */
@@ -68,11 +68,11 @@ const one: Code = [0x44, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f]
 interface Loop {
   /** Adds two components to the sums. */
   readonly step: (pair: number) => Code
-  /** Makes the distance of the sums. */
+  /** Computes the distance from the sums. */
   readonly distance: Code
 }
 
-/** Where two components lie in a row, and in the query, whose components have 64 bits. */
+/** The addresses of two components in a row, and in the query, whose components have 64 bits. */
 const pairAt = (pair: number) => ({ component: loadVector(pair * 8), other: loadQuery(pair * 16) })
 
 const loops: Readonly<Record<'l2' | 'dot' | 'cosine', Loop>> = {
@@ -103,7 +103,7 @@ const loops: Readonly<Record<'l2' | 'dot' | 'cosine', Loop>> = {
   },
 }
 
-/** For each row from `vectors` to `end`, of which there is one at least, puts its distance at `out`. */
+/** For each row from `vectors` to `end`, at least one, writes its distance to `out`. */
 function bodyOf({ step, distance }: Loop): Code {
   const locals = [2, ...[2, i32], ...[9, v128]]
   const clear = [...sums, ...squares].flatMap((sum) => [...zero, ...set(sum)])
@@ -124,7 +124,7 @@ function bodyOf({ step, distance }: Loop): Code {
   return sized([...locals, ...code, 0x0b])
 }
 
-/** A module that exports its memory, of so many bytes, and a loop for each measure. */
+/** A module that exports its memory of the given number of bytes, and a loop for each measure. */
 export function simdModule(memoryBytes: number): Uint8Array<ArrayBuffer> {
   const names = Object.keys(loops)
   const parameters = [i32, i32, i32, i32, i32, f64]

@@ -4,10 +4,10 @@ import { componentsTogether, simdModule } from './simd-module.ts'
 /** Bytes of vectors that are compared at once. They stay in the processor's cache while one query follows another. */
 const blockBytes = 1 << 17
 
-/** Components of the shortest vectors that the loops take. Copying shorter ones takes longer than comparing them. */
+/** Components of the shortest vectors that the loops support. Copying shorter ones takes longer than comparing them. */
 const fewestComponents = 32
 
-/** Components of the longest vectors that the loops take. */
+/** Components of the longest vectors that the loops support. */
 const mostComponents = blockBytes / 4
 
 // The memory holds the vectors of a block, then a query, then a distance for each row.
@@ -16,14 +16,14 @@ const distancesAt = queryAt + mostComponents * 8
 const mostRows = mostComponents / componentsTogether
 const memoryBytes = distancesAt + mostRows * 8
 
-/** A loop of the module, which puts the distance of each row from `vectors` to `end` at `out`. */
+/** A loop of the module. It writes the distance of each row from `vectors` to `end` to `out`. */
 type Loop = (vectors: number, end: number, rowBytes: number, query: number, out: number, norm: number) => void
 
 interface Loops extends Readonly<Record<SimdMeasure, Loop>> {
   readonly memory: { readonly buffer: ArrayBuffer }
 }
 
-/** The part of WebAssembly that is used. TypeScript knows it with the types of browsers only. */
+/** The part of WebAssembly that is used. TypeScript declares it only with the types of browsers. */
 interface Runtime {
   readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
   readonly Instance: new (module: object) => { readonly exports: unknown }
@@ -32,9 +32,9 @@ interface Runtime {
 /** The measures that have a loop. */
 export type SimdMeasure = 'l2' | 'cosine' | 'dot'
 
-/** Compares blocks of float32 vectors with queries, several components at once. Sums are of 64 bits. */
+/** Compares blocks of float32 vectors with queries, several components at once. Sums have 64 bits. */
 export class SimdBlocks {
-  /** Where the vectors of a block go: each has `stride` components, and those behind its own are 0. */
+  /** The vectors of a block: each has `stride` components, and its padding is 0. */
   readonly vectors: Float32Array
   readonly #loops: Loops
   readonly #queries: Float64Array
@@ -48,7 +48,7 @@ export class SimdBlocks {
     this.#distances = new Float64Array(buffer, distancesAt, mostRows)
   }
 
-  /** The distances of the first rows of the block, which the next call writes over. */
+  /** The distances of the first rows of the block, until the next call. */
   compare(measure: SimdMeasure, { values, norm }: QueryVector, rows: number): Float64Array {
     const stride = strideOf(values.length)
     this.#queries.set(values)
@@ -58,19 +58,19 @@ export class SimdBlocks {
   }
 }
 
-/** Components from the beginning of one vector of a block to that of the next. */
+/** Components from the start of a vector in a block to the start of the next one. */
 export function strideOf(dimension: number): number {
   return Math.ceil(dimension / componentsTogether) * componentsTogether
 }
 
-/** Vectors of a dimension that a block has room for; 0 for vectors that are too long or too short. */
+/** Vectors of a dimension that fit into a block; 0 for vectors that are too long or too short. */
 export function rowsInBlock(dimension: number): number {
   return dimension < fewestComponents ? 0 : Math.floor(mostComponents / strideOf(dimension))
 }
 
 let blocks: SimdBlocks | undefined | 'untried' = 'untried'
 
-/** The blocks of this thread; undefined where the runtime has no such instructions, or forbids compiling. */
+/** The blocks of this thread; undefined if the runtime has no such instructions, or forbids compiling. */
 export function simdBlocks(): SimdBlocks | undefined {
   if (blocks === 'untried') blocks = makeBlocks()
   return blocks

@@ -4,12 +4,12 @@ import { roundToHalf } from '../../arrow/half.ts'
 import { resolve } from '../read/projection.ts'
 import type { Measure, QueryVector } from './measures.ts'
 
-/** What the vectors of a column are made of. */
+/** The type of a vector's components. */
 export type Element = 'float16' | 'float32' | 'float64' | 'int8' | 'uint8'
 
 /** A column whose values are vectors, or lists of them. */
 export interface VectorColumn {
-  /** As one writes it in a request. */
+  /** In the syntax of requests. */
   readonly name: string
   readonly path: readonly number[]
   readonly dimension: number
@@ -18,7 +18,7 @@ export interface VectorColumn {
   readonly isList: boolean
 }
 
-/** What the vectors of a column of this type are; undefined where its values are neither vectors nor lists of them. */
+/** The component type of vectors in a column of this type; undefined if it has neither vectors nor lists of them. */
 export function vectorOf(type: DataType): Pick<VectorColumn, 'dimension' | 'element' | 'isList'> | undefined {
   if (type.typeId === Type.List || type.typeId === Type.LargeList) {
     const item = vectorOf(type.children[0]!.type)
@@ -52,12 +52,12 @@ export function vectorColumns({ fields }: Pick<Schema, 'fields'>): VectorColumn[
   return found
 }
 
-/** A path as one writes it: names with dots between, in backticks where a name has a dot itself. */
+/** A path in the syntax of requests: names with dots between, in backticks if a name has a dot itself. */
 export function formatPath(names: readonly string[]): string {
   return names.map((name) => (/[.`]/.test(name) ? `\`${name.replaceAll('`', '``')}\`` : name)).join('.')
 }
 
-/** The column to search: the one that is named, or else the only one whose vectors are as long as those of the query. */
+/** The column to search: the named one, or else the only one whose vectors have the length of the query's. */
 export function columnToSearch(schema: Schema, name: string | undefined, dimension: number): VectorColumn {
   if (name !== undefined) {
     const column = namedColumn(schema, name)
@@ -96,7 +96,7 @@ function otherDimension(column: VectorColumn, dimension: number): CatalogError {
   )
 }
 
-/** The measure of a search, where the request names none: bits that differ for unsigned bytes, as Lance has it. */
+/** The measure of a search, if the request names none: differing bits for unsigned bytes, as in Lance. */
 export function measureFor(column: VectorColumn, wanted: Measure | undefined): Measure {
   const measure = wanted ?? (column.element === 'uint8' ? 'hamming' : 'l2')
   if (measure === 'hamming' && !isBytes(column)) {

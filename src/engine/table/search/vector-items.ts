@@ -1,6 +1,6 @@
 import type { AnyBatch } from '../../arrow/batch.ts'
 
-/** Components that are looked at between two looks at the clock, which takes about a millisecond. */
+/** Components between two checks of the clock; they take about a millisecond. */
 export const componentsAtOnce = 1 << 20
 
 /** Whether a vector has a null among its components. */

@@ -4,7 +4,7 @@ import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 /** The part of a column's statistics that describes its values. */
 export type Bounds = Omit<ColumnStatistics, 'nullCount'>
 
-/** Which rows of a batch have a value: bits as in Arrow's validity; empty when all have. */
+/** Which rows of a batch have a value: an Arrow validity bitmap; empty if all have. */
 export interface Present {
   readonly bits: Uint8Array
   readonly nulls: number
@@ -73,8 +73,8 @@ const blockRows = 16_384
 
 /**
  * Bounds of signed integers as doubles, in a third of the time: undefined unless doubles hold all of them exactly. A
- * double is never above that of a greater integer, so none lies outside when the bounds do not. Where all upper halves
- * of a block are the same, as those of small numbers are, comparing the lower ones takes a third of that again.
+ * double is never above that of a greater integer, so no value is outside if the bounds are not. If all upper halves of
+ * a block are equal, as for small numbers, comparing the lower ones takes a third of that again.
  */
 function safeBounds(halves: Int32Array, rows: number): Bounds | undefined {
   if (rows === 0 || !Number.isSafeInteger(halves[1]! * 4294967296)) return undefined
@@ -95,7 +95,7 @@ function safeBounds(halves: Int32Array, rows: number): Bounds | undefined {
 
 type Span = readonly [min: number, max: number]
 
-/** Bounds of integers whose upper halves are all the same; undefined for others. */
+/** Bounds of integers whose upper halves are all equal; undefined for others. */
 function lowerBounds(halves: Int32Array): Span | undefined {
   const high = halves[1]!
   let others = 0
@@ -123,7 +123,7 @@ function doubleBounds(halves: Int32Array): Span {
   return [min, max]
 }
 
-/** Bounds of floats. NaN is kept apart; -0 is below 0. */
+/** Bounds of floats. NaN is reported separately; -0 is below 0. */
 export function floatBounds(
   values: Float32Array | Float64Array,
   { bits, nulls }: Present,
@@ -155,7 +155,7 @@ export function floatBounds(
   return { min, max, hasNaN }
 }
 
-/** Bytes of a bound; longer values are cut. */
+/** Bytes of a bound; longer values are truncated. */
 const longest = 64
 
 /** Bounds of strings, by the order of their UTF-8 bytes. */
@@ -218,12 +218,12 @@ function text(bytes: Uint8Array): string {
   return utf8.decode(bytes)
 }
 
-/** A string above every string that begins with `prefix`; undefined when no such string exists. */
+/** A string above every string that begins with `prefix`; undefined if there is none. */
 function above(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0)!)
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
     if (last === 0x10ffff) continue
-    // The code points of surrogates are no characters.
+    // Surrogates are not characters.
     points.push(last === 0xd7ff ? 0xe000 : last + 1)
     return String.fromCodePoint(...points)
   }

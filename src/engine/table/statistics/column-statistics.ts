@@ -75,7 +75,7 @@ function bounds(batch: AnyBatch, present: Present, rows: number): Bounds {
     case Type.Duration:
       return longBounds(batch.values as BigInt64Array, present, rows)
     case Type.Decimal:
-      // Bounds are kept of unscaled values of up to 64 bits.
+      // Bounds are unscaled values of up to 64 bits only.
       if (type.bitWidth === 32) {
         const { min, max } = integerBounds(batch.values as Int32Array, present, rows)
         return { min: BigInt(min as number), max: BigInt(max as number) }
@@ -110,7 +110,7 @@ function bitBounds(values: Uint8Array, present: Present, rows: number): Bounds {
   return { min: all, max: some }
 }
 
-/** Bounds of the entries that rows refer to. A row is null when its index is null or its entry is. */
+/** Bounds of the entries in use. A row is null if its index is null or its entry is. */
 function dictionaryBounds(batch: AnyBatch, present: Present, rows: number): Partial<ColumnStatistics> {
   const dictionary = dictionaryOf(batch)
   const entries = dictionary.data[0]

@@ -8,8 +8,7 @@ import type { FragmentStatistics } from './column-statistics.ts'
 import { pathKey } from './column-statistics.ts'
 
 /**
- * Statistics as a manifest holds them, by field path. Numbers that JSON cannot hold are texts: 64-bit integers, `NaN`,
- * infinities and `-0`.
+ * Statistics in a manifest, by field path. 64-bit integers, `NaN`, infinities and `-0` are texts, as JSON lacks them.
  */
 export type StoredStatistics = Readonly<Record<string, StoredColumn>>
 
@@ -18,7 +17,7 @@ interface StoredColumn {
   readonly min?: string | number | boolean
   readonly max?: string | number | boolean
   readonly nan?: boolean
-  /** Which bounds were cut; absent when both are exact. */
+  /** Which bounds were truncated; absent if both are exact. */
   readonly cut?: 'min' | 'max' | 'both'
 }
 
@@ -50,7 +49,7 @@ function numberText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value)
 }
 
-/** The statistics of the field at a path of the table; undefined when the manifest holds none. */
+/** The statistics of the field at a path of the table; undefined if the manifest has none. */
 export function statisticsIn(
   entry: FragmentEntry,
   schema: TableSchema,
@@ -58,10 +57,10 @@ export function statisticsIn(
 ): ColumnStatistics | undefined {
   const { columns } = schema
   if (columns === undefined || columns.fits(entry)) return statisticsAt(entry.statistics, schema, path)
-  const place = columns.placesIn(entry)[path[0]!]
-  if (place === undefined) return { nullCount: entry.rows }
-  const file = filesOf(entry)[place.file]!
-  const within = sourcePath(place.source, path)
+  const location = columns.locationsIn(entry)[path[0]!]
+  if (location === undefined) return { nullCount: entry.rows }
+  const file = filesOf(entry)[location.file]!
+  const within = sourcePath(location.source, path)
   return within && statisticsAt(file.statistics, columns.schemaOf(file.layout ?? ''), within)
 }
 

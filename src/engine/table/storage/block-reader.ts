@@ -6,9 +6,9 @@ import type { SumOfBlock } from '../format/blocks.ts'
 import { uncached } from './coalesced-read.ts'
 import { brokenObject } from './objects.ts'
 
-/** Blocks that are summed in one turn of the event loop, in about a millisecond. */
+/** Blocks whose checksums are computed in one turn of the event loop, in about a millisecond. */
 const blocksAtOnce = 1_024
-/** Reads under way at once where the content does not read many by itself. */
+/** Concurrent reads if the content has no `getRanges`. */
 const readsAtOnce = 8
 
 /** An object whose bytes up to `end` have a checksum for each block. */
@@ -19,7 +19,7 @@ export interface Blocks {
   readonly sumOf: SumOfBlock
 }
 
-interface Asked {
+interface ReadRequest {
   readonly start: number
   readonly runs: ArrayLike<number>
   readonly resolve: (bytes: Uint8Array) => void
@@ -27,43 +27,43 @@ interface Asked {
 }
 
 /**
- * Reads runs of bytes of an object by its blocks, and compares the checksum of each. What is asked for in one turn of the
- * event loop is read together: blocks that several ask for once, and blocks that lie near each other by one read.
+ * Reads runs of bytes of an object by its blocks, and compares the checksum of each. Requests of one turn of the event
+ * loop are read together: shared blocks once, and neighbouring blocks with one read.
  */
 export class BlockReader {
   readonly #content: Content
   readonly #blocks: Blocks
-  #asked: Asked[] = []
+  #requests: ReadRequest[] = []
 
   constructor(content: Content, blocks: Blocks) {
     this.#content = content
     this.#blocks = blocks
   }
 
-  /** The bytes of runs, counted from `start` on, one after the other in a buffer of their own. */
+  /** The bytes of runs, relative to `start`, joined in a new buffer. */
   read(start: number, runs: ArrayLike<number>): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
-      if (this.#asked.length === 0) setImmediate(() => void this.#readAll())
-      this.#asked.push({ start, runs, resolve, reject })
+      if (this.#requests.length === 0) setImmediate(() => void this.#readAll())
+      this.#requests.push({ start, runs, resolve, reject })
     })
   }
 
   async #readAll(): Promise<void> {
-    const asked = this.#asked
-    this.#asked = []
+    const requests = this.#requests
+    this.#requests = []
     try {
-      const found = await this.#readBlocks(this.#rangesOf(asked))
-      for (const { start, runs, resolve } of asked) resolve(bytesOf(found, start, runs))
+      const found = await this.#readBlocks(this.#rangesOf(requests))
+      for (const { start, runs, resolve } of requests) resolve(bytesOf(found, start, runs))
     } catch (error) {
-      for (const { reject } of asked) reject(error)
+      for (const { reject } of requests) reject(error)
     }
   }
 
-  /** The ranges of blocks that were asked for, in the order of the object; none touches another one. */
-  #rangesOf(asked: readonly Asked[]): ByteRange[] {
+  /** The ranges of the requested blocks, in order, joined where they touch. */
+  #rangesOf(requests: readonly ReadRequest[]): ByteRange[] {
     const { bytesOfBlock, end, path } = this.#blocks
     const ranges: { start: number; end: number }[] = []
-    for (const { start, runs } of asked) {
+    for (const { start, runs } of requests) {
       let last: { start: number; end: number } | undefined
       for (let i = 0; i < runs.length; i += 2) {
         const first = start + runs[i]!
@@ -91,26 +91,26 @@ export class BlockReader {
       ? [...(await content.getRanges(path, merged))]
       : await getEach(content, path, merged)
     const broken = await this.#faultsOf(read, merged, ranges)
-    for (const { start, end, place } of broken) {
-      // A network may have damaged the bytes on their way.
-      read[place] = await uncached(content).get(path, { start, end })
+    for (const { start, end, index } of broken) {
+      // A network may have damaged the bytes in transit.
+      read[index] = await uncached(content).get(path, { start, end })
     }
     const [still] = await this.#faultsOf(read, broken, ranges)
     if (still !== undefined) throw brokenObject(path, still.fault)
     return merged.map(({ start, end }, i) => ({ start, end, bytes: read[i]! }))
   }
 
-  /** Those of some reads whose bytes are not what they were, by the checksums of the blocks that are wanted of them. */
+  /** The reads whose bytes differ from the checksums of their wanted blocks. */
   async #faultsOf(
     read: readonly (Uint8Array | undefined)[],
-    reads: readonly PlacedRange[],
+    reads: readonly IndexedRange[],
     ranges: readonly ByteRange[],
   ): Promise<readonly FaultyRange[]> {
     const { bytesOfBlock, sumOf } = this.#blocks
     const faults: FaultyRange[] = []
     let summed = 0
-    for (const [i, { start, end, parts, place = i }] of reads.entries()) {
-      const bytes = read[place]
+    for (const [i, { start, end, parts, index = i }] of reads.entries()) {
+      const bytes = read[index]
       let fault = faultOfLength(bytes, end - start)
       for (let p = 0; p < parts.length && fault === undefined; p++) {
         const range = ranges[parts[p]!]!
@@ -121,15 +121,15 @@ export class BlockReader {
           if (++summed % blocksAtOnce === 0) await nextTurn()
         }
       }
-      if (fault !== undefined) faults.push({ start, end, parts, place, fault })
+      if (fault !== undefined) faults.push({ start, end, parts, index, fault })
     }
     return faults
   }
 }
 
-/** A read by its place among all of them; absent where it is that of the list. */
-type PlacedRange = MergedRange & { readonly place?: number }
-type FaultyRange = MergedRange & { readonly place: number; readonly fault: string }
+/** A read with its index among all reads; by default its index in the list. */
+type IndexedRange = MergedRange & { readonly index?: number }
+type FaultyRange = MergedRange & { readonly index: number; readonly fault: string }
 
 function faultOfLength(bytes: Uint8Array | undefined, wanted: number): string | undefined {
   if (bytes === undefined) return 'is missing'
@@ -140,7 +140,7 @@ interface ReadPart extends ByteRange {
   readonly bytes: Uint8Array
 }
 
-/** Ranges in order, those that touch as one. */
+/** Joins ranges that touch. They must be in order. */
 function joined(ranges: readonly { start: number; end: number }[]): ByteRange[] {
   const all: { start: number; end: number }[] = []
   for (const range of ranges) {
@@ -168,7 +168,7 @@ async function getEach(
   return found
 }
 
-/** Runs of bytes, each of which lies in one of the parts. */
+/** Copies runs of bytes, each of which is within one of the parts. */
 function bytesOf(parts: readonly ReadPart[], start: number, runs: ArrayLike<number>): Uint8Array {
   let size = 0
   for (let i = 0; i < runs.length; i += 2) size += runs[i + 1]! - runs[i]!

@@ -6,9 +6,9 @@ interface Entry {
 }
 
 /**
- * A cache of values that were read, up to a number of bytes. The least recently used value is dropped first. All
- * values are immutable, so no value is ever stale. Callers that ask for one key at once share one read. A read that
- * failed is forgotten, and the next call tries again.
+ * A cache of values that were read, up to a number of bytes. Evicts the least recently used value first. All values are
+ * immutable, so no value is ever stale. Concurrent requests for a key share one read. A failed read is not cached, so
+ * the next request tries again.
  */
 export class ByteCache {
   #limit: number
@@ -42,16 +42,16 @@ export class ByteCache {
     return value
   }
 
-  /** Whether a value is kept under `key`, or is being loaded. */
+  /** Whether the value of `key` is cached, or is being loaded. */
   has(key: string): boolean {
     return this.#entries.has(key)
   }
 
   /**
-   * Whether a value of `size` bytes should be loaded, of which only parts are needed now. Loading the parts costs as much
-   * as `cost` bytes. So it should once parts have cost as much as the whole, if all that is asked for has room.
+   * Whether to load a value of `size` bytes of which only parts are needed now. Loading the parts costs as much as
+   * `cost` bytes. True once parts have cost as much as the whole, if all requested values have room.
    */
-  pays(key: string, size: number, cost: number): boolean {
+  shouldLoad(key: string, size: number, cost: number): boolean {
     return this.#demand.add(key, size, cost, this.#limit)
   }
 
@@ -70,7 +70,7 @@ export class ByteCache {
     return this.#bytes
   }
 
-  /** How often a value was there, or being read, when it was asked for. */
+  /** How often a requested value was cached, or was being read. */
   get hits(): number {
     return this.#hits
   }
@@ -90,7 +90,7 @@ export class ByteCache {
   #shrink(): void {
     for (const [oldest, { bytes }] of this.#entries) {
       if (this.#bytes <= this.#limit) break
-      // A value that is still being read has no size yet, and callers share it.
+      // A value that is being read has no size yet, and callers share it.
       if (bytes > 0) this.#forget(oldest, this.#entries.get(oldest)!)
     }
   }

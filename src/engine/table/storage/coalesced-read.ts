@@ -2,8 +2,8 @@ import type { ByteRange, Content } from '../../../base/content/content.ts'
 import { queueMicrotask } from '../../../base/time.ts'
 
 /**
- * A content that coalesces all reads of one object, or of a part of it: the first read fetches the whole part, and all
- * reads are answered from that. Finding and opening a small file takes longer than reading all of it.
+ * A content that coalesces all reads of one object, or of a part of it: the first read fetches the whole part, which
+ * then serves all reads. Finding and opening a small file takes longer than reading all of it.
  */
 export function coalesceReads(content: Content, path: string, part?: ByteRange): Content {
   const { start, end } = part ?? { start: 0, end: Infinity }
@@ -25,8 +25,8 @@ interface Asked extends ByteRange {
 }
 
 /**
- * A content that gathers reads of parts of one object: those that begin in the same turn go to `getRanges` together, where
- * the content has it. There, each read alone would be a request.
+ * A content that batches reads of parts of one object: those of one turn of the event loop share a `getRanges` call, if
+ * the content supports it. There, each single read would be a request.
  */
 export function gatherReads(content: Content, path: string): Content {
   if (content.getRanges === undefined) return content
@@ -47,7 +47,7 @@ export function gatherReads(content: Content, path: string): Content {
   })
 }
 
-/** The content with another way to read. Past it, and past all that is kept, leads `uncached`. */
+/** The content with another way to read. `uncached` bypasses it, and all caches. */
 function readingBy(content: Content, get: Content['get']): Content {
   return {
     get,
@@ -58,7 +58,7 @@ function readingBy(content: Content, get: Content['get']): Content {
   }
 }
 
-/** The content that reads each time anew. */
+/** The content without caches. */
 export function uncached(content: Content): Content {
   return content.uncached ?? content
 }

@@ -1,41 +1,41 @@
-/** Values that are remembered at most. */
+/** Most keys that are remembered. */
 const mostKeys = 10_000
-/** Bytes of these values, as a multiple of what may be kept of them. */
-const mostTimes = 4
+/** Most bytes of their values, as a multiple of the cache's limit. */
+const rememberedFactor = 4
 
-interface Wanted {
+interface PartialReads {
   readonly size: number
   readonly spent: number
 }
 
 /**
- * Remembers what it cost to read parts of values that are not kept. Reading parts again and again costs more than keeping
- * the value, and a value that is driven out by the next one is kept for nothing. Nobody knows what will be asked for. A
- * value that is kept once its parts have cost as much costs twice as much as was necessary, at most.
+ * Remembers the cost of reading parts of values that are not cached. Reading parts repeatedly costs more than caching
+ * the value, but caching a value that the next one evicts is useless, and future requests are not known. If a value is
+ * cached once its parts have cost as much as the whole, the total is at most twice the least possible cost.
  */
 export class Demand {
-  /** Those that were asked for last come last. */
-  readonly #wanted = new Map<string, Wanted>()
+  /** In order of the last request. */
+  readonly #partialReads = new Map<string, PartialReads>()
   #bytes = 0
 
-  /** Notes that parts are needed. Returns whether the whole should be read, since it has room beside all others. */
+  /** Records that parts are needed. Returns whether to read the whole value, because it has room beside all others. */
   add(key: string, size: number, cost: number, limit: number): boolean {
-    // It has no room however often it is asked for, and takes none from others.
+    // Never fits into the cache, so it must not take room from others.
     if (size > limit) return false
-    const spent = (this.#wanted.get(key)?.spent ?? 0) + cost
+    const spent = (this.#partialReads.get(key)?.spent ?? 0) + cost
     this.#forget(key)
-    this.#wanted.set(key, { size, spent })
+    this.#partialReads.set(key, { size, spent })
     this.#bytes += size
     const hasRoom = this.#bytes <= limit
-    for (const oldest of this.#wanted.keys()) {
-      if (this.#wanted.size <= mostKeys && this.#bytes <= limit * mostTimes) break
+    for (const oldest of this.#partialReads.keys()) {
+      if (this.#partialReads.size <= mostKeys && this.#bytes <= limit * rememberedFactor) break
       this.#forget(oldest)
     }
     return spent > size && hasRoom
   }
 
   #forget(key: string): void {
-    this.#bytes -= this.#wanted.get(key)?.size ?? 0
-    this.#wanted.delete(key)
+    this.#bytes -= this.#partialReads.get(key)?.size ?? 0
+    this.#partialReads.delete(key)
   }
 }

@@ -3,13 +3,12 @@ import { crc32 } from 'node:zlib'
 import { wallClock } from '../../../base/time.ts'
 
 /**
- * A name that no other attempt at the same change gets. Names sort by the millisecond they were made in. With a
- * writer, they bear its mark.
+ * A unique name, which no other attempt at a change has. Names sort by creation in milliseconds, and may have a mark.
  */
 export type NewName = (writer?: string) => string
 
 export const uniqueName: NewName = (writer) => {
-  // Node fetches random bits for many UUIDs at once. Eight random bytes from the system take eight times as long.
+  // Node fetches random bits for many UUIDs at once. Reading eight random bytes from the system takes 8 times as long.
   const uuid = randomUUID()
   return nameOf(wallClock(), writer === undefined ? uuid.slice(0, 8) : markOf(writer), uuid.slice(-8))
 }
@@ -26,12 +25,12 @@ function nameOf(time: number, mark: string, unique: string): string {
   return `${Math.max(0, Math.floor(time)).toString(36).padStart(9, '0')}-${mark}${unique}`
 }
 
-/** The mark of a writer. Few writers are at work at once, so two with the same mark are rare, and do no harm. */
+/** The mark of a writer. Few writers are active at once, so two with the same mark are rare, and do no harm. */
 export function markOf(writer: string): string {
   return crc32(writer).toString(16).padStart(8, '0')
 }
 
-/** The mark in the path of an object; undefined when the engine did not name the object. */
+/** The mark in the path of an object; undefined if the engine did not name the object. */
 export function markIn(path: string): string | undefined {
   return /-([0-9a-f]{8})[0-9a-f]{8}\.(?:arrow|json)$/.exec(path)?.[1]
 }
@@ -39,12 +38,12 @@ export function markIn(path: string): string | undefined {
 const unique = '[0-9a-z]{9,}-[0-9a-f]{16}'
 const objects = `data/${unique}\\.arrow|deletions/${unique}\\.arrow|_versions/(?:segments/|\\d+-)?${unique}\\.json`
 
-/** Objects that a content of files is writing, or that a crash left behind there. */
+/** Objects that a content of files is writing, or that remained there after a crash. */
 const unfinished = '(?:data|deletions|_versions(?:/segments)?)/\\.[0-9a-f-]{36}\\.partial'
 
-const ours = new RegExp(`^(?:${objects}|${unfinished})$`)
+const engineObjects = new RegExp(`^(?:${objects}|${unfinished})$`)
 
-/** Whether the engine names objects like this. `path` begins after the table's prefix. */
+/** Whether a path has the form of the engine's object names. `path` begins after the table's prefix. */
 export function isEngineObject(path: string): boolean {
-  return ours.test(path)
+  return engineObjects.test(path)
 }

@@ -10,12 +10,12 @@ import type { NewName } from './object-names.ts'
 /** Part of an object: its offset, its length and its CRC-32. */
 export type Range = readonly [offset: number, length: number, crc: number]
 
-/** What the engine reads and writes through. */
+/** The storage that the engine reads from and writes to. */
 export interface Storage {
   readonly content: Content
   /**
-   * Begins to put an object. Resolves at once, unless many are being put. The writer's next sync waits for them. Absent
-   * where objects are durable once they are put.
+   * Begins to put an object. Resolves at once, unless many puts are under way. The writer's next sync waits for them.
+   * Absent if objects are durable once they are put.
    */
   readonly beginPut?: ((path: string, bytes: Uint8Array) => Promise<void>) | undefined
   readonly cache: ByteCache
@@ -29,13 +29,13 @@ export interface Storage {
   readonly pool?: ScanPool | undefined
 }
 
-/** The checksum of parts, which come after bytes of checksum `sum`. */
+/** The checksum of parts that follow bytes with checksum `sum`. */
 export function checksum(parts: readonly Uint8Array[], sum = 0): number {
   for (const part of parts) sum = crc32(part, sum)
   return sum
 }
 
-/** The error for an object that differs from what the manifest says. No byte of it is served as data. */
+/** The error for an object that differs from the manifest. None of its bytes are used as data. */
 export function brokenObject(path: string, fact: string, options?: { cause?: unknown }): CatalogError {
   return new CatalogError(
     'InvalidTableState',
@@ -44,10 +44,7 @@ export function brokenObject(path: string, fact: string, options?: { cause?: unk
   )
 }
 
-/**
- * Reads an object, or part of one, and checks it. What is broken is read once more: a network may have damaged the
- * bytes on their way. `again` tells that this is the second time.
- */
+/** Reads and checks an object or a part. Reads damaged bytes `again`: a network may have damaged them in transit. */
 export async function readChecked<T>(read: (again: boolean) => Promise<T>): Promise<T> {
   try {
     return await read(false)

@@ -8,10 +8,10 @@ import { type FragmentEntry, type StoredColumns, totalsOf } from '../format/mani
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import {
   idsOfSchema,
-  stamped,
   storedColumnsOf,
   type TableSchema,
   withLayout,
+  withLayoutKey,
 } from '../format/table-schema.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Change } from '../table-engine.ts'
@@ -29,14 +29,16 @@ export function appendChange(
       const snapshot = base as LoadedSnapshot
       options.signal?.throwIfAborted()
       const { layout, columns } = layoutIn(snapshot, made)
-      const tail = [...snapshot.body.tail, ...written.map((entry) => stamped(entry, layout))]
+      const tail = [...snapshot.body.tail, ...written.map((entry) => withLayoutKey(entry, layout))]
       const changes = { columns, tail }
       return { snapshot: await reviseManifest(storage, snapshot, changes, options.version), affected: rows }
     },
   }
 }
 
-/** The layout of fragments with the columns of `made` in a newer version. Refuses columns that do not fit it any more. */
+/**
+ * The layout, in a newer version, of fragments with the columns of `made`. Refuses columns that do not fit any more.
+ */
 function layoutIn(
   { schema, body }: LoadedSnapshot,
   made: LoadedSnapshot,
@@ -54,7 +56,7 @@ function layoutIn(
   return { layout: key, columns: stored }
 }
 
-/** Whether columns are those of another schema but for some of that one which may be null. */
+/** Whether columns equal those of another schema, except that some of the latter may be nullable. */
 function lacksNullableOnly(made: TableSchema, now: TableSchema): boolean {
   const { tree } = treeOfSchema(made)
   const own = new Map(tree.map((node) => [node.id, node]))
@@ -114,12 +116,12 @@ export function metadataChange(
   }
 }
 
-/** Writes the manifest of an earlier version once more. */
+/** Writes the manifest of an earlier version again. */
 export function restoreChange(storage: Storage, old: LoadedSnapshot): Change {
   return {
     async apply(base, options: ApplyOptions = {}) {
       options.signal?.throwIfAborted()
-      // Rows that were added since keep their ids to themselves.
+      // The ids of rows that were added since are not used again.
       const nextId = Math.max(old.body.nextId ?? 0, (base as LoadedSnapshot).body.nextId ?? 0)
       const columns = columnsRestored(old, base as LoadedSnapshot)
       const parts = { ...old.body, nextId, columns }
@@ -129,7 +131,7 @@ export function restoreChange(storage: Storage, old: LoadedSnapshot): Change {
   }
 }
 
-/** The columns of a version that becomes the newest again. Ids that were given out since are not given out again. */
+/** The columns of a version that becomes current again. Ids that were assigned since are not used again. */
 function columnsRestored(old: LoadedSnapshot, base: LoadedSnapshot): StoredColumns | undefined {
   const since = base.body.columns?.nextId ?? 0
   const stored = storedColumnsOf(old.schema)

@@ -14,7 +14,7 @@ export function deleteChange(storage: Storage, text: string): Change {
   return new Deletion(storage, text)
 }
 
-/** What belongs to the columns of a base. */
+/** The state for the columns of a base. */
 interface Compiled {
   readonly schema: TableSchema
   readonly predicate: Predicate
@@ -24,7 +24,7 @@ interface Compiled {
 class Deletion implements Change {
   readonly #storage: Storage
   readonly #text: string
-  /** All bases see the same time. */
+  /** All bases use the same time. */
   readonly #now: number
   #compiled: Compiled | undefined
 
@@ -47,7 +47,7 @@ class Deletion implements Change {
 
   async #compile(schema: TableSchema, timeSlice: TimeSlice): Promise<Compiled> {
     const known = this.#compiled
-    // What was found for other columns says nothing about these.
+    // Matches for other columns are not valid for these.
     const isSame = known && haveSameColumns(known.schema, schema)
     if (!isSame) {
       const predicate = await compile(this.#text, schema, this.#now, timeSlice)
@@ -57,7 +57,7 @@ class Deletion implements Change {
   }
 }
 
-/** Finds the rows that match a predicate. */
+/** A row finder for a predicate. */
 export async function matchFinder(
   storage: Storage,
   snapshot: LoadedSnapshot,

@@ -16,7 +16,7 @@ import { addColumnStatistics } from '../statistics/column-statistics.ts'
 import { storeStatistics } from '../statistics/stored-statistics.ts'
 import type { Range, Storage } from '../storage/objects.ts'
 
-/** A file of a fragment that is not written yet: its bytes, and what a manifest says of them. */
+/** A fragment's file before it is written: its bytes, and its manifest entry. */
 export interface EncodedFile extends Omit<ColumnFile, 'path'> {
   readonly parts: readonly Uint8Array[]
 }
@@ -43,7 +43,7 @@ export async function encodeFile(
   const statistics = new Map<string, ColumnStatistics>()
   const columns: (readonly AnyBatch[])[] = []
   for (const [i, batch] of batches.entries()) {
-    // The file holds each dictionary in one piece, so the statistics see it so, too.
+    // The file has each dictionary as a whole, so the statistics must use it in that form.
     const prepared = prepareBatches(schema.fields[i]!.type, [batch]).batches
     addColumnStatistics(prepared[0]!, i, statistics)
     columns.push(prepared)
@@ -80,10 +80,7 @@ export function bytesPerRow(columns: readonly (readonly AnyBatch[])[], rows: num
   return rows === 0 ? 0 : sum / rows
 }
 
-/**
- * The layout of the file, read from its own footer and messages as a reader does it. So the manifest and the file
- * cannot differ.
- */
+/** The layout of the file, read from its own footer and messages as readers do: manifest and file cannot differ. */
 async function layoutOfFile(
   file: FileParts,
   fields: readonly Field[],

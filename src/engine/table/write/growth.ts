@@ -6,8 +6,8 @@ import { bytesOfColumn } from '../format/table-schema.ts'
 import type { Storage } from '../storage/objects.ts'
 
 /**
- * What one change may write: as many bytes of new values as the table holds, and some more. A request of a few bytes can
- * ask for any number of them. What is too much is refused before anything is written.
+ * The limit of one change: as many bytes of new values as the table has, and some more. Without it, a request of a few
+ * bytes could ask for any number of them. Exceeding it is refused before anything is written.
  */
 export class Growth {
   readonly most: number
@@ -20,7 +20,7 @@ export class Growth {
     this.#snapshot = snapshot
   }
 
-  /** Whether values of these expressions fit in any case, as far as that can be known without making them. */
+  /** Whether values of these expressions certainly fit, as far as that is known without computing them. */
   async fits(expressions: readonly ValueExpression[], rows: number): Promise<boolean> {
     if (this.most === Number.POSITIVE_INFINITY) return true
     const sizes = await this.#columns(expressions.flatMap(({ columns }) => columns))
@@ -31,7 +31,7 @@ export class Growth {
     return sum <= this.most
   }
 
-  /** Refuses values that take so many bytes, if these are too many. */
+  /** Throws if values take too many bytes. */
   check(bytes: number): void {
     if (bytes <= this.most) return
     throw invalid(
@@ -43,7 +43,7 @@ export class Growth {
     return `${(this.most - this.#snapshot.bytes).toLocaleString('en')} more`
   }
 
-  /** The bytes of columns in all fragments; those of encoded columns are not known, as values are written plain. */
+  /** The bytes of columns in all fragments; unknown for encoded columns, as values are written plain. */
   async #columns(indices: readonly number[]): Promise<ReadonlyMap<number, number>> {
     const { schema } = this.#snapshot
     const sizes = new Map<number, number>()

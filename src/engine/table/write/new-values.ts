@@ -4,14 +4,14 @@ import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import { assemble } from '../../arrow/take/take.ts'
 import type { ValueExpression, WorkBudget } from '../../predicate/index.ts'
+import { rowsThatFit } from '../read/answer-reader.ts'
 import type { FragmentRows } from '../read/fragment-read.ts'
-import { rowsThatFit } from '../read/made-columns.ts'
 import { selectRows } from '../read/row-selection.ts'
 import { evaluateValues } from '../scan/expression.ts'
 import { piecesOf } from './gather.ts'
 import { uncountedBytes, updatedBytes, type ValueHold } from './value-memory.ts'
 
-/** Bytes of new texts and lists that are made at once. */
+/** Bytes of new texts and lists that are computed at once. */
 const mostBytes = 16 << 20
 
 /** Most bytes of the new values of one row. All of them are in memory before any of them is written. */
@@ -23,14 +23,14 @@ export interface Assignment {
   readonly budget: WorkBudget
 }
 
-/** New values of some rows: `count` rows behind the first `done`. By the index of the column. */
+/** New values of `count` rows after the first `done`, by the index of the column. */
 interface Part {
   readonly made: ReadonlyMap<number, AnyBatch>
   readonly done: number
   readonly count: number
 }
 
-/** Makes the new values that an update gives to columns. The first long ones take room in the memory for values. */
+/** Computes the new values of an update. The first long values reserve memory. */
 export class NewValues {
   readonly #assignments: ReadonlyMap<number, Assignment>
   readonly #memory: ValueHold
@@ -42,7 +42,7 @@ export class NewValues {
     this.#timeSlice = timeSlice
   }
 
-  /** The new values of the rows of a fragment that match, which are `total`, in parts that take some memory. */
+  /** The new values of the matching rows of a fragment, `total` in number, in parts of limited size. */
   async *parts(
     rows: FragmentRows,
     matches: Bitmap,
@@ -60,7 +60,7 @@ export class NewValues {
       yield { made, done, count }
       done += count
       if (done < total) {
-        // Where some values are long, those of other columns are not made for many more rows.
+        // After long values, the next part computes other columns for few more rows.
         const next = selectRows(matches, rows.length, done, 1).runs[0]!
         end = Math.min(rows.length, next + 4 * (next - start))
         start = next
@@ -68,7 +68,7 @@ export class NewValues {
     }
   }
 
-  /** The new values of rows from `first` up to `end`; of fewer, when they take many bytes. */
+  /** The new values of rows from `first` up to `end`; of fewer, if they take many bytes. */
   async #evaluate(
     rows: FragmentRows,
     matches: Bitmap,
@@ -82,7 +82,7 @@ export class NewValues {
     const live = matches.slice(start >>> 5)
     live[0]! &= -1 << (first & 31)
     const made = new Map<number, AnyBatch>()
-    // Changes that wait for room hold little meanwhile.
+    // Changes that wait for memory hold little meanwhile.
     const share = (this.#memory.isHeld ? mostBytes : uncountedBytes) / this.#assignments.size
     const most = Math.max(1, share)
     let count = Number.POSITIVE_INFINITY

@@ -9,50 +9,49 @@ import type { Storage } from '../storage/objects.ts'
 import type { WorkOptions } from '../table-engine.ts'
 import { writeSegment } from './write-manifest.ts'
 
-/** Finds the rows of fragments that a change takes away. What it finds in a fragment depends on its rows alone. */
+/** Finds the rows of fragments that a change removes. The result for a fragment depends on its rows alone. */
 export interface RowFinder {
-  /** How many fragments to prefetch at the moment. */
+  /** How many fragments to prefetch now. */
   readonly depth: number
-  /** What can be told without reading the fragment. */
+  /** Which rows match, by statistics alone. */
   verdict(entry: FragmentEntry): 'none' | 'some' | 'all'
-  /** Begins to look for the rows among those that are live. */
+  /** Begins to search for the rows among those that are live. */
   begin(entry: FragmentEntry, live: Bitmap | undefined): Promise<PendingResult<Bitmap>>
   /**
-   * Hears of each fragment that it has looked into, now or for an earlier base, in the order of the fragments. Some of
-   * the rows that it found then may not be live any more.
+   * Called for each searched fragment, in order. If it was searched for an earlier base, some of its rows may be
+   * deleted.
    */
-  found?(entry: FragmentEntry, live: Bitmap | undefined): Promise<void>
+  onFound?(entry: FragmentEntry, live: Bitmap | undefined): Promise<void>
   /**
-   * Called once the rows of all fragments are found, before anything is written: it may refuse what would be written, and
-   * writes rows of its own.
+   * Called once all rows are found, before anything is written. May throw to refuse the change, or write rows of its
+   * own.
    */
-  settled?(): Promise<void>
-  /** Stops what nobody awaits. */
+  onAllFound?(): Promise<void>
+  /** Stops work whose results are not needed any more. */
   end(): void
 }
 
-/** What is left of a version without some of its rows. */
-export interface Left {
+/** A version without the removed rows. */
+export interface RemainingRows {
   readonly segments: readonly SegmentEntry[]
   readonly tail: readonly FragmentEntry[]
-  /** How many rows were taken away. */
   readonly removed: number
 }
 
-/** The result for a fragment: its new entry, or undefined when no row of the fragment is left. */
+/** The result for a fragment: its new entry, or undefined if no row of the fragment is left. */
 interface Outcome {
   readonly entry: FragmentEntry | undefined
   readonly removed: number
 }
 
-/** The rows that were found in a fragment. With them, a newer base only costs what is new in that base. */
+/** The rows found in a fragment. With them, a newer base only costs the difference to it. */
 interface Evaluation {
-  /** Rows that were not deleted when the rows were found; undefined for all rows. */
+  /** Live rows at that time; undefined for all rows. */
   readonly live: Bitmap | undefined
   readonly matches: Bitmap
 }
 
-/** A fragment whose rows are found, or are being looked for. */
+/** A fragment whose rows are found, or are being searched. */
 interface Prepared {
   readonly entry: FragmentEntry
   readonly outcome?: Outcome
@@ -60,23 +59,23 @@ interface Prepared {
   readonly matches?: PendingResult<Bitmap>
 }
 
-/** What follows from the rows found: an outcome, or deletions that must be written. */
-type Settled = Outcome | Deleted
+/** The result for the rows found: an outcome, or deletions to write. */
+type OutcomeOrDeletions = Outcome | Deleted
 
-/** What was found in a fragment. */
-interface Found {
+/** The result for a fragment. */
+interface FragmentResult {
   readonly entry: FragmentEntry
-  readonly found: Settled
+  readonly result: OutcomeOrDeletions
 }
 
-/** Fragments of a segment, or those behind all segments. */
+/** Fragments of a segment, or those after all segments. */
 interface Group {
   readonly segment: SegmentEntry | undefined
   readonly entries: readonly FragmentEntry[]
-  readonly settled: readonly Found[]
+  readonly results: readonly FragmentResult[]
 }
 
-/** Takes rows away from one base after the other, until the result is committed. Slow work is done once. */
+/** Removes rows from one base after the other, until the result is committed. Slow work is done once. */
 export class Removal {
   readonly #storage: Storage
   readonly #evaluations = new Map<string, Evaluation>()
@@ -86,22 +85,19 @@ export class Removal {
     this.#storage = storage
   }
 
-  /**
-   * Finds the rows in all fragments, and hands what is left without them to `finish`. The deletions are written
-   * meanwhile, and are there when this resolves.
-   */
+  /** Finds the rows in all fragments, writes the deletions, and passes the remaining rows to `finish` meanwhile. */
   async from<T>(
     snapshot: LoadedSnapshot,
     finder: RowFinder,
     timeSlice: TimeSlice,
     { signal, onProgress }: WorkOptions,
-    finish: (left: Left) => Promise<T>,
+    finish: (left: RemainingRows) => Promise<T>,
   ): Promise<T> {
     const { prefix } = snapshot
     const rowsTotal = snapshot.rows + snapshot.deletedRows
     const segments: SegmentEntry[] = []
     let tail: readonly FragmentEntry[] = []
-    // Deletions are written while the search goes on. All of them are awaited before the result is returned.
+    // Deletions are written while the search continues. All of them are awaited before the result is returned.
     const writes: Promise<void>[] = []
     const keep = (write: Promise<void>) => {
       write.catch(() => {})
@@ -109,8 +105,8 @@ export class Removal {
     }
     let removed = 0
     let rowsDone = 0
-    const write = async ({ segment, entries, settled }: Group) => {
-      const outcomes = this.#outcomesOf(prefix, settled, keep)
+    const write = async ({ segment, entries, results }: Group) => {
+      const outcomes = this.#outcomesOf(prefix, results, keep)
       const kept = outcomes.flatMap(({ entry }) => entry ?? [])
       for (const one of outcomes) removed += one.removed
       if (segment === undefined) tail = kept
@@ -120,19 +116,19 @@ export class Removal {
     const waiting: Group[] = []
     try {
       for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
-        const settled: Found[] = []
+        const results: FragmentResult[] = []
         const prepare = (entry: FragmentEntry) => this.#prepare(prefix, entry, finder)
         for await (const prepared of prefetch(entries, prepare, finder)) {
           const { entry } = prepared
-          settled.push({ entry, found: await settle(prepared, finder) })
+          results.push({ entry, result: await findResult(prepared, finder) })
           rowsDone += entry.rows
           onProgress?.({ rowsDone, rowsTotal })
           if (timeSlice.due) await timeSlice.rest()
         }
-        if (finder.settled) waiting.push({ segment, entries, settled })
-        else await write({ segment, entries, settled })
+        if (finder.onAllFound) waiting.push({ segment, entries, results })
+        else await write({ segment, entries, results })
       }
-      await finder.settled?.()
+      await finder.onAllFound?.()
       for (const group of waiting) await write(group)
       signal?.throwIfAborted()
       const result = await finish({ segments, tail, removed })
@@ -144,11 +140,11 @@ export class Removal {
     }
   }
 
-  /** Settles a fragment from what is known, or begins to look for its rows. */
+  /** Determines the result for a fragment from what is known, or begins to search for its rows. */
   async #prepare(prefix: string, entry: FragmentEntry, finder: RowFinder): Promise<Prepared> {
     const known = this.#outcomes.get(keyOf(entry))
-    const hears = finder.found !== undefined
-    if (known && !hears) return { entry, outcome: known }
+    const hasListener = finder.onFound !== undefined
+    if (known && !hasListener) return { entry, outcome: known }
     const verdict = finder.verdict(entry)
     if (verdict === 'none') return { entry, outcome: { entry, removed: 0 } }
     if (verdict === 'all') {
@@ -169,49 +165,55 @@ export class Removal {
   }
 
   /** Begins to write the deletions of a group of fragments. Once they are written, the outcomes are remembered. */
-  #outcomesOf(prefix: string, settled: readonly Found[], keep: (write: Promise<void>) => void): Outcome[] {
-    const fresh = settled.flatMap(({ found }) => ('rows' in found ? found : []))
+  #outcomesOf(
+    prefix: string,
+    results: readonly FragmentResult[],
+    keep: (write: Promise<void>) => void,
+  ): Outcome[] {
+    const fresh = results.flatMap(({ result }) => ('rows' in result ? result : []))
     const { entries, written } = writeDeletions(this.#storage, prefix, fresh)
     const next = entries.values()
-    const outcomes = settled.map(({ entry, found }) =>
-      'rows' in found ? deleting(entry, next.next().value!) : found,
+    const outcomes = results.map(({ entry, result }) =>
+      'rows' in result ? withDeletions(entry, next.next().value!) : result,
     )
     const remember = () => {
-      for (const [i, { entry }] of settled.entries()) this.#outcomes.set(keyOf(entry), outcomes[i]!)
+      for (const [i, { entry }] of results.entries()) this.#outcomes.set(keyOf(entry), outcomes[i]!)
     }
     keep(written.then(remember))
     return outcomes
   }
 }
 
-/** Waits for the rows. */
-async function settle({ entry, outcome, live, matches }: Prepared, finder: RowFinder): Promise<Settled> {
+/** Waits for the rows of a fragment. */
+async function findResult(
+  { entry, outcome, live, matches }: Prepared,
+  finder: RowFinder,
+): Promise<OutcomeOrDeletions> {
   if (matches === undefined) return outcome!
   const found = await matches()
-  await finder.found?.(entry, live)
-  return outcome ?? without(entry, live, found)
+  await finder.onFound?.(entry, live)
+  return outcome ?? resultOf(entry, live, found)
 }
 
-function without(entry: FragmentEntry, live: Bitmap | undefined, matches: Bitmap): Settled {
+function resultOf(entry: FragmentEntry, live: Bitmap | undefined, matches: Bitmap): OutcomeOrDeletions {
   const { rows } = entry
   const before = entry.deletions?.count ?? 0
   // Without earlier deletions, the matching rows are the deleted ones.
-  const deleted = live ? eitherGone(live, matches, rows) : matches
+  const deleted = live ? deletedOrMatching(live, matches, rows) : matches
   const count = countRows(deleted)
   if (count === before) return { entry, removed: 0 }
   if (count === rows) return { entry: undefined, removed: rows - before }
   return { rows, deleted, count }
 }
 
-/** Rows that were deleted before, and rows that match. */
-function eitherGone(live: Bitmap, matches: Bitmap, rows: number): Bitmap {
+function deletedOrMatching(live: Bitmap, matches: Bitmap, rows: number): Bitmap {
   const deleted = noRows(rows)
   for (let q = 0; q < deleted.length; q++) deleted[q] = ~live[q]! | matches[q]!
   clearTrailing(deleted, rows)
   return deleted
 }
 
-function deleting(entry: FragmentEntry, deletions: DeletionEntry): Outcome {
+function withDeletions(entry: FragmentEntry, deletions: DeletionEntry): Outcome {
   return { entry: { ...entry, deletions }, removed: deletions.count - (entry.deletions?.count ?? 0) }
 }
 

@@ -22,14 +22,14 @@ import { rowsOfFragment } from './write-rows.ts'
 const mostBatches = 256
 
 /**
- * Most bytes of a fragment of rows that come little by little. They are in memory twice when they are joined, so these
- * fragments are smaller than others.
+ * Most bytes of a fragment of rows that are added in small parts. They are in memory twice while they are joined, so
+ * these fragments are smaller than others.
  */
 const fragmentBytes = 32 << 20
 
 /**
- * Writes rows that come little by little as fragments. Each row has a place, counted from the first one on. Rows that a
- * later base has no use for are marked as deleted, and so are not written again.
+ * Writes rows that are added in small parts as fragments. Each row has a position, counted from the first one. Rows
+ * that a later base does not need are marked as deleted, so that no row is written twice.
  */
 export class RowWriter {
   /** How many rows were added. */
@@ -67,13 +67,10 @@ export class RowWriter {
     if (this.#pending[0]!.length >= mostBatches) this.#join()
   }
 
-  /**
-   * The fragments of some of the rows: those `living`, by their places. Rows that are still to be written are written
-   * first.
-   */
-  async fragmentsOf(living: Living, timeSlice: TimeSlice): Promise<readonly FragmentEntry[]> {
+  /** The fragments of the rows that `live` has. Rows that are not written yet are written first. */
+  async fragmentsOf(livePositions: LivePositions, timeSlice: TimeSlice): Promise<readonly FragmentEntry[]> {
     while (this.#pendingRows > 0) await this.#write(Math.min(this.#most, this.#pendingRows), timeSlice)
-    const deleted = living.gone(this.rows)
+    const deleted = livePositions.unused(this.rows)
     return isEmpty(deleted) ? this.#written : withoutRows(this.#storage, this.#prefix, this.#written, deleted)
   }
 
@@ -84,7 +81,7 @@ export class RowWriter {
     }
   }
 
-  /** The pieces of the first rows, which nobody holds any more once they are joined. */
+  /** Removes and returns the pieces of the first rows, which are freed once they are joined. */
   #take(rows: number): Piece[][] {
     const all = this.#pendingRows
     const pieces = this.#pending.map((column) => part(column, 0, rows))
@@ -99,41 +96,41 @@ export class RowWriter {
   }
 }
 
-/** The places of rows that a base still has a use for. */
-export class Living {
+/** The positions of rows that a base needs. */
+export class LivePositions {
   readonly #ranges: { readonly start: number; readonly rows: Bitmap; readonly left: Bitmap }[] = []
-  readonly #places: { readonly numbers: Int32Array; readonly places: Int32Array }[] = []
+  readonly #numbers: { readonly numbers: Int32Array; readonly positions: Int32Array }[] = []
 
-  /** Adds those rows that are `left` of the rows whose places begin at `start`. */
+  /** Adds those rows that are `left` of the rows whose positions begin at `start`. */
   add(start: number, rows: Bitmap, left: Bitmap): void {
     this.#ranges.push({ start, rows, left })
   }
 
-  /** Adds the places of some rows, by their numbers. */
-  addPlaces(numbers: Int32Array, places: Int32Array): void {
-    this.#places.push({ numbers, places })
+  /** Adds the positions of some rows, by their numbers. */
+  addNumbers(numbers: Int32Array, positions: Int32Array): void {
+    this.#numbers.push({ numbers, positions })
   }
 
-  /** All other places. */
-  gone(rows: number): Bitmap {
-    const gone = allRows(rows)
-    const live = (place: number) => {
-      gone[place >>> 5]! &= ~(1 << (place & 31))
+  /** All other positions. */
+  unused(rows: number): Bitmap {
+    const unused = allRows(rows)
+    const keepPosition = (position: number) => {
+      unused[position >>> 5]! &= ~(1 << (position & 31))
     }
     for (const { start, rows, left } of this.#ranges) {
       if (left === rows) {
-        clearRange(gone, start, start + countRows(rows))
+        clearRange(unused, start, start + countRows(rows))
         continue
       }
-      let place = start
+      let position = start
       forEachRow(rows, (row) => {
-        if (hasRow(left, row)) live(place)
-        place++
+        if (hasRow(left, row)) keepPosition(position)
+        position++
       })
     }
-    for (const { numbers, places } of this.#places) {
-      for (let i = 0; i < numbers.length; i++) live(places[numbers[i]!]!)
+    for (const { numbers, positions } of this.#numbers) {
+      for (let i = 0; i < numbers.length; i++) keepPosition(positions[numbers[i]!]!)
     }
-    return gone
+    return unused
   }
 }

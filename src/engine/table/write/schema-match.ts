@@ -5,19 +5,18 @@ import {
   type Filling,
   type Fit,
   fitting,
-  Misfit,
-  misfit,
-  missing,
+  missingColumn,
   nullColumn,
-  surplus,
+  schemaMismatch,
+  UnfitValue,
+  unknownColumn,
 } from '../../arrow/fit.ts'
 import { childFields } from '../../arrow/layout.ts'
 import { sliceBatch } from '../../arrow/take/take.ts'
 
 /**
- * The table's columns in the order of the schema. Columns and fields of structs that are missing and may be null are
- * filled with nulls, and values of another type are cast. Throws when the columns, or values of them, do not fit the
- * schema.
+ * The table's columns in the order of the schema. Missing nullable columns and struct fields become nulls, and values
+ * of another type are cast. Throws if the columns or values do not fit the schema.
  */
 export async function matchSchema(
   table: Table,
@@ -28,16 +27,13 @@ export async function matchSchema(
   const columns: AnyColumn[] = []
   for (const [i, match] of matchFields(table, schema, { castBytes: 0 }).entries()) {
     const wanted = schema.fields[i]!
-    if (match === undefined && !wanted.nullable) throw missing(wanted.name)
+    if (match === undefined && !wanted.nullable) throw missingColumn(wanted.name)
     columns.push(match ? await fitColumn(wanted, match, timeSlice) : nullColumn(wanted, table.numRows))
   }
   return columns
 }
 
-/**
- * The same for rows that need not have all columns of the schema; undefined stands for those that are missing. Values of
- * another type do not fit, unless they only lie otherwise.
- */
+/** The same for rows that may lack columns, which are undefined in the result. Only the layout of values may differ. */
 export function matchSome(table: Table, schema: Schema): (AnyColumn | undefined)[] {
   return matchFields(table, schema, undefined).map((match, i) => {
     if (match === undefined) return undefined
@@ -46,12 +42,12 @@ export function matchSome(table: Table, schema: Schema): (AnyColumn | undefined)
     try {
       return checked(wanted, fit ? makeColumn(wanted.type, batchesOf(given).map(fit)) : given)
     } catch (error) {
-      throw error instanceof Misfit ? error.toError(error.row) : error
+      throw error instanceof UnfitValue ? error.toError(error.row) : error
     }
   })
 }
 
-/** A column that was given, and what makes its batches fit if they do not as they are. */
+/** A given column, and how to adapt its batches if they do not fit. */
 interface Match {
   readonly given: AnyColumn
   readonly fit: Fit | undefined
@@ -60,17 +56,17 @@ interface Match {
 function matchFields(table: Table, schema: Schema, filling: Filling | undefined): (Match | undefined)[] {
   const { fields } = table.schema
   const wantedNames = new Set(schema.fields.map(({ name }) => name))
-  const places = new Map(fields.map(({ name }, i) => [name, i]))
-  for (const { name } of fields) if (!wantedNames.has(name)) throw surplus(name)
+  const indices = new Map(fields.map(({ name }, i) => [name, i]))
+  for (const { name } of fields) if (!wantedNames.has(name)) throw unknownColumn(name)
   return schema.fields.map((wanted) => {
-    const index = places.get(wanted.name)
+    const index = indices.get(wanted.name)
     if (index === undefined) return undefined
     const fit = fitting(wanted, fields[index]!, filling)
     return { given: table.children[index] as AnyColumn, fit }
   })
 }
 
-/** Rows that are made to fit at a time. */
+/** Rows that are adapted at a time. */
 const fitRows = 16_384
 
 async function fitColumn(wanted: Field, { given, fit }: Match, timeSlice: TimeSlice): Promise<AnyColumn> {
@@ -83,7 +79,7 @@ async function fitColumn(wanted: Field, { given, fit }: Match, timeSlice: TimeSl
       try {
         batches.push(fit(part))
       } catch (error) {
-        throw error instanceof Misfit ? error.toError(firstRow + start + error.row) : error
+        throw error instanceof UnfitValue ? error.toError(firstRow + start + error.row) : error
       }
       if (timeSlice.due) await timeSlice.rest()
     }
@@ -106,15 +102,15 @@ export function columnsOfNewTable(table: Table, signal: AbortSignal | undefined)
   return matchSchema(table, table.schema, signal)
 }
 
-/** Refuses nulls in a field that must not be null. Within a struct or list that is null itself they are allowed. */
+/** Refuses nulls in a field that must not be null. Within a null struct or list they are allowed. */
 function checkNulls(field: Field, batches: readonly AnyBatch[], path: string): void {
   if (!field.nullable && batches.some(({ nullCount }) => nullCount > 0)) {
-    throw misfit(
+    throw schemaMismatch(
       `The field \`${path}\` contained null values even though the field is marked non-null in the schema. Fill them, or leave those rows out.`,
     )
   }
   for (const [i, child] of childFields(field.type).entries()) {
-    // A child is null wherever its parent is. To tell those nulls from others would take a look at every row.
+    // A child is null wherever its parent is. To distinguish those nulls from others would take a pass over all rows.
     const visible = batches.filter(({ nullCount }) => nullCount === 0).map(({ children }) => children[i]!)
     if (visible.length > 0) checkNulls(child, visible, `${path}.${child.name}`)
   }

@@ -22,13 +22,13 @@ import { piecesOf } from './gather.ts'
 import { Growth } from './growth.ts'
 import { type Assignment, NewValues } from './new-values.ts'
 import { Removal, type RowFinder } from './remove-rows.ts'
-import { Living, RowWriter } from './row-writer.ts'
+import { LivePositions, RowWriter } from './row-writer.ts'
 import { ValueHold } from './value-memory.ts'
 import { reviseManifest } from './write-manifest.ts'
 
 /**
- * Gives new values to columns of the rows that match a predicate. These rows are written anew, after all others. Rows
- * that others insert or change meanwhile are updated as they are then, and rows that others delete stay away.
+ * Updates columns of the rows that match a predicate. Updated rows are written again, after all others. Rows that later
+ * commits inserted or changed are updated, too, and rows that they deleted are not restored.
  */
 export async function updateRows(
   storage: Storage,
@@ -38,12 +38,12 @@ export async function updateRows(
   work: WorkOptions,
 ): Promise<Change> {
   const update = new Update(storage, options, mostRows)
-  // What can be refused is refused now.
+  // Report all errors that can be found now.
   await update.prepare(base, new TimeSlice(work.signal))
   return update
 }
 
-/** What belongs to the columns of a base, and stays from one base to the next. */
+/** The state for the columns of a base, reused for later bases with the same columns. */
 interface Prepared {
   readonly schema: TableSchema
   readonly predicate: Predicate | undefined
@@ -54,7 +54,7 @@ interface Prepared {
   readonly matches: Map<string, Matched>
 }
 
-/** The rows that were found in a fragment, and the place of the first of them as it was written anew. */
+/** The matching rows of a fragment, and the position of the first of them among the updated rows. */
 interface Matched {
   readonly rows: Bitmap
   start: number
@@ -64,7 +64,7 @@ class Update implements Change {
   readonly #storage: Storage
   readonly #options: UpdateOptions
   readonly #mostRows: number
-  /** All bases see the same time. */
+  /** All bases use the same time. */
   readonly #now: number
   #prepared: Prepared | undefined
 
@@ -107,11 +107,11 @@ class Update implements Change {
     const prepared = await this.prepare(snapshot, timeSlice)
     const { predicate, removal, writer } = prepared
     const finder = predicate ? await matchFinder(this.#storage, snapshot, predicate, timeSlice) : everyRow
-    const attempt = new Attempt(this.#storage, snapshot, prepared, finder, timeSlice)
+    const baseUpdate = new BaseUpdate(this.#storage, snapshot, prepared, finder, timeSlice)
     try {
-      return await removal.from(snapshot, attempt, timeSlice, options, async ({ removed, ...left }) => {
-        const added = await writer.fragmentsOf(attempt.living, timeSlice)
-        attempt.memory.release()
+      return await removal.from(snapshot, baseUpdate, timeSlice, options, async ({ removed, ...left }) => {
+        const added = await writer.fragmentsOf(baseUpdate.livePositions, timeSlice)
+        baseUpdate.memory.release()
         options.signal?.throwIfAborted()
         const parts = { ...left, tail: [...left.tail, ...added] }
         return {
@@ -120,7 +120,7 @@ class Update implements Change {
         }
       })
     } finally {
-      attempt.memory.release()
+      baseUpdate.memory.release()
     }
   }
 }
@@ -134,7 +134,7 @@ const everyRow: RowFinder = {
   end: () => {},
 }
 
-/** Rows that were found in a fragment of a base. */
+/** Matching rows of a fragment of a base. */
 interface FoundRows {
   readonly entry: FragmentEntry
   readonly live: Bitmap | undefined
@@ -143,8 +143,8 @@ interface FoundRows {
 }
 
 /** An update of one base. */
-class Attempt implements RowFinder {
-  readonly living = new Living()
+class BaseUpdate implements RowFinder {
+  readonly livePositions = new LivePositions()
   /** Held from the first long values on, until all rows are written. */
   readonly memory = new ValueHold()
   readonly #storage: Storage
@@ -154,10 +154,10 @@ class Attempt implements RowFinder {
   readonly #timeSlice: TimeSlice
   readonly #found: FoundRows[] = []
   readonly #values: NewValues
-  /** How many rows that are not deleted lie before each fragment, for errors. */
+  /** How many live rows precede each fragment, for errors. */
   readonly #firstRows = new Map<string, number>()
   #rows = 0
-  /** The least place of the rows to come. */
+  /** The least position of the next rows. */
   #next = 0
 
   constructor(
@@ -196,21 +196,21 @@ class Attempt implements RowFinder {
     }
   }
 
-  async found(entry: FragmentEntry, live: Bitmap | undefined): Promise<void> {
+  async onFound(entry: FragmentEntry, live: Bitmap | undefined): Promise<void> {
     const matched = this.#prepared.matches.get(contentKey(entry))!
     const count = countRows(matched.rows)
     if (count > 0) this.#found.push({ entry, live, matched, count })
     else this.#firstRows.delete(entry.path)
   }
 
-  async settled(): Promise<void> {
+  async onAllFound(): Promise<void> {
     await this.#measure()
     for (const found of this.#found) await this.#add(found)
   }
 
-  /** Adds the rows that were found in a fragment, which are written unless they were for an earlier base. */
+  /** Adds the matching rows of a fragment. Writes them, unless that was done for an earlier base. */
   async #add({ entry, live, matched, count }: FoundRows): Promise<void> {
-    // Rows keep their order. Those that were written for an earlier base may now come before others.
+    // Rows keep their order. Rows written for an earlier base may now belong before others.
     if (matched.start < this.#next) {
       matched.start = this.#prepared.writer.rows
       await this.#write(entry, matched.rows, live)
@@ -219,14 +219,14 @@ class Attempt implements RowFinder {
     this.#firstRows.delete(entry.path)
     const left = live ? noRows(entry.rows) : matched.rows
     if (live) intersect(matched.rows, live, left, left.length)
-    this.living.add(matched.start, matched.rows, left)
+    this.livePositions.add(matched.start, matched.rows, left)
   }
 
   end(): void {
     this.#finder.end()
   }
 
-  /** Refuses new values that are too long in all. Only where that is not known before are they made for it. */
+  /** Refuses new values with too many bytes in all. Computes them for that only if the size is not known in advance. */
   async #measure(): Promise<void> {
     const fresh = this.#found.filter(({ matched }) => matched.start < 0)
     const rows = fresh.reduce((sum, { count }) => sum + count, 0)
@@ -236,7 +236,7 @@ class Attempt implements RowFinder {
     if (rows === 0 || (await growth.fits(expressions, rows))) return
     const { prefix, schema } = this.#snapshot
     const indices = expressions.flatMap(({ columns }) => columns)
-    // What is made here is made again when it is written.
+    // These values are computed again when they are written.
     const budgets = new Map(assignments.map((one) => [one, one.expression.budget()]))
     let bytes = 0
     for (const { entry, live, matched, count } of fresh) {
@@ -254,7 +254,7 @@ class Attempt implements RowFinder {
   /** Writes the rows of a fragment with their new values. Expressions see no other rows. */
   async #write(entry: FragmentEntry, matches: Bitmap, live: Bitmap | undefined): Promise<void> {
     const { assignments, writer } = this.#prepared
-    // Other writers may have put rows into files of other layouts, so the schema is that of this base.
+    // Other writers may have written rows with other layouts, so the schema is that of this base.
     const { prefix, schema } = this.#snapshot
     const indices = new Set<number>()
     for (const index of schema.fields.keys()) {
@@ -291,7 +291,7 @@ function columnOf(schema: Schema, name: string): number {
   return path[0]!
 }
 
-/** Compiles the new value of a column. What is wrong is told with the column's name. */
+/** Compiles the new value of a column. Errors include the column's name. */
 async function compileFor(
   text: string,
   schema: Schema,

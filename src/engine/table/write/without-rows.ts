@@ -4,8 +4,7 @@ import type { FragmentEntry } from '../format/manifest.ts'
 import type { Storage } from '../storage/objects.ts'
 
 /**
- * Fragments that nobody has deleted from, without some of their rows. `deleted` counts the rows over all of them. What
- * has no row left is left out.
+ * Fragments without deletions, without some of their rows, which `deleted` counts over all of them. Omits empty ones.
  */
 export async function withoutRows(
   storage: Storage,
@@ -32,7 +31,7 @@ export async function withoutRows(
   return kept.map((entry) => entries.get(entry) ?? entry)
 }
 
-/** The bits from `start` on, as many as there are rows. */
+/** The bits from `start` on, one for each row. */
 function partOf(bitmap: Bitmap, start: number, rows: number): Bitmap {
   const part = noRows(rows)
   const first = start >>> 5

@@ -21,7 +21,7 @@ import {
 import { type LoadedSnapshot, snapshotOf } from '../format/snapshot.ts'
 import type { Storage } from '../storage/objects.ts'
 
-/** Fragments that a manifest lists itself, and the bytes of their entries. Beyond that, entries move to a segment. */
+/** Fragments that a manifest lists itself, and the bytes of their entries. Further entries move to a segment. */
 const maxTail = 256
 const maxTailBytes = 128 * 1024
 
@@ -34,14 +34,13 @@ export interface ManifestParts {
   readonly bases?: ManifestBody['bases']
   readonly segments: readonly SegmentEntry[]
   readonly tail: readonly FragmentEntry[]
-  /** The id that the next new row gets. Default 0. */
+  /** The next free row id. Default 0. */
   readonly nextId?: number
 }
 
 /**
- * Writes a manifest, and segments for the entries that are too many for it. No other attempt uses the same file name:
- * an attempt that is not committed leaves a file that nothing refers to. With `base`, a schema that is the same is
- * not decoded again.
+ * Writes a manifest, and segments for excess entries. No other attempt uses the same file name: an attempt that is not
+ * committed leaves a file that nothing refers to. The schema of `base` is reused if it is equal.
  */
 export async function writeManifest(
   storage: Storage,
@@ -70,11 +69,11 @@ export async function writeManifest(
   const bytes = seal('manifest', manifestText(body), has)
   const number = version === undefined ? '' : `${String(version).padStart(10, '0')}-`
   const path = `_versions/${number}${storage.newName()}.json`
-  // The next change of the branch is made out of the snapshot, so it need not wait for the file.
+  // The next change of the branch starts from the snapshot, so it need not wait for the file.
   if (storage.beginPut) await storage.beginPut(prefix + path, bytes)
   else await storage.content.put(prefix + path, bytes)
   const snapshot = snapshotOf(prefix, refOf(path, bytes, body.bases), body, base)
-  // The next reader asks for the newest version.
+  // Cached, as the next reader requests the newest version.
   return storage.cache.get(
     `${prefix}${path}@${snapshot.manifest.etag}`,
     () => bytes.length * 4,
@@ -110,7 +109,7 @@ async function spill(
   return { segments: full.length > 0 ? [...segments, ...full] : segments, tail: tail.slice(first) }
 }
 
-/** Writes fragment entries as an object of their own. */
+/** Writes fragment entries to an object of their own. */
 export async function writeSegment(
   { content, newName }: Storage,
   prefix: string,
@@ -126,7 +125,7 @@ export async function writeSegment(
   return isFirst ? segment : { ...segment, layouts: [...layouts] }
 }
 
-/** The columns with those layouts that files have. */
+/** The columns with only those layouts that files have. */
 function columnsFor(
   columns: StoredColumns | undefined,
   used: ReadonlySet<string>,
@@ -145,7 +144,7 @@ function columnsFor(
   return { columns: { ...columns, layouts: Object.fromEntries(kept) } }
 }
 
-/** A schema and its metadata as manifests hold them. */
+/** A schema and its metadata in the form of manifests. */
 export function storeSchema(schema: Schema): Pick<ManifestParts, 'schema' | 'metadata'> {
   const bare = encodeSchema({ ...schema, metadata: null })
   return { schema: Buffer.from(bare).toString('base64'), metadata: [...(schema.metadata ?? [])] }

@@ -13,15 +13,12 @@ import { bytesPerRow, writeFragment } from './fragment-write.ts'
 export const fragmentBytes = 128 * 1024 * 1024
 
 /**
- * Fragments that are written while the next one is made. Most of the time goes into waiting for the disk, and several
- * syncs at once take about as long as one.
+ * Fragments that are written while the next one is made. Most of the time is waiting for the disk, and several syncs at
+ * once take about as long as one.
  */
 const concurrentWrites = 3
 
-/**
- * Writes rows as fragments, in their order. Each fragment is one record batch, and its size does not depend on how the
- * given rows were cut into batches.
- */
+/** Writes rows as fragments of one record batch each, in order. Their size does not depend on the given batches. */
 export async function writeRows(
   storage: Storage,
   prefix: string,
@@ -49,13 +46,13 @@ export async function writeRows(
   return entries
 }
 
-/** Most rows of a fragment: a multiple of 64, unless fewer rows take as many bytes as it may have. */
+/** Most rows of a fragment: a multiple of 64, unless fewer rows already have the most bytes of a fragment. */
 export function rowsOfFragment(bytesOfRow: number, mostRows: number, mostBytes = fragmentBytes): number {
   const most = Math.min(mostRows, Math.floor(mostBytes / Math.max(bytesOfRow, 1)))
   return most >= 64 ? most & ~63 : Math.max(1, most)
 }
 
-/** The rows of one fragment after the other. */
+/** The rows of each fragment, in order. */
 function* splitIntoFragments(
   { fields }: Schema,
   batches: readonly (readonly AnyBatch[])[],

@@ -49,16 +49,16 @@ test('keeps nothing with a limit of 0', async () => {
 
 test('a value of which parts are asked for pays once they cost as much, if all such values have room', () => {
   const cache = new ByteCache(100)
-  expect([cache.pays('a', 60, 40), cache.pays('a', 60, 40)]).toEqual([false, true])
+  expect([cache.shouldLoad('a', 60, 40), cache.shouldLoad('a', 60, 40)]).toEqual([false, true])
   // It was driven out, and is asked for again.
-  expect(cache.pays('a', 60, 1)).toBe(true)
+  expect(cache.shouldLoad('a', 60, 1)).toBe(true)
   for (let turn = 0; turn < 10; turn++) {
-    expect(cache.pays('b', 60, 40)).toBe(false)
-    expect(cache.pays('a', 60, 40)).toBe(false)
+    expect(cache.shouldLoad('b', 60, 40)).toBe(false)
+    expect(cache.shouldLoad('a', 60, 40)).toBe(false)
   }
   // Those that nobody asks for any more are forgotten.
-  for (let i = 0; i < 80; i++) cache.pays(`small ${i % 41}`, 10, 1)
-  for (let i = 0; i < 10; i++) cache.pays('huge', 101, 1_000)
-  expect(cache.pays('b', 60, 1_000)).toBe(false)
-  expect(new ByteCache(0).pays('a', 1, 2)).toBe(false)
+  for (let i = 0; i < 80; i++) cache.shouldLoad(`small ${i % 41}`, 10, 1)
+  for (let i = 0; i < 10; i++) cache.shouldLoad('huge', 101, 1_000)
+  expect(cache.shouldLoad('b', 60, 1_000)).toBe(false)
+  expect(new ByteCache(0).shouldLoad('a', 1, 2)).toBe(false)
 })

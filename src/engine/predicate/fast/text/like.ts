@@ -1,11 +1,11 @@
 import type { Bitmap } from '../../../arrow/bitmap.ts'
-import { likeMatcher } from '../../evaluate/question.ts'
 import { foldPattern } from '../../evaluate/text-fold.ts'
 import { anyOne, type Matches, matcherOf, type Segments, segmentsOf } from '../../evaluate/text-pattern.ts'
+import { likeMatcher } from '../../evaluate/value-test.ts'
 import type { Letters, LikePlan } from '../../plan/plan.ts'
 import { generated } from '../generate.ts'
-import { eachText, finish, readable, type TextTest, verify } from './text-test.ts'
-import { withinTest } from './within.ts'
+import { containsTest } from './contains.ts'
+import { eachText, type TextTest, testRemaining, verify, wordView } from './text-test.ts'
 
 /** `LIKE` and `ILIKE` with a pattern. */
 export function likeTest(plan: LikePlan): TextTest {
@@ -13,42 +13,42 @@ export function likeTest(plan: LikePlan): TextTest {
   const segments = segmentsOf(insensitive ? foldPattern(plan.pattern!) : plan.pattern!)
   const matches = likeMatcher(plan)
   if (segments[0]!.length > 0 || segments.length === 1) {
-    return headTest(segments, matches, insensitive ? 'small' : undefined)
+    return prefixTest(segments, matches, insensitive ? 'small' : undefined)
   }
   const [, middle, last] = segments
   const within =
-    segments.length === 3 && last!.length === 0 ? withinTest(middle!, matches, insensitive) : undefined
+    segments.length === 3 && last!.length === 0 ? containsTest(middle!, matches, insensitive) : undefined
   return within ?? eachText(matches)
 }
 
-/** Equality with bytes: like a pattern that has no wildcards. */
+/** Equality with bytes, as a pattern without wildcards. */
 export function equalTest(bytes: Uint8Array): TextTest {
   const segments = [Array.from(bytes)]
-  return headTest(segments, matcherOf(segments))
+  return prefixTest(segments, matcherOf(segments))
 }
 
-/** Equality with bytes of what a text is in small or capital letters; `matches` tells of any text. */
+/** Equality of bytes with a text in small or capital letters; `matches` decides for any text. */
 export function lettersEqualTest(bytes: Uint8Array, letters: Letters, matches: Matches): TextTest {
-  return headTest([Array.from(bytes)], matches, letters)
+  return prefixTest([Array.from(bytes)], matches, letters)
 }
 
 /**
- * Patterns that say how a text begins. The first 8 bytes and the length of each text are compared as words,
- * without a branch: 2 to 3 ns for each row, needed or not, where going to each needed row takes 5 to 10.
- * Where this does not decide, what is left is asked of `matches`.
+ * Patterns that begin with literal text. The first 8 bytes and the length of each text are compared as words, without a
+ * branch: 2 to 3 ns for each row, needed or not. Testing only the needed rows takes 5 to 10 ns for each of them. If
+ * that does not decide, `matches` tests the remaining rows.
  *
- * A `_` is taken for one byte below 0x80. Texts with another one there are rare, and settled by `matches`.
+ * A `_` matches one byte below 0x80. Texts with another byte there are rare, and `matches` tests them.
  *
- * With `letters` the pattern is one of what texts are in small or capital letters. That is known of bytes below
- * 0x80 only; texts with another one among their first bytes are settled by `matches`. If one comes after the
- * pattern's end, the text has more characters than the pattern, whatever its letters become.
+ * With `letters` the pattern is compared with the text in small or capital letters. That works for bytes below 0x80
+ * only: `matches` tests texts with another one among their first bytes. If one comes after the pattern's end, the text
+ * has more characters than the pattern, whatever its letters become.
  */
-function headTest(segments: Segments, matches: Matches, letters?: Letters): TextTest {
-  const head = segments[0]!.slice(0, 8)
+function prefixTest(segments: Segments, matches: Matches, letters?: Letters): TextTest {
+  const prefix = segments[0]!.slice(0, 8)
   const key = new Int32Array(2)
   const mask = new Int32Array(2)
   const any = new Int32Array(2)
-  head.forEach((token, i) => {
+  prefix.forEach((token, i) => {
     const shift = (i & 3) * 8
     if (token === anyOne) any[i >> 2]! |= 0x80 << shift
     else {
@@ -57,22 +57,22 @@ function headTest(segments: Segments, matches: Matches, letters?: Letters): Text
     }
   })
   const isWhole = segments.length === 1
-  const hasAny = head.includes(anyOne)
-  // Each code point takes at least a byte, so there is a least length; and just one if all bytes are known.
-  // Other letters may take other lengths.
-  const known = letters === undefined ? segments : [head]
+  const hasAny = prefix.includes(anyOne)
+  // Each code point takes at least one byte, so there is a least length; it is exact if all bytes are known. Letters of
+  // the other case may have other lengths.
+  const known = letters === undefined ? segments : [prefix]
   const length = known.reduce((sum, segment) => sum + segment.length, 0)
   const isLengthKnown = isWhole && letters === undefined && !segments[0]!.includes(anyOne)
   const isDecided =
     segments[0]!.length <= 8 && (isWhole || (segments.length === 2 && segments[1]!.length === 0))
-  const isDouble = head.length > 4
+  const isDouble = prefix.length > 4
   const exactLength = isLengthKnown || (isWhole && isDecided)
-  const loop = headLoop(isDouble, hasAny, exactLength, letters)
+  const loop = prefixLoop(isDouble, hasAny, exactLength, letters)
   if (loop === undefined) return eachText(matches)
 
   return (texts, n, need, out) => {
     const { bytes, offsets } = texts
-    const { view, safe } = readable(texts, n)
+    const { view, safe } = wordView(texts, n)
     const matchWord = (firstRow: number) => {
       let word = 0
       for (let row = firstRow; row < Math.min(firstRow + 32, safe); row++) {
@@ -84,11 +84,11 @@ function headTest(segments: Segments, matches: Matches, letters?: Letters): Text
     const words = [key[0]!, mask[0]! | any[0]!, key[1]!, mask[1]! | any[1]!, any[0]!, any[1]!] as const
     loop(safe, need, out, offsets, view, length, ...words, matchWord)
     if (!isDecided) verify(matches, texts, safe, out)
-    if (safe < n) finish(matches, texts, safe, n, need, out)
+    if (safe < n) testRemaining(matches, texts, safe, n, need, out)
   }
 }
 
-type HeadLoop = (
+type PrefixLoop = (
   n: number,
   need: Bitmap,
   out: Bitmap,
@@ -105,14 +105,14 @@ type HeadLoop = (
   matchWord: (firstRow: number) => number,
 ) => void
 
-/** Compares one or two words of each text, and its length: what it is, or at least is. */
-function headLoop(
+/** Compares one or two words of each text, and its exact or least length. */
+function prefixLoop(
   isDouble: boolean,
   hasAny: boolean,
   exactLength: boolean,
   letters: Letters | undefined,
-): HeadLoop | undefined {
-  const looks = hasAny || letters !== undefined
+): PrefixLoop | undefined {
+  const hasUnclear = hasAny || letters !== undefined
   let row = '{end=offsets[$i+1];let a=view.getUint32(start,true);'
   if (isDouble) row += 'let b=view.getUint32(start+4,true);'
   if (letters) row += `unclear|=(a${isDouble ? '|b' : ''})&0x80808080;${foldWord[letters]('a')};`
@@ -124,17 +124,17 @@ function headLoop(
     exactLength ? '(end-start^length)' : '(end-start-length)>>31',
   ]
   row += `w|=+((${differs.join('|')})===0)<<$b;start=end}`
-  return generated<HeadLoop>(
+  return generated<PrefixLoop>(
     'offsets,view,length,key0,mask0,key1,mask1,any0,any1,matchWord',
     row,
-    `let start=offsets[i],end=0${looks ? ',unclear=0' : ''};`,
-    looks ? 'if(unclear!==0)w=matchWord(i);' : '',
+    `let start=offsets[i],end=0${hasUnclear ? ',unclear=0' : ''};`,
+    hasUnclear ? 'if(unclear!==0)w=matchWord(i);' : '',
   )
 }
 
 /**
- * Brings four bytes below 0x80 to small or capital letters: to each byte is added what makes its highest bit tell
- * whether it is at or above the first letter, and whether it is above the last.
+ * Converts four bytes below 0x80 to small or capital letters. The sums set a byte's highest bit if it is at or above
+ * the first letter, and if it is above the last one.
  */
 const foldWord = {
   small: (w: string) => `${w}|=((${w}+0x3f3f3f3f)&~(${w}+0x25252525)&0x80808080)>>>2`,

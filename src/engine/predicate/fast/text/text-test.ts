@@ -3,20 +3,20 @@ import { eachNeeded } from '../../evaluate/each-needed.ts'
 import type { Matches } from '../../evaluate/text-pattern.ts'
 import type { Texts } from '../../evaluate/vector.ts'
 
-/** A question asked of texts: writes the rows of `need` it is true of into `out`. */
+/** A test of texts: writes the rows of `need` that pass into `out`. */
 export type TextTest = (texts: Texts, n: number, need: Bitmap, out: Bitmap) => void
 
-/** Asks of each needed row by itself. */
+/** Tests each needed row separately. */
 export function eachText(matches: Matches): TextTest {
   return ({ bytes, offsets }, n, need, out) =>
     eachNeeded(n, need, out, (row) => matches(bytes, offsets[row]!, offsets[row + 1]!))
 }
 
 /**
- * The bytes from where they begin to where their buffer ends, to read words of 4 bytes from whatever follows
- * them; and the first how many of `n` texts begin at least 8 bytes before that end.
+ * The bytes up to the end of their buffer, so that words of 4 bytes can be read past the texts; and how many of the
+ * first `n` texts begin at least 8 bytes before that end.
  */
-export function readable({ bytes, offsets }: Texts, n: number): { view: DataView; safe: number } {
+export function wordView({ bytes, offsets }: Texts, n: number): { view: DataView; safe: number } {
   const view = new DataView(bytes.buffer, bytes.byteOffset)
   const limit = view.byteLength - 8
   if (offsets[n]! <= limit) return { view, safe: n }
@@ -30,8 +30,8 @@ export function readable({ bytes, offsets }: Texts, n: number): { view: DataView
   return { view, safe: low }
 }
 
-/** Adds the rows from `first` to `n` of `need` that match to `out`, of which only earlier rows are written. */
-export function finish(
+/** Adds the matching rows of `need` from `first` to `n` to `out`, which has only earlier rows so far. */
+export function testRemaining(
   matches: Matches,
   { bytes, offsets }: Texts,
   first: number,
@@ -47,7 +47,7 @@ export function finish(
   }
 }
 
-/** Keeps those rows of `out` that match. */
+/** Removes the rows of `out` that do not match. */
 export function verify(matches: Matches, { bytes, offsets }: Texts, n: number, out: Bitmap): void {
   for (let q = 0; q << 5 < n; q++) {
     for (let rest = out[q]!; rest !== 0; rest &= rest - 1) {

@@ -12,7 +12,7 @@ import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { TableSchema } from '../format/table-schema.ts'
 import { evaluateValues } from '../scan/expression.ts'
-import { type Placed, rowNumbers } from '../scan/row-columns.ts'
+import { type FragmentPosition, rowNumbers } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
 import { type FewRows, planFewRows } from './few-rows.ts'
 import { type FragmentRows, readColumns } from './fragment-read.ts'
@@ -24,40 +24,40 @@ const chunkRows = 16_384
 /** About the most bytes of values that are computed at once, unless one row has more. */
 export const partBytes = 16 << 20
 
-/** Most bytes of values that are computed of one row. All of them are in memory before any of them is written. */
+/** Most bytes of computed values of one row. All of them are in memory before any of them is written. */
 export const mostBytesOfRow = 256 << 20
 
 /**
- * How many rows to compute of the columns to come, when those before took `bytes` for `rows` and `most` was meant for
- * them. Evaluation makes several rows at once, so a column may take more than its share.
+ * How many rows to compute of the next columns, if the previous ones took `bytes` for `rows` instead of `most`.
+ * Evaluation computes several rows at once, so a column may exceed its share.
  */
 export function rowsThatFit(rows: number, bytes: number, most: number): number {
   return bytes <= 2 * most ? rows : Math.max(1, Math.floor((rows * most) / bytes))
 }
 
 /** Some rows of a fragment: the pieces of each column of the answer. */
-export interface MadeRows {
+export interface AnswerRows {
   readonly pieces: readonly (readonly Piece[])[]
   readonly rows: number
-  /** Bytes of what was computed. */
+  /** Bytes of computed values. */
   readonly bytes: number
 }
 
 /** Rows that are wanted of a fragment. */
 export interface WantedRows {
-  readonly entry: FragmentEntry & Required<Placed>
+  readonly entry: FragmentEntry & Required<FragmentPosition>
   readonly selection: { readonly runs: ArrayLike<number>; readonly rows: number }
 }
 
-/** Fragments of which few rows are read ahead at most, and about the most bytes of them. */
+/** Most fragments to read ahead if few of their rows are needed, and about the most bytes of these. */
 const mostAhead = 8
 const aheadBytes = 32 << 20
 
-/** Told of the bytes that were computed for a column of the answer. May have the work wait, or refuse it. */
-export type OnMade = (pick: number, bytes: number) => Promise<void> | undefined
+/** Called with the bytes that were computed for a column of the answer. May delay the work, or refuse it. */
+export type OnComputed = (pick: number, bytes: number) => Promise<void> | undefined
 
-/** Makes the columns of an answer, of what lies in fragments and of what is computed from it. */
-export class ColumnMaker {
+/** Reads the columns of an answer from fragments, and computes others from them. */
+export class AnswerReader {
   readonly #storage: Storage
   readonly #prefix: string
   readonly #schema: TableSchema
@@ -65,18 +65,18 @@ export class ColumnMaker {
   readonly #indices: ReadonlySet<number>
   readonly #budgets: readonly (WorkBudget | undefined)[]
   readonly #timeSlice: TimeSlice
-  readonly #onMade: OnMade | undefined
+  readonly #onComputed: OnComputed | undefined
 
-  /** `onMade` hears of each column that was computed for some rows, before the next one is. */
+  /** `onMade` is called for each column that was computed for some rows, before the next column is. */
   constructor(
     storage: Storage,
     { prefix, schema }: { readonly prefix: string; readonly schema: TableSchema },
     picks: readonly Pick[],
     indices: ReadonlySet<number>,
     timeSlice: TimeSlice,
-    onMade?: OnMade,
+    onComputed?: OnComputed,
   ) {
-    this.#onMade = onMade
+    this.#onComputed = onComputed
     this.#storage = storage
     this.#prefix = prefix
     this.#schema = schema
@@ -86,17 +86,14 @@ export class ColumnMaker {
     this.#timeSlice = timeSlice
   }
 
-  /**
-   * The rows that are wanted of fragments, one fragment after the other. Where they are few, those of the next fragments
-   * are read meanwhile.
-   */
+  /** The wanted rows of fragments, one fragment after the other. Few rows of the next fragments are read meanwhile. */
   async *rowsOf<T extends WantedRows>(
     fragments: AsyncIterable<T> | Iterable<T>,
   ): AsyncGenerator<{
     readonly wanted: T
-    /** About the bytes that are read for them where they are few. */
+    /** About the bytes to read for the rows, if they are few. */
     readonly bytes: number | undefined
-    readonly made: AsyncGenerator<MadeRows>
+    readonly made: AsyncGenerator<AnswerRows>
   }> {
     const ahead = { depth: 0 }
     const begin = async (wanted: T) => {
@@ -115,12 +112,12 @@ export class ColumnMaker {
     return readColumns(this.#storage, this.#prefix, this.#schema, entry, this.#indices, few)
   }
 
-  /** Rows of a fragment. Those for which something is computed come in several parts. */
+  /** Rows of a fragment, in several parts if anything is computed for them. */
   async *#make(
     { entry, selection }: WantedRows,
     few: FewRows | undefined,
     early: FragmentRows | undefined,
-  ): AsyncGenerator<MadeRows> {
+  ): AsyncGenerator<AnswerRows> {
     const read = early ?? (await this.#read(entry, few))
     const { rows } = selection
     const runs = few ? [0, rows] : selection.runs
@@ -140,13 +137,13 @@ export class ColumnMaker {
       const from = Math.max(start, runs[next]!)
       // Evaluation begins at a multiple of 32.
       const first = from & ~31
-      let asked = clipped(runs, next, from, Math.min(read.length, from + wanted))
-      let end = asked[asked.length - 1]!
-      let live = maskOf(asked, first, end)
+      let requested = clipped(runs, next, from, Math.min(read.length, from + wanted))
+      let end = requested[requested.length - 1]!
+      let live = maskOf(requested, first, end)
       const made: (AnyBatch | undefined)[] = []
       let bytes = 0
       let columnsMade = 0
-      let count = rowsIn(asked)
+      let count = rowsIn(requested)
       const mostBytes = Math.max(1, partBytes / computed.length)
       for (const [i, { expression }] of this.#picks.entries()) {
         if (columns[i] !== undefined) {
@@ -155,7 +152,7 @@ export class ColumnMaker {
         }
         const options = { live, budget: this.#budgets[i]!, numberOf, mostBytes }
         const batch = await evaluateValues(expression!, read, this.#timeSlice, options, first, end)
-        const taken = this.#onMade?.(i, byteLength(batch))
+        const taken = this.#onComputed?.(i, byteLength(batch))
         if (taken) await taken
         bytes += byteLength(batch)
         if (bytes > mostBytesOfRow) throw rowTooLarge()
@@ -163,25 +160,25 @@ export class ColumnMaker {
         const fit = rowsThatFit(Math.min(count, batch.length), bytes, ++columnsMade * mostBytes)
         if (fit === count) continue
         count = fit
-        asked = firstRows(asked, count)
-        end = asked[asked.length - 1]!
-        live = maskOf(asked, first, end)
+        requested = firstRows(requested, count)
+        end = requested[requested.length - 1]!
+        live = maskOf(requested, first, end)
       }
-      const inside = firstRows(asked, count)
+      const inside = firstRows(requested, count)
       const pieces = made.map((batch, i) =>
         batch === undefined ? [{ batch: columns[i]!, runs: inside }] : part([wholeOf(batch)], 0, count),
       )
       yield { pieces, rows: count, bytes }
       start = inside[inside.length - 1]!
-      // Where some values are long, those of other columns are not made for many more rows.
+      // After long values, the next part computes other columns for few more rows.
       wanted = Math.min(mostRows, Math.max(1, 4 * (start - from)))
       while (next < runs.length && runs[next + 1]! <= start) next += 2
     }
   }
 
-  /** The columns at paths, for the keys of an order. */
+  /** The columns at paths, for sort keys. */
   async columnsAt(
-    entry: FragmentEntry & Placed,
+    entry: FragmentEntry & FragmentPosition,
     paths: readonly { readonly path: readonly number[]; readonly name: string }[],
   ): Promise<readonly AnyBatch[]> {
     const indices = new Set(paths.map(({ path }) => path[0]!))
@@ -196,15 +193,15 @@ function rowTooLarge(): CatalogError {
   )
 }
 
-/** The row at a place among those of runs. */
-function rowIn(runs: ArrayLike<number>, place: number): number {
-  let left = place
+/** The row at a position among those of the runs. */
+function rowIn(runs: ArrayLike<number>, position: number): number {
+  let left = position
   let i = 0
   for (; left >= runs[i + 1]! - runs[i]!; i += 2) left -= runs[i + 1]! - runs[i]!
   return runs[i]! + left
 }
 
-/** The parts of runs, from one of them on, that lie from `start` to `end`. */
+/** The parts of runs, from index `first` on, between `start` and `end`. */
 function clipped(runs: ArrayLike<number>, first: number, start: number, end: number): number[] {
   const inside: number[] = []
   for (let i = first; i < runs.length && runs[i]! < end; i += 2) {
@@ -221,7 +218,6 @@ function rowsIn(runs: readonly number[]): number {
   return count
 }
 
-/** The first rows of runs. */
 function firstRows(runs: readonly number[], count: number): number[] {
   const first: number[] = []
   for (let i = 0; count > 0; i += 2) {
@@ -232,7 +228,7 @@ function firstRows(runs: readonly number[], count: number): number[] {
   return first
 }
 
-/** Bytes of a value that is computed, and of its place among others. */
+/** Bytes of a computed value, and of its offset. */
 function bytesOfValue(type: DataType): number {
   const layout = layoutOf(type)
   return layout.kind === 'fixed' ? layout.bytes : 8

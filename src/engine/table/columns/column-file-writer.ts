@@ -12,27 +12,24 @@ import { ValueHold } from '../write/value-memory.ts'
 import { storeSchema } from '../write/write-manifest.ts'
 import { fragmentBytes } from '../write/write-rows.ts'
 import type { ColumnWork } from './column-change.ts'
-import { type ColumnTask, type FragmentToDo, makeColumns } from './make-columns.ts'
+import { type ColumnTask, makeColumns, type PendingFragment } from './make-columns.ts'
 
-/** What a row of a computed column takes, where one that a predicate is evaluated on takes 1. */
+/** The cost of a row of a computed column, relative to evaluating a predicate on a row. */
 const rowWork = 2
 
-/** Most bytes of one value, which functions refuse to exceed, and of its place. */
+/** Most bytes of one value, which functions enforce, and of its offset. */
 const bytesOfValue = (1 << 20) + 16
 
-/** Bytes of files that are made, or wait to be written, at once. */
+/** Bytes of files being made or waiting to be written. */
 const mostBytes = 256 << 20
 
-/**
- * Makes the new columns of a version's fragments: in worker threads if that is worthwhile, else on this thread. This
- * thread writes them in any case.
- */
-export class ColumnMaker {
+/** Makes new columns of a version's fragments, in worker threads if worthwhile, and writes them on this thread. */
+export class ColumnFileWriter {
   readonly #storage: Storage
   readonly #snapshot: LoadedSnapshot
   readonly #work: ColumnWork
   readonly #file: TableSchema
-  /** The same as manifests hold it. */
+  /** The schema as in manifests. */
   readonly #fileText: string
   readonly #timeSlice: TimeSlice
   readonly #threads: FragmentThreads | undefined
@@ -56,21 +53,21 @@ export class ColumnMaker {
     this.#threads = threads
   }
 
-  /** `file` is the schema of the files to be made. */
+  /** `file` is the schema of the new files. */
   static async start(
     storage: Storage,
     snapshot: LoadedSnapshot,
     work: ColumnWork,
     file: TableSchema,
     timeSlice: TimeSlice,
-  ): Promise<ColumnMaker> {
+  ): Promise<ColumnFileWriter> {
     const threads = work.expressions && (await threadsFor(storage, snapshot, timeSlice, rowWork))
-    return new ColumnMaker(storage, snapshot, work, file, timeSlice, threads)
+    return new ColumnFileWriter(storage, snapshot, work, file, timeSlice, threads)
   }
 
   /**
-   * How many fragments to begin while one is written. More than one would take more memory only, but for threads: each
-   * of these makes one file while another is written. How large files are is known once one is made.
+   * How many fragments to begin while one is written. Without threads, more than one would only take more memory. Each
+   * thread makes one file while another one is written. The size of files is known after the first one.
    */
   get depth(): number {
     const workers = this.#threads?.workers ?? 0
@@ -78,20 +75,20 @@ export class ColumnMaker {
     return Math.max(1, Math.min(workers * 2, Math.floor(mostBytes / this.#largest)) - 1)
   }
 
-  /** Writes the new columns of a fragment; undefined when there are none. */
-  async make(todo: FragmentToDo<FragmentEntry>): Promise<ColumnFile | undefined> {
+  /** Writes the new columns of a fragment; undefined if there are none. */
+  async make(pending: PendingFragment<FragmentEntry>): Promise<ColumnFile | undefined> {
     const memory = new ValueHold()
-    const bytes = this.#bytesFor(todo.entry)
+    const bytes = this.#bytesFor(pending.entry)
     try {
       const waits = memory.take(bytes, bytes, this.#timeSlice.signal)
       if (waits) await waits
-      return await this.#make(todo)
+      return await this.#make(pending)
     } finally {
       memory.release()
     }
   }
 
-  /** About the most bytes that are held for a fragment. Values are in memory twice when they are joined. */
+  /** About the most bytes that are held for a fragment. Values are in memory twice while they are joined. */
   #bytesFor({ rows }: FragmentEntry): number {
     const { expressions = [] } = this.#work
     const most = expressions.reduce(
@@ -103,18 +100,18 @@ export class ColumnMaker {
         ),
       0,
     )
-    // Fragments of one table are alike mostly.
+    // Fragments of a table are usually similar.
     const likely = this.#largest === 0 ? fragmentBytes : this.#largest
     return 2 * Math.min(most, likely, fragmentBytes)
   }
 
-  async #make(todo: FragmentToDo<FragmentEntry>): Promise<ColumnFile | undefined> {
-    const sent = this.#send(todo)
+  async #make(pending: PendingFragment<FragmentEntry>): Promise<ColumnFile | undefined> {
+    const sent = this.#send(pending)
     const made = await sent?.answer.catch((error: unknown) => {
       if (!(error instanceof WorkerLost)) throw error
       return undefined
     })
-    const file = made ?? (await this.#here(todo))
+    const file = made ?? (await this.#makeHere(pending))
     if (file === undefined) return undefined
     this.#largest = Math.max(this.#largest, file.size)
     try {
@@ -124,13 +121,13 @@ export class ColumnMaker {
     }
   }
 
-  /** Stops what threads do and nobody awaits. */
+  /** Stops work of threads that is not needed any more. */
   end(): void {
     this.#threads?.end()
   }
 
-  /** Has a thread make the file of a fragment; undefined when there is none. */
-  #send({ entry, firstRow }: FragmentToDo<FragmentEntry>): Sent<EncodedFile> | undefined {
+  /** Requests the file of a fragment from a worker thread; undefined if there is none. */
+  #send({ entry, firstRow }: PendingFragment<FragmentEntry>): Sent<EncodedFile> | undefined {
     const { expressions = [] } = this.#work
     const wanted: ColumnTask = {
       expressions: expressions.map(({ expression: { text, now } }) => ({ text, now })),
@@ -142,7 +139,7 @@ export class ColumnMaker {
     return this.#threads?.send(entry, task, budgets)
   }
 
-  async #here(todo: FragmentToDo): Promise<EncodedFile | undefined> {
+  async #makeHere(pending: PendingFragment): Promise<EncodedFile | undefined> {
     const { prefix, schema } = this.#snapshot
     const start = performance.now()
     const made = await makeColumns(
@@ -151,7 +148,7 @@ export class ColumnMaker {
       schema,
       this.#work,
       this.#file,
-      todo,
+      pending,
       this.#timeSlice,
     )
     this.#threads?.spend(performance.now() - start)

@@ -1,9 +1,9 @@
 import { type Bitmap, intersect, subtract } from '../../arrow/bitmap.ts'
 import type { ComparePlan, InPlan, LikePlan, Plan, Scalar } from '../plan/plan.ts'
-import { look, spend } from '../work.ts'
+import { checkTime, spend } from '../work.ts'
 import { eachNeeded } from './each-needed.ts'
 import type { Frame } from './frame.ts'
-import { type Ask, type TestNode, type ValueNode, wantTrue } from './node.ts'
+import { type TestNode, type ValueNode, type VectorTest, wantTrue } from './node.ts'
 import { flipped, holdsFor } from './operators.ts'
 import { readerOf } from './read.ts'
 import { compareScalars, isTexts, sizeOf } from './scalar.ts'
@@ -11,19 +11,19 @@ import { foldingMatcher, foldPattern } from './text-fold.ts'
 import { type Matches, matcherOf, segmentsOf } from './text-pattern.ts'
 import type { Vector } from './vector.ts'
 
-/** A plan that asks something of values: null where one of them is. */
-export type QuestionPlan = ComparePlan | InPlan | LikePlan
+/** A plan that tests values: null if one of them is null. */
+export type ValueTestPlan = ComparePlan | InPlan | LikePlan
 
-/** What a plan asks. */
-export interface Question {
-  /** The expressions whose values are asked: one, or two that are compared. */
+/** The test of a plan. */
+export interface ValueTest {
+  /** The expressions whose values are tested: one, or two that are compared. */
   readonly args: readonly Plan[]
-  /** The answer for values that are not null. */
+  /** The result for values that are not null. */
   readonly holds: (value: Scalar, other: Scalar) => boolean
-  /** Whether yes means false, and no means true. */
+  /** Whether to negate the result. */
   readonly negated: boolean
-  /** Whether no means null, as for a value that is not in a list which holds NULL. */
-  readonly noIsNull: boolean
+  /** Whether a false result means null, as for a value that is not in a list which holds NULL. */
+  readonly falseIsNull: boolean
 }
 
 /** A comparison whose literal, if it has one, is on the right. */
@@ -33,25 +33,25 @@ export function literalOnRight(plan: ComparePlan): ComparePlan {
   return { ...plan, operator: flipped[operator], left: right, right: left }
 }
 
-export function questionOf(plan: QuestionPlan): Question {
+export function valueTestOf(plan: ValueTestPlan): ValueTest {
   if (plan.kind === 'compare') {
     const holds = holdsFor[plan.operator]
-    const answers = { negated: false, noIsNull: false }
+    const defaults = { negated: false, falseIsNull: false }
     if (plan.right.kind !== 'literal') {
-      return { ...answers, args: [plan.left, plan.right], holds: (a, b) => holds(compareScalars(a, b)) }
+      return { ...defaults, args: [plan.left, plan.right], holds: (a, b) => holds(compareScalars(a, b)) }
     }
     const { value } = plan.right
-    return { ...answers, args: [plan.left], holds: (a) => holds(compareScalars(a, value)) }
+    return { ...defaults, args: [plan.left], holds: (a) => holds(compareScalars(a, value)) }
   }
   const { arg, negated } = plan
-  // Made when they are first needed: where a fast path answers, they never are, and predicates may be long.
+  // Created on first use: if a fast path applies, they are never used, and predicates may be long.
   if (plan.kind === 'in') {
     let isIn: ((value: Scalar) => boolean) | undefined
     const holds = (value: Scalar) => {
       isIn ??= isOneOf(plan.values)
       return isIn(value)
     }
-    return { args: [arg], holds, negated, noIsNull: plan.hasNull }
+    return { args: [arg], holds, negated, falseIsNull: plan.hasNull }
   }
   let matches: Matches | undefined
   const holds = (value: Scalar) => {
@@ -59,10 +59,10 @@ export function questionOf(plan: QuestionPlan): Question {
     const bytes = Buffer.from(value as string)
     return matches(bytes, 0, bytes.length)
   }
-  return { args: [arg], holds, negated, noIsNull: false }
+  return { args: [arg], holds, negated, falseIsNull: false }
 }
 
-/** Sets hold NaN equal to itself, and -0 to 0, as predicates do. */
+/** In a Set, NaN equals itself and -0 equals 0, as in predicates. */
 function isOneOf(values: readonly Scalar[]): (value: Scalar) => boolean {
   if (!values.some((value) => value instanceof Uint8Array)) {
     const set = new Set(values)
@@ -78,8 +78,8 @@ export function likeMatcher({ pattern, insensitive }: LikePlan): Matches {
   return insensitive ? foldingMatcher(segmentsOf(foldPattern(pattern!))) : matcherOf(segmentsOf(pattern!))
 }
 
-/** Asks of each needed row by itself. */
-export function askEach({ holds }: Question): Ask {
+/** Tests each needed row separately. */
+export function testEach({ holds }: ValueTest): VectorTest {
   return (frame, [first, second], need, out) => {
     const read = readerOf(first)
     const other = second === undefined ? () => null : readerOf(second)
@@ -92,26 +92,26 @@ export function askEach({ holds }: Question): Ask {
   }
 }
 
-/** Asks a question of the values of its arguments; null where one of them is. */
-export function questionNode(
-  { args: plans, negated, noIsNull }: Question,
+/** Tests the values of its arguments; null if one of them is null. */
+export function valueTestNode(
+  { args: plans, negated, falseIsNull }: ValueTest,
   args: readonly ValueNode[],
-  ask: Ask,
+  test: VectorTest,
 ): TestNode {
   const more = args.length - 1 + (isTexts(plans[0]!.type) ? 3 : 0)
   return {
     cost: args.reduce((sum, arg) => sum + arg.cost, more),
     raises: args.some((arg) => arg.raises),
     test(frame, need, wanted, yes, no) {
-      look()
+      checkTime()
       const mark = frame.mark()
       const vectors = args.map((arg) => arg.vector(frame, need))
-      let asked = need
-      for (const vector of vectors) asked = knownRows(frame, vector, asked)
+      let validRows = need
+      for (const vector of vectors) validRows = knownRows(frame, vector, validRows)
       const [found, missed] = negated ? [no, yes] : [yes, no]
-      ask(frame, vectors as [Vector, Vector?], asked, found)
-      if (noIsNull) missed.fill(0, 0, frame.words)
-      else if (negated || wanted !== wantTrue) subtract(asked, found, missed, frame.words)
+      test(frame, vectors as [Vector, Vector?], validRows, found)
+      if (falseIsNull) missed.fill(0, 0, frame.words)
+      else if (negated || wanted !== wantTrue) subtract(validRows, found, missed, frame.words)
       frame.release(mark)
     },
   }

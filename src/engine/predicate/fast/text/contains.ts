@@ -3,16 +3,15 @@ import { anyOne, type Matches, type Token } from '../../evaluate/text-pattern.ts
 import type { Texts } from '../../evaluate/vector.ts'
 import type { TextTest } from './text-test.ts'
 
-/** The bits of a set of beginnings, one of which is kept free. */
+/** Bits of the state, one of which stays free. */
 const mostTokens = 31
 
 /**
- * `LIKE '%stretch%'`: the set of all beginnings of the stretch that end here is kept as bits and moves on with
- * each byte. `_` and `ILIKE` cost no more. Bytes from 0x80 on are as good as others where all is compared as it is; with `_` or folding,
- * texts that have some are settled by `matches`. Undefined for stretches that are too long.
- * Source: Baeza-Yates and Gonnet, "A new approach to text searching", 1992.
+ * `LIKE '%text%'`. The state has a bit for each prefix of the text that ends at the current byte. `_` and `ILIKE` cost
+ * no more. Without them all bytes are compared; with `_` or folding, `matches` tests texts with bytes from 0x80 on.
+ * Undefined if the text is too long. Source: Baeza-Yates and Gonnet, "A new approach to text searching", 1992.
  */
-export function withinTest(
+export function containsTest(
   tokens: readonly Token[],
   matches: Matches,
   insensitive: boolean,
@@ -30,7 +29,7 @@ export function withinTest(
   return (texts, n, need, out) => search(texts, n, need, out, masks, final, needsAscii ? 127 : 255, matches)
 }
 
-/** Texts with a byte above `highest` are settled by `matches`. */
+/** Texts with a byte above `highest` are tested by `matches`. */
 function search(
   { bytes, offsets }: Texts,
   n: number,
