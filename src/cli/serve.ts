@@ -306,8 +306,8 @@ export async function openWithRetries<T>(
       return await open()
     } catch (error) {
       if (!isInDatabase) throw error
-      const { mayPass } = await import('../stores/postgres/failure.ts')
-      if (!mayPass(error)) throw error
+      const { isTransient } = await import('../stores/postgres/failure.ts')
+      if (!isTransient(error)) throw error
       const pause = delays[Math.min(attempt, delays.length - 1)]!
       io.stderr.write(
         `tabularium: ${(error as CatalogError).message} The server tries again in ${pause / 1_000} s.\n`,

@@ -13,7 +13,7 @@ import {
   type Transaction,
   type TransactionOptions,
 } from '../catalog/handle/handle.ts'
-import { requireAskable } from '../catalog/operations/framework/access.ts'
+import { checkCallerHook } from '../catalog/operations/framework/access.ts'
 import { checkRequest } from '../catalog/operations/framework/check.ts'
 import { transactionNamed } from '../catalog/operations/framework/inside.ts'
 import type { OperationOptions } from '../catalog/operations/framework/operation.ts'
@@ -73,7 +73,7 @@ export function connect(url: string | URL, options: ClientOptions = {}): ServedC
     run: async (operation, request, options) => {
       options.signal?.throwIfAborted()
       const checked = checkRequest(operation, request) as Record<string, unknown>
-      requireAskable(operation, checked, options)
+      checkCallerHook(operation, checked, options)
       const delimiter = checkDelimiter(checked.delimiter as string | undefined)
       const name = operation.name as OperationName
       const { signal } = options

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { alone } from '../base/scheduling/alone.ts'
+import { unrefTimer } from '../base/scheduling/unref-timer.ts'
 import { clearTimeout, setTimeout } from '../base/time.ts'
 import { Exchange } from './core/exchange.ts'
 
@@ -62,7 +62,7 @@ export class NodeExchange extends Exchange {
     const request = this.#request
     if (request.complete !== false || request.destroyed) return
     request.resume()
-    const timer = alone(setTimeout(() => request.destroy(), discardMillis))
+    const timer = unrefTimer(setTimeout(() => request.destroy(), discardMillis))
     request.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer))
   }
 }

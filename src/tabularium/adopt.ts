@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Content } from '../base/content/content.ts'
 import { CatalogError, invalid } from '../base/errors.ts'
-import { isElsewhere, type StoreHome } from '../base/store/home.ts'
+import { isOtherHome, type StoreHome } from '../base/store/home.ts'
 import { type CatalogRecord, keys } from '../base/store/records.ts'
 import type { Store, Writer } from '../base/store/store.ts'
 import { wallClock } from '../base/time.ts'
@@ -51,7 +51,7 @@ async function adopt(store: Store, url: string, options: AdoptOptions): Promise<
   const { signal, onProgress } = options
   const original = await requireRecord(store)
   const report: AdoptCounts = { content: url, tables: 0, objects: 0, copied: 0, bytes: 0, elsewhere: 0 }
-  const isCopy = isElsewhere(original.home, store.home?.())
+  const isCopy = isOtherHome(original.home, store.home?.())
   if (!isCopy && placeOf(original.content) === placeOf(url)) return report
   if (!isCopy && options.isCopy !== true) throw notACopy()
   const from = requireDisjoint(original, url)
@@ -117,13 +117,13 @@ async function recordAdoption(
  * ```
  */
 export async function keepContent(location: string): Promise<boolean> {
-  const { isPlaceThere, openPostgresStore } = await import('../stores/postgres/index.ts')
+  const { originalExists, openPostgresStore } = await import('../stores/postgres/index.ts')
   const store = await openPostgresStore(location)
   try {
     const found = await requireRecord(store)
     const here = store.home?.()
-    if (!isElsewhere(found.home, here)) return false
-    if (here !== undefined && (await isPlaceThere(location, found.home!, here)))
+    if (!isOtherHome(found.home, here)) return false
+    if (here !== undefined && (await originalExists(location, found.home!, here)))
       throw invalid(
         `The database that this one was copied from is still there, on the same server (${describe(found.home!)}). Drop it first; or give this copy rows of its own by --adopt-content.`,
       )

@@ -44,14 +44,14 @@ export async function originalContent(
   original: string,
   target: OpenedContent,
 ): Promise<{ readonly root: string; readonly content: Content | undefined }> {
-  const [{ openContentAt }, { contentOwner, isOnePlace }] = await Promise.all([
+  const [{ openContentAt }, { contentOwner, isSameStorage }] = await Promise.all([
     import('../contents/open.ts'),
     import('../base/content/claim.ts'),
   ])
   const { content, root } = await openContentAt(url)
   const owner = await contentOwner(content, root).catch(() => undefined)
   if (owner === undefined) return { root, content: undefined }
-  if (await isOnePlace(target.content, content)) {
+  if (await isSameStorage(target.content, content)) {
     throw invalid(
       `${target.root} is the content of the original catalog by another name. Give the copy a place of its own.`,
     )

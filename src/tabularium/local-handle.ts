@@ -8,7 +8,7 @@ import {
   createHandle,
   type Transaction,
   type TransactionOptions,
-  untoldState,
+  unknownState,
   type WatchRequest,
 } from '../catalog/handle/handle.ts'
 import { openedReadOnly } from '../catalog/handle/read-only.ts'
@@ -229,5 +229,5 @@ function runnerOf(core: Core): Runner {
 /** None with an `authorize` hook: it decides at each call, so answers must not be cached. */
 function storeStateOf({ store, settings }: Core): Backing['storeState'] {
   if (settings.authorize !== undefined) return undefined
-  return () => (store.state === undefined ? untoldState : store.state())
+  return () => (store.state === undefined ? unknownState : store.state())
 }

@@ -25,7 +25,7 @@ export class HastyUpkeep {
     this.#running ??= nextTurn().then(() => this.#run(core))
   }
 
-  letIn(): undefined {}
+  yieldIfBehind(): undefined {}
 
   async close(): Promise<void> {
     await this.#running
@@ -50,14 +50,14 @@ export class HastyUpkeep {
   async #turn(core: Core, signal: AbortSignal): Promise<void> {
     for (const task of this.#tasks) {
       let steps = 0
-      const gently: UpkeepTurn['gently'] = async (step) => {
+      const throttled: UpkeepTurn['throttled'] = async (step) => {
         if (steps++ === stepsInTurn) throw new TurnIsOver()
         const began = performance.now()
         const result = await step()
         await sleep(3 * (performance.now() - began))
         return result
       }
-      await task.run(core, { signal, gently }).catch(() => {})
+      await task.run(core, { signal, throttled }).catch(() => {})
     }
   }
 }

@@ -298,7 +298,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['(256 MiB)', 'src/engine/table/engine.ts', 'defaultCacheBytes = 256 * 1024 * 1024'],
     ['(32 MiB;', limits, 'given.answerBytes ?? 32 * mebibyte'],
     ['The store has 2 seconds', readiness, 'answer: 2_000'],
-    ['has at most 4 such reads', 'src/base/scheduling/shared-answer.ts', 'mostUnanswered = 4'],
+    ['has at most 4 such reads', 'src/base/scheduling/cached-query.ts', 'mostUnanswered = 4'],
     ['not answer within 2 seconds', 'src/catalog/handle/metrics.ts', 'answer: 2_000'],
   ],
   'docs/testing.md': [

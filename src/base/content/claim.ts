@@ -62,7 +62,7 @@ export function contentOwner(content: Content, where: string): Promise<string | 
 }
 
 /** Whether two contents are the same storage, tested with an object that is removed again. */
-export async function isOnePlace(written: Content, seen: Content): Promise<boolean> {
+export async function isSameStorage(written: Content, seen: Content): Promise<boolean> {
   const path = `${trialPath}-${randomBytes(8).toString('hex')}`
   await putNew(written, path, new TextEncoder().encode('removed again at once\n'))
   try {

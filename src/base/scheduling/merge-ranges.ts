@@ -29,7 +29,7 @@ export function readCostOf({ readCost, getRanges }: Readable): number {
 }
 
 /** Whether each read of a content is a request over a network. */
-export function isFar(content: Readable): boolean {
+export function isRemote(content: Readable): boolean {
   return readCostOf(content) >= networkCost
 }
 

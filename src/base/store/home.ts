@@ -5,7 +5,7 @@
 export type StoreHome = Readonly<Record<string, string>>
 
 /** The names of the facts that differ between two locations. A fact that is missing in one of them does not count. */
-export function differingFacts(was: StoreHome, is: StoreHome): readonly string[] {
+export function differingParts(was: StoreHome, is: StoreHome): readonly string[] {
   return Object.keys(was).filter((fact) => is[fact] !== undefined && is[fact] !== was[fact])
 }
 
@@ -13,7 +13,7 @@ export function differingFacts(was: StoreHome, is: StoreHome): readonly string[]
  * Whether records that were written at one location are at another one now. A store without a known location holds no
  * records of a store with one.
  */
-export function isElsewhere(was: StoreHome | undefined, is: StoreHome | undefined): boolean {
+export function isOtherHome(was: StoreHome | undefined, is: StoreHome | undefined): boolean {
   if (was === undefined) return false
-  return is === undefined || differingFacts(was, is).length > 0
+  return is === undefined || differingParts(was, is).length > 0
 }

@@ -136,7 +136,7 @@ export interface Staging {
   /**
    * The store for a change of rows: the commit does not compare the branch heads that it reads, except after `harden`.
    */
-  toleratingHeads(): { readonly store: Store; harden(): void }
+  partialReads(): { readonly store: Store; harden(): void }
   /**
    * Notes a change of rows, which the commit rebases onto what others commit first.
    *

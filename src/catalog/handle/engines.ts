@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Content } from '../../base/content/content.ts'
 import { invalid } from '../../base/errors.ts'
-import { isFar } from '../../base/scheduling/merge-ranges.ts'
+import { isRemote } from '../../base/scheduling/merge-ranges.ts'
 import type { CachedContent, ContentCache } from '../../contents/cache/index.ts'
 import type { CacheUse, TableEngine } from '../../engine/table/index.ts'
 import type { Core } from './core.ts'
@@ -72,7 +72,7 @@ async function throughCache(
   cache: ContentCache | undefined,
   found: CachedContent['found'][],
 ): Promise<Content> {
-  if (cache === undefined || !isFar(content)) return content
+  if (cache === undefined || !isRemote(content)) return content
   const { cachedContent } = await import('../../contents/cache/index.ts')
   // A catalog may have several contents.
   const owner = `${cache.owner} ${content.url?.replace(/[?#].*$/s, '')}`

@@ -31,9 +31,9 @@ export type { OperationMethods }
 export const storeState = Symbol('storeState')
 
 /** Stands for the state of a store that cannot report one. */
-export const untoldState = Symbol('untoldState')
+export const unknownState = Symbol('unknownState')
 
-type StoreState = number | string | typeof untoldState
+type StoreState = number | string | typeof unknownState
 
 /** The member by which a handle reads from its store, for health checks of servers. */
 export const readStore = Symbol('readStore')
@@ -65,7 +65,7 @@ export interface Catalog extends OperationMethods, Iteration, Watching, Invocabl
   metrics?(): Promise<CatalogMetrics>
   /**
    * The state of the store that the answers of `method` follow from. Undefined when they may follow from more: a hook
-   * decides, or `method` is not the handle's own. Undefined also when the handle is closed. {@link untoldState} where
+   * decides, or `method` is not the handle's own. Undefined also when the handle is closed. {@link unknownState} where
    * only the store decides, and cannot report its state. `isFromStore` of an operation's definition says for which
    * requests the answers follow from the store.
    */

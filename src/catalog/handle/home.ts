@@ -1,5 +1,5 @@
 import { CatalogError } from '../../base/errors.ts'
-import { differingFacts, isElsewhere, type StoreHome } from '../../base/store/home.ts'
+import { differingParts, isOtherHome, type StoreHome } from '../../base/store/home.ts'
 import { type CatalogRecord, keys } from '../../base/store/records.ts'
 import type { Reader, Store } from '../../base/store/store.ts'
 import { openedReadOnly, wayOut } from './read-only.ts'
@@ -12,8 +12,8 @@ import { openedReadOnly, wayOut } from './read-only.ts'
 
 /** How the home of a copy differs from that of the original, as the end of a sentence; undefined for no copy. */
 export function copyOf({ home }: CatalogRecord, here: StoreHome | undefined): string | undefined {
-  if (!isElsewhere(home, here)) return undefined
-  const facts = here === undefined ? [] : differingFacts(home!, here)
+  if (!isOtherHome(home, here)) return undefined
+  const facts = here === undefined ? [] : differingParts(home!, here)
   if (facts.length === 0) return 'the catalog lives on a server of PostgreSQL, and this is none'
   return facts.map((fact) => `its ${fact} has the number ${here![fact]} and not ${home![fact]}`).join(', ')
 }
@@ -29,7 +29,7 @@ export async function recordHome(store: Store, catalog: CatalogRecord): Promise<
   const recorded = await store
     .write((writer) => {
       const now = writer.get<CatalogRecord>(keys.catalog)
-      if (now === undefined || isElsewhere(now.home, here)) return undefined
+      if (now === undefined || isOtherHome(now.home, here)) return undefined
       const record = { ...now, home: { ...now.home, ...here } }
       writer.put(keys.catalog, record)
       return record

@@ -1,4 +1,4 @@
-import { BoundedQuestion, SharedAnswer } from '../../base/scheduling/shared-answer.ts'
+import { CachedQuery, QueryWithTimeout } from '../../base/scheduling/cached-query.ts'
 import { pendingRemovals } from '../locations/removal.ts'
 import { type Backlog, backlogOf } from '../transactions/backlog.ts'
 import { type LeasesOfOthers, leasesOfOthers } from '../transactions/leases-of-others.ts'
@@ -15,7 +15,7 @@ interface Records {
   readonly pendingRemovals: number
 }
 
-const answers = new WeakMap<Core, SharedAnswer<Records | undefined>>()
+const answers = new WeakMap<Core, CachedQuery<Records | undefined>>()
 
 /** The metrics of an open catalog. Never fails. */
 export async function metricsOf(core: Core): Promise<CatalogMetrics> {
@@ -45,7 +45,7 @@ export async function metricsOf(core: Core): Promise<CatalogMetrics> {
 }
 
 /** Frequent calls cause no load: an answer is reused for a while. */
-function sharedRecords(core: Core): SharedAnswer<Records | undefined> {
+function sharedRecords(core: Core): CachedQuery<Records | undefined> {
   let shared = answers.get(core)
   if (shared === undefined) {
     const { store, settings } = core
@@ -55,9 +55,9 @@ function sharedRecords(core: Core): SharedAnswer<Records | undefined> {
         leasesOfOthers: leasesOfOthers(reader, core),
         pendingRemovals: pendingRemovals(core, reader),
       }))
-    const question = new BoundedQuestion(read, times.answer)
+    const question = new QueryWithTimeout(read, times.answer)
     // /readyz, and operations that need the store, report why there is no answer.
-    shared = new SharedAnswer(() => question.answer().catch(() => undefined), times.kept)
+    shared = new CachedQuery(() => question.answer().catch(() => undefined), times.kept)
     answers.set(core, shared)
   }
   return shared

@@ -2,7 +2,7 @@ import { invalid } from '../../base/errors.ts'
 import { idSource, secretIdSource } from '../../base/model/ids.ts'
 import type { OptionNames } from '../../base/model/options.ts'
 import { keyedQueue } from '../../base/scheduling/keyed-queue.ts'
-import { isFar } from '../../base/scheduling/merge-ranges.ts'
+import { isRemote } from '../../base/scheduling/merge-ranges.ts'
 import { semaphore } from '../../base/scheduling/semaphore.ts'
 import type { CatalogRecord } from '../../base/store/records.ts'
 import type { Store } from '../../base/store/store.ts'
@@ -196,7 +196,7 @@ async function openCache(
   catalog: CatalogRecord,
   roots: readonly ContentRoot[],
 ): Promise<ContentCache> {
-  if (!roots.some(({ content }) => isFar(content))) {
+  if (!roots.some(({ content }) => isRemote(content))) {
     throw invalid(
       'The option contentCache (--content-cache) keeps rows of object storage on local disk, and this catalog has its rows nearby. Leave the option out.',
     )

@@ -1,5 +1,5 @@
 import { CatalogError, invalid } from '../../base/errors.ts'
-import { alone } from '../../base/scheduling/alone.ts'
+import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
 import { keys, type LostRaces, type SessionServer, type TransactionRecord } from '../../base/store/records.ts'
 import { clearTimeout, setTimeout } from '../../base/time.ts'
 import { beginsOrEnds, nested } from '../operations/framework/inside.ts'
@@ -280,9 +280,9 @@ function watch(session: Session): () => void {
   const look = () => {
     const { left } = session
     if (left <= 0) void end(session, expired(session.idle))
-    else timer = alone(setTimeout(look, left))
+    else timer = unrefTimer(setTimeout(look, left))
   }
-  let timer = alone(setTimeout(look, session.idle))
+  let timer = unrefTimer(setTimeout(look, session.idle))
   return () => clearTimeout(timer)
 }
 

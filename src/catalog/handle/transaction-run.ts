@@ -1,7 +1,7 @@
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { keyedQueue } from '../../base/scheduling/keyed-queue.ts'
 import { keys, type RemovalRecord } from '../../base/store/records.ts'
-import { ReadsChanged } from '../../stores/staged/seen.ts'
+import { ReadsChanged } from '../../stores/staged/read-set.ts'
 import { StagedStore } from '../../stores/staged/staged-store.ts'
 import { segmentsOf } from '../locations/locations.ts'
 import { branchOf, withoutHead } from '../lookup/versions.ts'
@@ -107,7 +107,7 @@ export class TransactionRun {
         afterCommit: (work) => {
           this.#afterwards.push(work)
         },
-        toleratingHeads: () => this.#staged.softly(),
+        partialReads: () => this.#staged.partialReads(),
         changed: (step) => {
           this.#steps.push(step)
         },
@@ -115,7 +115,7 @@ export class TransactionRun {
       },
     }
     this.#reading =
-      isolation === 'ReadCommitted' ? { ...this.#inner, store: this.#staged.loosely() } : this.#inner
+      isolation === 'ReadCommitted' ? { ...this.#inner, store: this.#staged.untrackedReads() } : this.#inner
   }
 
   get transactionId(): string {
@@ -244,7 +244,7 @@ export class TransactionRun {
   /** Rebases changes of rows onto what others committed. Returns the error of a failed rebase, if any. */
   async #rebase(moved: ReadonlySet<string>): Promise<unknown> {
     this.#staged.forget(moved)
-    const core: Core = { ...this.#inner, store: this.#staged.softly().store }
+    const core: Core = { ...this.#inner, store: this.#staged.partialReads().store }
     const steps = this.#steps.filter(({ found }) => moved.has(found.table.id))
     this.#core.counts.lostRows += steps.length
     try {

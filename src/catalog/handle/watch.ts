@@ -4,7 +4,7 @@ import { type OptionNames, requireKnown } from '../../base/model/options.ts'
 import type { SubjectChange } from '../../base/store/records.ts'
 import { isAllowed } from '../operations/framework/authorize.ts'
 import { ownCopy } from '../operations/framework/own-answer.ts'
-import { concernsSubject, visibleChanges } from '../operations/framework/visible-changes.ts'
+import { affectsSubject, visibleChanges } from '../operations/framework/visible-changes.ts'
 import type { FeedEntry } from '../transactions/feed.ts'
 import type { Position } from '../transactions/feed-token.ts'
 import type { Core } from './core.ts'
@@ -89,7 +89,7 @@ async function wanted(
 ): Promise<readonly SubjectChange[]> {
   const { id = [] } = request
   const { authorize } = settings
-  const concerned = id.length === 0 ? changes : changes.filter((change) => concernsSubject(change, id))
+  const concerned = id.length === 0 ? changes : changes.filter((change) => affectsSubject(change, id))
   if (authorize === undefined || concerned.length === 0) return concerned
   return visibleChanges(concerned, (operation, subject) =>
     isAllowed(authorize, operation, { ...request, id: subject }),

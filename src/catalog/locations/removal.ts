@@ -129,7 +129,7 @@ const inOneTurn = 250
 /** Removes the content that dead processes left, of some locations at a time. */
 export function finishRemovals(): UpkeepTask {
   let start: Key | undefined
-  const run: UpkeepTask['run'] = async (core, { gently }) => {
+  const run: UpkeepTask['run'] = async (core, { throttled }) => {
     const range = { prefix: keys.locations, limit: inOneTurn, ...(start && { start }) }
     const entries = await core.store.read((reader) => [...reader.range<string | RemovalRecord>(range)])
     start = entries.length < inOneTurn ? undefined : entries.at(-1)!.key
@@ -138,7 +138,7 @@ export function finishRemovals(): UpkeepTask {
       .flatMap(({ value }) => (typeof value === 'object' && value.until < now ? [value.removing] : []))
       // Another process may reach the others.
       .filter((location) => contentFolderOf(core.contentRoots, location) !== undefined)
-    await gently(() => removeContent(core, left))
+    await throttled(() => removeContent(core, left))
     // Locations that stay would be checked forever. The rest is for the next turn.
     return false
   }

@@ -89,7 +89,7 @@ export async function changeRows<Checked, Prepared>(
   start?: Start,
 ): Promise<RowsChanged & { transaction_id: string }> {
   if (core.staging === undefined) return changeIn(core, options, change, start)
-  const tolerant = core.staging.toleratingHeads()
+  const tolerant = core.staging.partialReads()
   try {
     return await changeIn({ ...core, store: tolerant.store }, options, change, start)
   } catch (error) {

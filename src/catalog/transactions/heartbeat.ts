@@ -1,4 +1,4 @@
-import { alone } from '../../base/scheduling/alone.ts'
+import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
 import { compareKeys } from '../../base/store/key.ts'
 import type { Key, Store, Value } from '../../base/store/store.ts'
 import { clearInterval, setInterval, type Timer } from '../../base/time.ts'
@@ -41,7 +41,7 @@ export class Heartbeat {
   /** Holds a record that is in the store, with a fresh lease. */
   hold<Held extends Value>(holding: Holding<Held>): void {
     this.#young.set(holding as unknown as Holding, this.#now())
-    this.#timer ??= alone(setInterval(() => void this.#beat(), beatMillis))
+    this.#timer ??= unrefTimer(setInterval(() => void this.#beat(), beatMillis))
   }
 
   release<Held extends Value>(holding: Holding<Held>): void {

@@ -30,7 +30,7 @@ export function afterChange(core: Core, transactionId: string): Promise<void> | 
   const interval = markInterval(core.settings.transactionCount)
   if (++core.upkeep.changes % interval !== 0) return undefined
   core.upkeep.begin(core, keys.mark(transactionId), interval)
-  return core.upkeep.letIn()
+  return core.upkeep.yieldIfBehind()
 }
 
 /** Records that are read and removed at once: few, since changes of users may share a commit with them. */
@@ -81,7 +81,7 @@ function isBehind(surplus: number, wanted: number): boolean {
  * Removes old records in small steps. A step reads in a transaction of its own, before the one that removes: a finished
  * transaction stays finished. So no other change conflicts with the removal.
  */
-async function removeOldTransactions(core: Core, { signal, gently }: UpkeepTurn): Promise<boolean> {
+async function removeOldTransactions(core: Core, { signal, throttled }: UpkeepTurn): Promise<boolean> {
   const { surplusEnd, unneeded, isLarge } = await core.store.read((reader) =>
     surplus(reader, core.settings.transactionCount),
   )
@@ -98,7 +98,7 @@ async function removeOldTransactions(core: Core, { signal, gently }: UpkeepTurn)
     const finished = old.filter(({ value }) => isFinished(value.status))
     const lapsed = old.filter(({ value }) => hasLapsed(value, now))
     if (finished.length + lapsed.length + marks.length > 0) {
-      await gently(
+      await throttled(
         () =>
           core.store.write((writer) => {
             for (const { key } of finished) writer.remove(key)
@@ -148,7 +148,7 @@ export const clearTransactions: UpkeepTask = {
  * Removes feed entries in small steps: those older than transaction records may become, and the surplus. The last entry
  * stays: the number of the next one follows from it.
  */
-async function removeOldEntries(core: Core, { signal, gently }: UpkeepTurn): Promise<boolean> {
+async function removeOldEntries(core: Core, { signal, throttled }: UpkeepTurn): Promise<boolean> {
   const { transactionAge, transactionCount } = core.settings
   for (const limit of stepSizes()) {
     signal.throwIfAborted()
@@ -165,7 +165,7 @@ async function removeOldEntries(core: Core, { signal, gently }: UpkeepTurn): Pro
       return oldest
     })
     if (old.length > 0) {
-      await gently(
+      await throttled(
         () =>
           core.store.write((writer) => {
             for (const { key, value } of old) {

@@ -18,7 +18,7 @@ export interface UpkeepTurn {
    * Runs a small step, and then leaves the store to users for three times as long as it took. With `isBehind` there is
    * no pause: users would add work faster than it is done.
    */
-  readonly gently: <T>(step: () => Promise<T>, isBehind?: boolean) => Promise<T>
+  readonly throttled: <T>(step: () => Promise<T>, isBehind?: boolean) => Promise<T>
 }
 
 /** How many times as long as a step the pause after it lasts. */
@@ -63,7 +63,7 @@ export class Upkeep {
    * Yields to the event loop once if the upkeep has waited for many changes; undefined otherwise. A loop of changes in
    * memory lets nothing else run.
    */
-  letIn(): Promise<void> | undefined {
+  yieldIfBehind(): Promise<void> | undefined {
     return this.#marks.length > 1 ? nextTurn() : undefined
   }
 
@@ -103,7 +103,7 @@ export class Upkeep {
 
   /** Returns which tasks left more to do; undefined for one that failed. */
   async #doTasks(core: Core, signal: AbortSignal): Promise<readonly (boolean | undefined)[]> {
-    const turn: UpkeepTurn = { signal, gently: (step, isBehind) => this.#gently(step, isBehind) }
+    const turn: UpkeepTurn = { signal, throttled: (step, isBehind) => this.#throttled(step, isBehind) }
     const left: (boolean | undefined)[] = []
     for (const task of this.#tasks) left.push(await task.run(core, turn).catch(() => undefined))
     return left
@@ -120,7 +120,7 @@ export class Upkeep {
     return core.store.read((reader) => this.#tasks.some((task) => task.hasMore?.(reader, core)))
   }
 
-  async #gently<T>(step: () => Promise<T>, isBehind = false): Promise<T> {
+  async #throttled<T>(step: () => Promise<T>, isBehind = false): Promise<T> {
     const began = performance.now()
     const result = await step()
     if (isBehind || this.#closing.signal.aborted) return result

@@ -1,5 +1,5 @@
 import type { Identifier } from '../../base/model/identifier.ts'
-import { alone } from '../../base/scheduling/alone.ts'
+import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
 import { keys, recordFormat, type TransactionRecord } from '../../base/store/records.ts'
 import type { Writer } from '../../base/store/store.ts'
 import { clearTimeout, setTimeout, type Timer } from '../../base/time.ts'
@@ -60,7 +60,7 @@ export class WorkRecord {
     this.#onWritten = onWritten
     this.#onFailed = onFailed
     if (vacuums === undefined) void this.write()
-    else this.#timer = alone(setTimeout(() => this.#late(), lateMillis))
+    else this.#timer = unrefTimer(setTimeout(() => this.#late(), lateMillis))
   }
 
   /** Resolves when what was written so far is durable. Undefined where nothing was written. */

@@ -1,5 +1,5 @@
 import type { Identifier } from '../../base/model/identifier.ts'
-import { concernsSubject } from '../../catalog/operations/framework/visible-changes.ts'
+import { affectsSubject } from '../../catalog/operations/framework/visible-changes.ts'
 import type { Route } from './route.ts'
 
 /** The effect of a commit on one namespace or table, as in the stream of changes. */
@@ -37,7 +37,7 @@ export function affectedParts(
   const toNames = changes.filter(({ effect }) => effect !== 'changed')
   return {
     namespaces: toNames.some(({ kind }) => kind === 'namespace'),
-    tables: toNames.some((change) => concernsSubject(change, listed)),
+    tables: toNames.some((change) => affectsSubject(change, listed)),
     open: affectsOpenView(changes, toNames, route),
   }
 }
@@ -48,11 +48,11 @@ function affectsOpenView(
   route: Route,
 ): boolean {
   if (route.view === 'activity') return true
-  if (route.view === 'table') return changes.some((change) => concernsSubject(change, route.id))
+  if (route.view === 'table') return changes.some((change) => affectsSubject(change, route.id))
   // The view of a namespace shows only names inside of it, so changes to their content do not affect it.
   const own = JSON.stringify(route.id)
   return (
-    toNames.some((change) => concernsSubject(change, route.id)) ||
+    toNames.some((change) => affectsSubject(change, route.id)) ||
     changes.some(({ kind, id }) => kind === 'namespace' && JSON.stringify(id) === own)
   )
 }

@@ -1,5 +1,5 @@
 import { CatalogError } from '../../base/errors.ts'
-import { BoundedQuestion, SharedAnswer, Unanswered } from '../../base/scheduling/shared-answer.ts'
+import { CachedQuery, QueryTimeout, QueryWithTimeout } from '../../base/scheduling/cached-query.ts'
 import { type Catalog, readStore } from '../../catalog/handle/handle.ts'
 import type { Log } from './context.ts'
 
@@ -19,8 +19,8 @@ export class Readiness {
   readonly #catalog: Catalog
   readonly #log: Log
   readonly #times: Times
-  readonly #storeRead: BoundedQuestion<unknown>
-  readonly #result: SharedAnswer<void>
+  readonly #storeRead: QueryWithTimeout<unknown>
+  readonly #result: CachedQuery<void>
   #isHealthy = true
   #isShuttingDown = false
 
@@ -28,8 +28,8 @@ export class Readiness {
     this.#catalog = catalog
     this.#log = log
     this.#times = times
-    this.#storeRead = new BoundedQuestion((signal) => this.#read(signal), times.answer)
-    this.#result = new SharedAnswer(() => this.#checkStore(), times.cached)
+    this.#storeRead = new QueryWithTimeout((signal) => this.#read(signal), times.answer)
+    this.#result = new CachedQuery(() => this.#checkStore(), times.cached)
   }
 
   /** Makes each check fail from now on. */
@@ -57,7 +57,7 @@ export class Readiness {
       if (this.#isHealthy) this.#log.error({ err: cause }, 'the store of the catalog cannot be read')
       this.#isHealthy = false
       const why =
-        cause instanceof Unanswered
+        cause instanceof QueryTimeout
           ? `gave no answer within ${this.#times.answer / 1_000} s`
           : 'cannot be read, as the log of the server explains'
       throw new CatalogError(

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { performance, wallClock } from '../../base/time.ts'
-import { type Catalog, storeState, untoldState } from '../../catalog/handle/handle.ts'
+import { type Catalog, storeState, unknownState } from '../../catalog/handle/handle.ts'
 import { operations } from '../../catalog/operations/index.ts'
 import type { Fields } from '../dialects/dialect.ts'
 import type { Answer, StreamableAnswer } from './answer.ts'
@@ -71,7 +71,7 @@ export class ResponseCache {
 
   #stateOf(operation: keyof typeof operations): number | string | undefined {
     const state = this.#catalog[storeState]?.(this.#catalog[operation])
-    return state === untoldState ? this.#currentPeriod() : state
+    return state === unknownState ? this.#currentPeriod() : state
   }
 
   /** The current period, or a new one after `staleMillis`. So no cached answer is older than that. */

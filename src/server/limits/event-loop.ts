@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { alone } from '../../base/scheduling/alone.ts'
+import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
 import { clearInterval, setInterval } from '../../base/time.ts'
 
 /** Measures the delay of the event loop. */
@@ -19,7 +19,7 @@ export function watchEventLoop(mostMillis: number): EventLoopWatch {
   let late = false
   const histogram = monitorEventLoopDelay({ resolution })
   histogram.enable()
-  const timer = alone(
+  const timer = unrefTimer(
     setInterval(() => {
       const { mean } = histogram
       // Without a sample in a second, the loop was blocked for all of it.

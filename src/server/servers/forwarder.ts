@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { hostname } from 'node:os'
 import type { Readable } from 'node:stream'
 import { CatalogError } from '../../base/errors.ts'
-import { alone } from '../../base/scheduling/alone.ts'
+import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
 import { clearInterval, performance, setInterval } from '../../base/time.ts'
 import { heldTransactions } from '../../catalog/handle/handle.ts'
 import type { SessionServer } from '../../catalog/operations/framework/inside.ts'
@@ -181,7 +181,7 @@ export class Forwarder {
       bytesBefore = bytes
     }
     // Errors are ignored, because the store may be temporarily unreachable, too.
-    const timer = alone(setInterval(() => void check().catch(() => {}), checkMillis))
+    const timer = unrefTimer(setInterval(() => void check().catch(() => {}), checkMillis))
     return () => clearInterval(timer)
   }
 }

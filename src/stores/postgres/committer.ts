@@ -5,7 +5,7 @@ import { type Changes, isAppended } from './access.ts'
 import type { Attempt } from './attempt.ts'
 import { Backoff } from './backoff.ts'
 import type { Connection } from './connection.ts'
-import { explain, mayPass, stateOf } from './failure.ts'
+import { explain, isTransient, stateOf } from './failure.ts'
 import type { Locks } from './locks.ts'
 import {
   addRows,
@@ -161,7 +161,7 @@ export class Committer {
   async #hasCommitted(id: string, ending: PromiseSettledResult<unknown>): Promise<boolean> {
     const { pool, address } = this.#context
     if (ending.status === 'rejected' && /^40/.test(stateOf(ending.reason) ?? '')) throw ending.reason
-    const backoff = new Backoff(outcomeMillis, (error) => mayPass(explain(error, address.label)))
+    const backoff = new Backoff(outcomeMillis, (error) => isTransient(explain(error, address.label)))
     for (;;) {
       try {
         const [row] = await pool.shared((connection) => connection.send(tombstone(address.schema, id)))

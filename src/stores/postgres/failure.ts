@@ -96,7 +96,7 @@ export function explain(error: unknown, label: string): CatalogError {
 }
 
 /** Whether an error may be temporary, so that waiting for the database and retrying makes sense. */
-export function mayPass(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   if (!(error instanceof CatalogError) || error.code !== 'ServiceUnavailable') return false
   return !explanationOf(error.cause).isPermanent
 }

@@ -1,5 +1,5 @@
 import { CatalogError } from '../../base/errors.ts'
-import { isElsewhere, type StoreHome } from '../../base/store/home.ts'
+import { isOtherHome, type StoreHome } from '../../base/store/home.ts'
 import { type CatalogRecord, keys } from '../../base/store/records.ts'
 import type { Address } from './address.ts'
 import type { Engine } from './check.ts'
@@ -80,7 +80,7 @@ export async function requireHome(connection: Connection, address: Address, here
     values: [Buffer.from(bytesOf(keys.catalog), 'latin1')],
   })
   const record = row && (JSON.parse((row as unknown as [string])[0]) as CatalogRecord)
-  if (!isElsewhere(record?.home, here)) return
+  if (!isOtherHome(record?.home, here)) return
   throw new CatalogError(
     'ServiceUnavailable',
     `Cannot use ${address.label}: a copy of the database answers there now, and no longer the one that was opened. Let the address lead to that one. If the copy takes its place for good, run \`tabularium migrate\` with its URL and --keep-content.`,

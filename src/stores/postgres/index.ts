@@ -32,7 +32,7 @@ export async function migratePostgres(url: string): Promise<MigrationReport> {
  * Whether the original location of a store still exists. `here` is the location of its copy. Undefined for another
  * server, which cannot be queried.
  */
-export async function isPlaceThere(
+export async function originalExists(
   url: string,
   home: StoreHome,
   here: StoreHome,

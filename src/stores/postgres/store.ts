@@ -1,5 +1,5 @@
 import { closedError, nestedError } from '../../base/store/body.ts'
-import { isElsewhere, type StoreHome } from '../../base/store/home.ts'
+import { isOtherHome, type StoreHome } from '../../base/store/home.ts'
 import type { Reader, Store, StoreFeatures, StoreMetrics, Writer } from '../../base/store/store.ts'
 import type { Address } from './address.ts'
 import { check, engineOf } from './check.ts'
@@ -41,7 +41,7 @@ export class PostgresStore implements Store {
   static async open(address: Address, hasTurns?: boolean): Promise<PostgresStore> {
     const checkConnection = async (connection: Connection) => {
       const engine = await check(connection, address)
-      if (isElsewhere(context.engine.home, engine.home))
+      if (isOtherHome(context.engine.home, engine.home))
         await requireHome(connection, address, engine.home ?? {})
       // The earlier connections reach a server that may not know yet that it was replaced.
       if (isLaterServer(context.engine, engine, address.label)) context.pool.keepOnly(connection)

@@ -6,7 +6,7 @@ import type { Entry, Key, Range, Reader, Value, Writer } from '../../base/store/
 import { codeOf, codeOfCut } from '../memory/code.ts'
 import { frozenCopy } from '../memory/frozen-copy.ts'
 import type { Overlay, Staged } from './overlay.ts'
-import type { ReadSet } from './seen.ts'
+import type { ReadSet } from './read-set.ts'
 
 /** What all readers and writers of one staged store share. */
 export interface StagedContext {

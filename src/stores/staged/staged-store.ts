@@ -4,7 +4,7 @@ import type { Key, Reader, Store, StoreFeatures, Writer } from '../../base/store
 import { codeOf } from '../memory/code.ts'
 import { addTouched, type StagedContext, StagedReader, StagedWriter, type Touched } from './access.ts'
 import { Overlay } from './overlay.ts'
-import { ReadSet, ReadsChanged, type Soften } from './seen.ts'
+import { ReadSet, ReadsChanged, type Soften } from './read-set.ts'
 
 /** How much one transaction may stage until its commit. */
 export interface StagedLimits {
@@ -17,7 +17,7 @@ export interface StagedLimits {
 }
 
 export interface StagedOptions {
-  /** How reads by {@link StagedStore.softly} depend on a record. Default: in full. */
+  /** How reads by {@link StagedStore.partialReads} depend on a record. Default: in full. */
   readonly soften?: Soften
   /** A record that may change at any time, such as that of the transaction itself. Its reads are not recorded. */
   readonly unremembered?: Key
@@ -27,7 +27,7 @@ export interface StagedOptions {
 }
 
 /** A store with partial reads: they depend on parts of some records only. */
-export interface SoftStore {
+export interface PartialReads {
   readonly store: Store
   /** Makes the commit compare all reads of this store in full. */
   harden(): void
@@ -42,7 +42,7 @@ const usualLimits: StagedLimits = { changes: 200_000, bytes: 64 * 1024 * 1024, r
  * A store over a store. It stages writes, shows them to its reads, and records reads of the store below. The commit is
  * one write of the store below: {@link check} compares the reads, and {@link apply} makes the changes.
  *
- * All reads see one snapshot of the store below, except those of {@link loosely}. When something that was read changes
+ * All reads see one snapshot of the store below, except those of {@link untrackedReads}. When something that was read changes
  * there, the next read fails with {@link ReadsChanged}, and so does everything after it.
  */
 export class StagedStore implements Store {
@@ -100,7 +100,7 @@ export class StagedStore implements Store {
   }
 
   /** A view whose reads are not recorded: the commit does not compare them. */
-  loosely(): Store {
+  untrackedReads(): Store {
     return {
       features: this.features,
       read: (body) => this.#read(body, undefined, true),
@@ -110,7 +110,7 @@ export class StagedStore implements Store {
   }
 
   /** A view with partial reads: they depend on records as `soften` returns, until a full read of these records. */
-  softly(): SoftStore {
+  partialReads(): PartialReads {
     const touched: Touched = new Map()
     return {
       store: {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isFar, mergeRanges } from '../../../src/base/scheduling/merge-ranges.ts'
+import { isRemote, mergeRanges } from '../../../src/base/scheduling/merge-ranges.ts'
 import { bucketContent } from '../../../src/contents/bucket/index.ts'
 import { fileContent } from '../../../src/contents/files/index.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
@@ -45,9 +45,9 @@ describe('parts of an object', () => {
     ]
     expect(mergeRanges(near, 8_192).map(({ parts }) => parts)).toEqual([[0, 1], [2]])
     expect(mergeRanges(near, 0).map(({ parts }) => parts)).toEqual([[0], [1], [2]])
-    expect(isFar(memoryContent())).toBe(false)
-    expect(isFar(fileContent('.'))).toBe(false)
-    expect(isFar(bucketContent(new MemoryBucket(), { prefix: '' }))).toBe(true)
+    expect(isRemote(memoryContent())).toBe(false)
+    expect(isRemote(fileContent('.'))).toBe(false)
+    expect(isRemote(bucketContent(new MemoryBucket(), { prefix: '' }))).toBe(true)
   })
 
   test('come as if each were read alone, with a bound on what is read for nothing and on requests at once', async () => {

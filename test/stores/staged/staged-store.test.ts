@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Key, Range, Reader, Store, Value } from '../../../src/base/store/store.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
-import { ReadsChanged, type Soften } from '../../../src/stores/staged/seen.ts'
+import { ReadsChanged, type Soften } from '../../../src/stores/staged/read-set.ts'
 import { StagedStore } from '../../../src/stores/staged/staged-store.ts'
 import { guessingStore } from '../../support/guessing-store.ts'
 
@@ -55,7 +55,7 @@ describe.each([
     const below = open()
     await put(below, ['a'], 1)
     const staged = new StagedStore(below)
-    const loose = staged.loosely()
+    const loose = staged.untrackedReads()
     await put(staged, ['b'], 2)
     expect(await list(loose, {})).toEqual([['a'], ['b']])
     expect(await get(loose, ['a'])).toBe(1)
@@ -129,14 +129,14 @@ describe.each([
     const key = ['soft', 'a']
     await put(below, key, record(1))
     const staged = new StagedStore(below, { soften })
-    const { store } = staged.softly()
+    const { store } = staged.partialReads()
     expect(await store.read(softRead(key))).toBe(1)
     await put(store, key, record(2))
     await put(below, key, record(7))
     expect(await get(staged, ['hard'])).toBe(undefined)
     expect(await commit(below, staged)).toEqual(new Set(['a']))
     staged.forget(new Set(['a']))
-    const again = staged.softly()
+    const again = staged.partialReads()
     expect(await again.store.read(softRead(key))).toBe(7)
     await put(again.store, key, record(8))
     expect(await commit(below, staged)).toEqual(new Set())
@@ -148,7 +148,7 @@ describe.each([
     const key = ['soft', 'a']
     await put(below, key, record(1))
     const staged = new StagedStore(below, { soften })
-    await staged.softly().store.read(softRead(key))
+    await staged.partialReads().store.read(softRead(key))
     await put(staged, ['x'], 1)
     await put(below, key, record(2))
     expect(await commit(below, staged)).toEqual(new Set(['a']))
@@ -166,7 +166,7 @@ describe.each([
     const key = ['soft', 'a']
     await put(below, key, record(1))
     const staged = new StagedStore(below, { soften })
-    const { store } = staged.softly()
+    const { store } = staged.partialReads()
     await store.read(softRead(key))
     await put(store, key, record(2))
     await touch(staged, key)
@@ -179,7 +179,7 @@ describe.each([
     const key = ['soft', 'a']
     await put(below, key, record(1))
     const staged = new StagedStore(below, { soften })
-    const { store } = staged.softly()
+    const { store } = staged.partialReads()
     await store.read(softRead(key))
     await put(store, key, record(2))
     await put(below, key, record(7))
@@ -191,7 +191,7 @@ describe.each([
     const key = ['soft', 'a']
     await put(below, key, record(1))
     const staged = new StagedStore(below, { soften })
-    const { store, harden } = staged.softly()
+    const { store, harden } = staged.partialReads()
     await store.read(softRead(key))
     harden()
     await put(below, key, record(7))
@@ -203,7 +203,7 @@ describe.each([
     const key = ['soft', 'a']
     await put(below, key, record(1))
     const staged = new StagedStore(below, { soften })
-    const { store, harden } = staged.softly()
+    const { store, harden } = staged.partialReads()
     await store.read(softRead(key))
     await put(below, key, record(7))
     // Others may have changed it meanwhile, and then it is read once more before the failure is known.

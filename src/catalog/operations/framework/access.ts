@@ -28,7 +28,7 @@ const aboutAll: ReadonlySet<string> = new Set(['describeTransaction', 'alterTran
  * Refuses a request whose further subjects only its catalog can find, if hooks have to be asked about them, and the
  * catalog is on another server, which cannot ask them.
  */
-export function requireAskable(
+export function checkCallerHook(
   operation: AnyOperation,
   request: RawRequest,
   options: OperationOptions,

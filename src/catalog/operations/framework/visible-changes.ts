@@ -40,7 +40,7 @@ function asRemoved({ operation, kind, id, transaction_id }: SubjectChange): Subj
 }
 
 /** Whether a change concerns what is at an identifier or below it. */
-export function concernsSubject({ id, to, effect }: SubjectChange, watched: Identifier): boolean {
+export function affectsSubject({ id, to, effect }: SubjectChange, watched: Identifier): boolean {
   if (isWithin(id, watched) || (to !== undefined && isWithin(to, watched))) return true
   // A removal or a move affects all that is below.
   return effect !== 'changed' && isWithin(watched, id)

@@ -1,6 +1,6 @@
 import type { Schema } from '@uwdata/flechette'
 import { pathIn } from '../../../base/model/relative-path.ts'
-import { isFar } from '../../../base/scheduling/merge-ranges.ts'
+import { isRemote } from '../../../base/scheduling/merge-ranges.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { BodyReader } from '../../arrow/ipc/body.ts'
 import { nullBatch } from '../../arrow/null-batch.ts'
@@ -109,7 +109,7 @@ async function readFile(
   const whole = [...wanted].filter((index) => !alone.includes(index))
   if (entry.size <= smallBytes) {
     storage = { ...storage, content: coalesceReads(storage.content, path) }
-  } else if (isFar(storage.content)) {
+  } else if (isRemote(storage.content)) {
     storage = { ...storage, content: gatherReads(storage.content, path) }
   } else if (whole.includes(0)) {
     storage = { ...storage, content: coalesceReads(storage.content, path, firstColumn(entry)) }

@@ -1,5 +1,5 @@
 import type { Content } from '../../../base/content/content.ts'
-import { isFar } from '../../../base/scheduling/merge-ranges.ts'
+import { isRemote } from '../../../base/scheduling/merge-ranges.ts'
 import type { FragmentLayout } from '../format/manifest.ts'
 import { bytesOfColumn, type TableSchema } from '../format/table-schema.ts'
 
@@ -21,7 +21,7 @@ export function prefetchDepth(
   entry: FragmentLayout,
   columns: readonly number[],
 ): number {
-  const most = isFar(content) ? farPrefetchBytes : prefetchBytes
+  const most = isRemote(content) ? farPrefetchBytes : prefetchBytes
   return Math.max(
     minPrefetchDepth,
     Math.min(16, Math.floor(most / Math.max(1, bytesOf(schema, entry, columns)))),

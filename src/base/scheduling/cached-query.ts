@@ -1,11 +1,11 @@
 import { clearTimeout, performance, setTimeout, type Timer } from '../time.ts'
-import { alone } from './alone.ts'
+import { unrefTimer } from './unref-timer.ts'
 
 /** The most unanswered questions at once: a silent service gets no more. */
 const mostUnanswered = 4
 
 /** Asks a question that may get no answer, with a timeout. */
-export class BoundedQuestion<T> {
+export class QueryWithTimeout<T> {
   readonly #ask: (signal: AbortSignal) => Promise<T>
   readonly #millis: number
   #unanswered = 0
@@ -16,14 +16,14 @@ export class BoundedQuestion<T> {
     this.#millis = millis
   }
 
-  /** The answer. Fails with {@link Unanswered} at the timeout. */
+  /** The answer. Fails with {@link QueryTimeout} at the timeout. */
   async answer(): Promise<T> {
-    if (this.#unanswered >= mostUnanswered) throw new Unanswered()
+    if (this.#unanswered >= mostUnanswered) throw new QueryTimeout()
     this.#unanswered++
     const over = new AbortController()
     let timer: Timer | undefined
     const late = new Promise<never>((_, reject) => {
-      timer = alone(setTimeout(() => reject(new Unanswered()), this.#millis))
+      timer = unrefTimer(setTimeout(() => reject(new QueryTimeout()), this.#millis))
     })
     const answer = this.#ask(over.signal).finally(() => this.#unanswered--)
     return Promise.race([answer, late]).finally(() => {
@@ -34,14 +34,14 @@ export class BoundedQuestion<T> {
 }
 
 /** There was no answer in time. */
-export class Unanswered extends Error {
+export class QueryTimeout extends Error {
   constructor() {
     super('The store gave no answer in time.')
   }
 }
 
 /** An answer for many callers: concurrent ones share one question, and later ones get its answer until it expires. */
-export class SharedAnswer<T> {
+export class CachedQuery<T> {
   readonly #find: () => Promise<T>
   readonly #keptMillis: number
   #latest: Promise<T> | undefined
