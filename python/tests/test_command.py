@@ -22,7 +22,7 @@ def program(folder: Path, name: str, script: str) -> str:
 def package(folder: Path, built: bool = True) -> Path:
     found = folder / "node_modules" / "tabularium"
     found.mkdir(parents=True)
-    (found / "package.json").write_text('{"bin": {"tabularium": "dist/cli/index.js"}}')
+    (found / "package.json").write_text('{"bin": {"tabularium": "dist/cli.js"}}')
     if built:
         (found / "dist").mkdir()
         (found / "dist" / "cli.js").touch()

@@ -76,6 +76,6 @@ test('the package has no source maps, since its code is not minified', () => {
     recursive: true,
     encoding: 'utf8',
   })
-  expect(dist).toContain('index.js')
+  expect(dist).toContain('tabularium/index.js')
   expect(dist.filter((name) => name.endsWith('.map'))).toEqual([])
 })

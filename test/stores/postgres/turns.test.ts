@@ -152,7 +152,7 @@ describe.skipIf(missingPostgres)('writers of several stores', () => {
     const [{ text }] = (await server.query(
       `SELECT pg_get_functiondef('${schemaOf(url)}.commit_records'::regproc) AS text`,
     )) as [{ text: string }]
-    const broken = text.replace('CONTINUE WHEN p_digests[i] =', 'CONTINUE WHEN true OR p_digests[i] =')
+    const broken = text.replace('CONTINUE WHEN piece.digest =', 'CONTINUE WHEN true OR piece.digest =')
     expect(broken).not.toBe(text)
     await server.query(broken)
     const stores = await several(url, 3)
