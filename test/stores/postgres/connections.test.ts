@@ -126,10 +126,12 @@ test('a server without a connection to spare is asked seldom, however many wait 
 test.skipIf(missingPostgres)('an answer of the server is told to nobody who asked after it', async () => {
   const asked = gate()
   const refused = gate<Error>()
+  const heard = gate()
   let checks = 0
   const address = await readAddress(await (await sharedServer()).freshUrl())
   const pool = new Pool(address, async () => {
-    if (++checks > 1) return
+    // A connection that is ready sooner than the refusal is heard would serve both callers.
+    if (++checks > 1) return heard.opened
     asked.open()
     throw await refused.opened
   })
@@ -139,6 +141,7 @@ test.skipIf(missingPostgres)('an answer of the server is told to nobody who aske
   const late = pool.shared(async () => 'late')
   refused.open(new Error('the server has no place yet'))
   await expect(early).rejects.toThrow('no place yet')
+  heard.open()
   expect(await late).toBe('late')
   expect(await pool.shared(async () => 'later')).toBe('later')
 })
