@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
@@ -62,6 +63,7 @@ writeFileSync(
   join(outdir, 'licenses.txt'),
   [...new Set([...bundled, ...onPage, ...inWeb])].map(licenseOf).join('\n'),
 )
+execFileSync(process.execPath, ['--import', 'tsx', 'build/operation-types.ts'], { stdio: 'inherit' })
 writeTypes(
   outdir,
   Object.fromEntries(

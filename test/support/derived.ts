@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { toMarkdown } from '../../bench/support/run/markdown.ts'
 import { shortForm } from '../../bench/support/run/readme.ts'
 import { readReport } from '../../bench/support/run/report.ts'
+import { operationTypes, typesFile } from '../../build/operation-types.ts'
 import { conformanceRules } from '../../src/testing/index.ts'
 import cases from '../engine/predicate/cases.json' with { type: 'json' }
 import { mutations } from '../simulation/mutations.ts'
@@ -15,11 +16,11 @@ import { brokenPlaces, brokenStores } from '../testing/mutants/stores.ts'
 import { brokenTransactions } from '../testing/mutants/transactions.ts'
 import { coverageTable } from './operation-coverage.ts'
 import { operationTable } from './operation-table.ts'
-import { operationTypes } from './operation-types.ts'
+import { publicTypes } from './public-types.ts'
 
 /*
- * Parts of pages and sources that derive from the code, or from the report of the benchmarks. Each stands in its page
- * between `<!-- name -->` and `<!-- /name -->`, or between comments that say so. One without a name is a whole page.
+ * Parts of pages that derive from the code, or from the report of the benchmarks. Each stands in its page between
+ * `<!-- name -->` and `<!-- /name -->`. One without a name is a whole file.
  */
 
 interface Derived {
@@ -29,11 +30,8 @@ interface Derived {
 }
 
 export const derived: readonly Derived[] = [
-  {
-    page: 'src/catalog/operations/types/methods.ts',
-    name: 'operations',
-    make: () => `\n${operationTypes()}\n`,
-  },
+  { page: typesFile, make: operationTypes },
+  { page: 'test/package/public-types.txt', make: publicTypes },
   { page: 'docs/operations.md', name: 'operations', make: operationTable },
   { page: 'README.md', name: 'weights', make: weightsTable },
   { page: 'README.md', name: 'bench', make: () => shortForm(benchReport()) },
@@ -54,12 +52,10 @@ export function pathOf({ page }: Derived): string {
 /** A page as it is, and as it should be. */
 export function compare(part: Derived): { readonly is: string; readonly should: string } {
   const { name, make } = part
-  const is = readFileSync(pathOf(part), 'utf8')
+  const path = pathOf(part)
+  const is = existsSync(path) ? readFileSync(path, 'utf8') : ''
   if (name === undefined) return { is, should: make() }
-  const isSource = part.page.endsWith('.ts')
-  const [begin, end] = isSource
-    ? [`// The derived part: ${name}\n`, `\n// The end of the derived part`]
-    : [`<!-- ${name} -->\n`, `\n<!-- /${name} -->`]
+  const [begin, end] = [`<!-- ${name} -->\n`, `\n<!-- /${name} -->`]
   const [from, to] = [is.indexOf(begin), is.indexOf(end)]
   if (from < 0 || to < 0) throw new Error(`${part.page} has no part ${name}.`)
   return { is, should: is.slice(0, from + begin.length) + make() + is.slice(to) }

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript-5'
 import type * as v from 'valibot'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { operationTypes, typesFile } from '../../../build/operation-types.ts'
 import type { AnyOperation } from '../../../src/catalog/operations/framework/operation.ts'
 import { type OperationName, operations } from '../../../src/catalog/operations/index.ts'
 import { requestDoc, responseDoc } from '../../../src/catalog/operations/types/field-docs.ts'
@@ -84,9 +85,10 @@ describe('an editor', () => {
   const file = join(root, 'test/catalog/operations/hover.ts')
   const handles = { catalog: 'Catalog', tx: 'Transaction' }
   // What else they import is not looked at, which takes seconds. test/package/ asks for all handles.
-  const sources = ['catalog/handle/handle.ts', 'catalog/operations/types/methods.ts', 'engine/arrow/types.ts']
+  const generated = join(root, typesFile)
+  const sources = ['catalog/handle/handle.ts', 'catalog/operations/types/inputs.ts', 'engine/arrow/types.ts']
   const isRead = (name: string) =>
-    name === file || sources.some((source) => name === join(root, 'src', source))
+    name === file || name === generated || sources.some((source) => name === join(root, 'src', source))
   const names = Object.keys(operations) as OperationName[]
   const title = (name: string) => name[0]!.toUpperCase() + name.slice(1)
   const text = `${[
@@ -103,6 +105,8 @@ describe('an editor', () => {
     'void catalog.renameTable({ id: [], new_table_name: "" })',
     'void tx.describeTable({ id: [], load_detailed_metadata: true })',
   ].join('\n')}\n`
+  const textOf = (name: string) =>
+    name === file ? text : name === generated ? operationTypes() : readFileSync(name, 'utf8')
   let service: ts.LanguageService
 
   beforeAll(() => {
@@ -121,13 +125,13 @@ describe('an editor', () => {
       getScriptSnapshot: (name) => {
         const isThere = isRead(name) || name.startsWith(dirname(ts.getDefaultLibFilePath(options)))
         if (!isThere) return undefined
-        return ts.ScriptSnapshot.fromString(name === file ? text : readFileSync(name, 'utf8'))
+        return ts.ScriptSnapshot.fromString(textOf(name))
       },
       getCurrentDirectory: () => dirname(file),
       getCompilationSettings: () => options,
       getDefaultLibFileName: (given) => ts.getDefaultLibFilePath(given),
       fileExists: isRead,
-      readFile: (name) => (isRead(name) ? readFileSync(name, 'utf8') : undefined),
+      readFile: (name) => (isRead(name) ? textOf(name) : undefined),
     })
   })
 

@@ -1,17 +1,16 @@
-import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { requestFields, responseFields, stringMap, tableVersion } from '../../src/base/model/fields.ts'
-import type { AnyOperation } from '../../src/catalog/operations/framework/operation.ts'
-import { operations } from '../../src/catalog/operations/index.ts'
-import { requestDoc, responseDoc } from '../../src/catalog/operations/types/field-docs.ts'
-import { dataType } from '../../src/catalog/rows/columns.ts'
-import { rowsInput, schemaInput } from '../../src/catalog/rows/input.ts'
+import { requestFields, responseFields, stringMap, tableVersion } from '../src/base/model/fields.ts'
+import type { AnyOperation } from '../src/catalog/operations/framework/operation.ts'
+import { operations } from '../src/catalog/operations/index.ts'
+import { requestDoc, responseDoc } from '../src/catalog/operations/types/field-docs.ts'
+import { dataType } from '../src/catalog/rows/columns.ts'
+import { rowsInput, schemaInput } from '../src/catalog/rows/input.ts'
 
 /*
- * The types of all requests, responses and methods, as interfaces: types that are inferred of schemas have no
- * documentation in editors, and none at all in published declarations.
+ * Writes the types of all requests, responses and methods, as interfaces: types that are inferred of schemas have no
+ * documentation in editors, and none at all in published declarations. The file is not under version control.
  */
 
 /** The parts of a valibot schema that determine its type. */
@@ -29,7 +28,10 @@ interface Schema {
 
 type Side = 'request' | 'response'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** The file that the build writes, and Git ignores. */
+export const typesFile = 'src/catalog/operations/types/methods.ts'
 const definitions = Object.values(operations).map(({ definition }) => definition as unknown as AnyOperation)
 
 /** The types of schemas that are functions. Other types are found by field name below. */
@@ -57,7 +59,17 @@ const byName: Readonly<Record<string, string>> = {
 }
 const queries = ['queryTable', 'analyzeTableQueryPlan', 'explainTableQueryPlan']
 
-/** The derived part of the page. */
+const head = `import type { OperationOptions } from '../framework/operation.ts'
+import type { ColumnSelection, JsonArrowSchema, JsonArrowType, OrderKey, RowsInput, SchemaInput, VectorInput } from './inputs.ts'
+
+/*
+ * What each operation takes and answers with, and the methods of a handle. build/operation-types.ts writes this file,
+ * from the definitions of the operations and from field-docs.ts.
+ */
+
+export type * from './inputs.ts'`
+
+/** What {@link typesFile} should hold. */
 export function operationTypes(): string {
   const docs = docsOfOperations()
   const any = { name: '' } as AnyOperation
@@ -76,15 +88,17 @@ export interface TableVersion ${objectType(tableVersion as never, { ...any, name
   const methods = definitions.map(
     ({ name, summary }) =>
       `${docs.get(name) ?? comment(summary)}
-      readonly ${name}: (request: ${title(name)}Request, options?: OperationOptions) => Promise<${title(name)}Response>`,
+readonly ${name}: (request: ${title(name)}Request, options?: OperationOptions) => Promise<${title(name)}Response>`,
   )
-  const text = `${parts.join('\n\n')}
+  return indented(`${head}
+
+${parts.join('\n\n')}
 
 /** Every operation as a method: \`catalog.renameTable(request)\` is \`renameTable(catalog, request)\`. */
 export interface OperationMethods {
 ${methods.join('\n\n')}
-}`
-  return format(text)
+}
+`)
 }
 
 function interfaceOf(operation: AnyOperation, side: Side): string {
@@ -194,16 +208,27 @@ function title(name: string): string {
   return name[0]!.toUpperCase() + name.slice(1)
 }
 
-function format(text: string): string {
-  const biome = join(dirname(fileURLToPath(import.meta.resolve('@biomejs/biome/package.json'))), 'bin/biome')
-  return execFileSync(
-    process.execPath,
-    [biome, 'format', '--stdin-file-path=src/catalog/operations/types/methods.ts'],
-    {
-      cwd: root,
-      input: text,
-      encoding: 'utf8',
-      maxBuffer: 1 << 24,
-    },
-  ).trimEnd()
+/** Indents each line by the braces that are open before it. */
+function indented(text: string): string {
+  let depth = 0
+  let inComment = false
+  const lines = text.split('\n').map((line) => {
+    const code = line.trim()
+    if (code.startsWith('/*')) inComment = true
+    // Lines of comments begin with an asterisk below the first one of `/**`, and keep what is indented behind it.
+    if (inComment) {
+      if (code.endsWith('*/')) inComment = false
+      return `${'  '.repeat(depth)}${code.startsWith('/*') ? '' : ' '}${code}`
+    }
+    if (code.startsWith('}')) depth--
+    const indent = code === '' ? '' : '  '.repeat(depth)
+    if (code.endsWith('{')) depth++
+    return indent + code
+  })
+  return lines.join('\n')
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [path, should] = [join(root, typesFile), operationTypes()]
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== should) writeFileSync(path, should)
 }
