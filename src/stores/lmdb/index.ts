@@ -55,11 +55,13 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
  */
 export async function inspectLmdbStore(
   directory: string,
-  options?: InspectOptions,
+  options: InspectOptions = {},
 ): Promise<StoreInspection & { readonly moved: boolean }> {
   const path = join(directory, storeFiles[0]!)
   for (let attempt = 1; ; attempt++) {
     const inspected = await inspectFile(path, options).catch((error: unknown) => {
+      // The reason of a signal has a code of its own, which is none of the system's.
+      options.signal?.throwIfAborted()
       throw isMissing(error) ? noCatalog(directory) : explain(error, path)
     })
     if (!inspected.moved || attempt === maxInspections) return inspected

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Key, Reader, Writer } from '../../../src/base/store/store.ts'
 import { loadDriver } from '../../../src/stores/lmdb/driver.ts'
-import { type LmdbStore, openLmdbStore } from '../../../src/stores/lmdb/index.ts'
+import { inspectLmdbStore, type LmdbStore, openLmdbStore } from '../../../src/stores/lmdb/index.ts'
 import { inspectFile } from '../../../src/stores/lmdb/inspect.ts'
 import { nodeBytes } from '../../../src/stores/lmdb/page.ts'
 import { acquire, release } from '../../../src/stores/lmdb/registry.ts'
@@ -186,4 +186,18 @@ test('reads of a damaged value fail, and keep no snapshot', async () => {
   await release(environment)
   await store.close()
   await rm(directory, { recursive: true })
+})
+
+test('an inspection that is stopped fails with the reason of its signal', async () => {
+  const closed = mkdtempSync(join(tmpdir(), 'tabularium-'))
+  const store = await openLmdbStore(closed)
+  // More pages than an inspection reads between two looks at the signal.
+  await store.write((writer) => {
+    for (let n = 0; n < 2_000; n++) writer.put(['t', n], 'x'.repeat(300))
+  })
+  const signal = AbortSignal.abort()
+  await expect(store.inspect!({ signal })).rejects.toBe(signal.reason)
+  await store.close()
+  await expect(inspectLmdbStore(closed, { signal })).rejects.toBe(signal.reason)
+  await rm(closed, { recursive: true })
 })
