@@ -202,7 +202,12 @@ async function openLocked(
     if (!readOnly) removeUnfinished(path, storeFiles)
     const isNew = !existsSync(path)
     const db = openDatabase(path, asReader, options)
-    if (isNew) await syncFolders(folder, firstMade)
+    try {
+      if (isNew) await syncFolders(folder, firstMade)
+    } catch (error) {
+      await db.close()
+      throw error
+    }
     return db
   } finally {
     lock.release()

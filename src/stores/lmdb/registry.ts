@@ -128,13 +128,17 @@ async function use(
   { readOnly, companions = [] }: LmdbStoreOptions,
 ): Promise<Environment> {
   if (readOnly) return environment
-  if (environment.readOnly) {
-    await release(environment)
-    throw invalid(`${environment.path} is open for reading only in this process: close that catalog first.`)
+  try {
+    if (environment.readOnly)
+      throw invalid(`${environment.path} is open for reading only in this process: close that catalog first.`)
+    await environment.lock!.registerWriter(environment.busyTimeout)
+    environment.presence.add(companions.map((name) => join(dirname(environment.path), name)))
+    return environment
+  } catch (error) {
+    // The caller gets the first error.
+    await release(environment).catch(() => {})
+    throw error
   }
-  await environment.lock!.registerWriter(environment.busyTimeout)
-  environment.presence.add(companions.map((name) => join(dirname(environment.path), name)))
-  return environment
 }
 
 /**

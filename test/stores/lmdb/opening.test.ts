@@ -1,8 +1,21 @@
-import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import files, {
+  type FileHandle,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Store } from '../../../src/base/store/store.ts'
+import { FileLock } from '../../../src/stores/lmdb/file-lock.ts'
 import { openLmdbStore, storeFiles } from '../../../src/stores/lmdb/index.ts'
+import { StoreLock } from '../../../src/stores/lmdb/store-lock.ts'
 import { startChild } from '../children/child.ts'
 import { temporaryDirectory } from '../places.ts'
 
@@ -164,4 +177,47 @@ test('readers of processes that died do not fill the reader table', async () => 
   }
   expect(await store.read((tx) => tx.get(['told']))).toBe(1)
   await store.close()
+})
+
+/** The files below a directory that this process has open. */
+async function filesOpenIn(folder: string): Promise<string[]> {
+  const links = (await readdir('/proc/self/fd')).map((file) =>
+    readlink(`/proc/self/fd/${file}`).catch(() => ''),
+  )
+  return (await Promise.all(links)).filter((path) => path.startsWith(folder))
+}
+
+describe.skipIf(process.platform !== 'linux')('an opening that fails leaves no file open', () => {
+  test('when a reader on a read-only medium keeps writers away', async () => {
+    await (await openLmdbStore(directory)).close()
+    const reader = new StoreLock(new FileLock(join(directory, 'catalog.lock'), { canWrite: false }))
+    expect(reader.tryExcludeWriters()).toBe(true)
+    await expect(openLmdbStore(directory, { busyTimeout: 30 })).rejects.toMatchObject({
+      code: 'ServiceUnavailable',
+    })
+    reader.close()
+    expect(await filesOpenIn(directory)).toEqual([])
+    const store = await openLmdbStore(directory)
+    await store.close()
+    expect(await filesOpenIn(directory)).toEqual([])
+  })
+
+  test('when the folder of a new catalog cannot be synced', async () => {
+    const { open } = files
+    vi.spyOn(files, 'open').mockImplementation(async (...given): Promise<FileHandle> => {
+      const handle = await open(...given)
+      handle.sync = async () => {
+        throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' })
+      }
+      return handle
+    })
+    syncBuiltinESMExports()
+    try {
+      await expect(openLmdbStore(directory)).rejects.toMatchObject({ cause: { code: 'EIO' } })
+    } finally {
+      vi.restoreAllMocks()
+      syncBuiltinESMExports()
+    }
+    expect(await filesOpenIn(directory)).toEqual([])
+  })
 })
