@@ -3,7 +3,9 @@ import { retryDelay } from '../../src/client/exchange.ts'
 import { type ClientOptions, connect } from '../../src/client/index.ts'
 import { errorBody } from '../../src/protocol/status.ts'
 import { type ErrorCode, errorNumbers } from '../../src/tabularium/index.ts'
+import { gate } from '../support/gate.ts'
 import { fails } from '../support/refusals.ts'
+import { turns } from '../support/turns.ts'
 
 type Answer = Response | Error | (() => Promise<Response>)
 
@@ -127,11 +129,15 @@ describe('sending again', () => {
   })
 
   it('ends with the signal’s reason when aborted in between', async () => {
-    const { catalog } = scripted([busy({ 'retry-after': '20' })])
+    const { catalog, sent } = scripted([busy({ 'retry-after': '20' })])
     const abort = new AbortController()
     const done = catalog.listTables({ id: [] }, { signal: abort.signal })
+    done.catch(() => {})
     const reason = new Error('enough')
-    setTimeout(() => abort.abort(reason), 20)
+    await expect.poll(() => sent.length).toBe(1)
+    // By then it has read the answer, and waits.
+    await turns()
+    abort.abort(reason)
     await expect(done).rejects.toBe(reason)
   })
 
@@ -322,11 +328,18 @@ describe('time', () => {
   })
 
   it('an abort rejects with its reason, also before anything was sent', async () => {
-    const catalog = connect('http://host', { fetch: ({ signal }) => never(signal) })
+    const { open: send, opened: isSent } = gate()
+    const fetch = ({ signal }: Request) => {
+      send()
+      return never(signal)
+    }
+    const catalog = connect('http://host', { fetch })
     const abort = new AbortController()
     const reason = new Error('enough')
     const done = catalog.listTables({ id: [] }, { signal: abort.signal })
-    setTimeout(() => abort.abort(reason), 5)
+    done.catch(() => {})
+    await isSent
+    abort.abort(reason)
     await expect(done).rejects.toBe(reason)
     const { catalog: unused, sent } = scripted([])
     await expect(unused.listTables({ id: [] }, { signal: abort.signal })).rejects.toBe(reason)

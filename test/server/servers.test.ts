@@ -257,8 +257,7 @@ describe('a server that holds a transaction', () => {
     let instance = ''
     const url = await plainServer((_request, response) => {
       response.writeHead(200, { 'x-tabularium-server': instance, 'content-type': 'application/json' })
-      response.write('[')
-      setTimeout(() => response.destroy(), 20)
+      response.write('[', () => response.destroy())
     })
     const { second, store, id } = await heldAt(url)
     const record = await store.read((reader) => reader.get<TransactionRecord>(keys.transaction(id)))

@@ -1,6 +1,5 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Content } from '../../../src/base/content/content.ts'
@@ -141,7 +140,7 @@ describe.skipIf(missingPostgres)('between a directory and a database', () => {
     const content = pathToFileURL(rows).href
     const child = new Child('src/cli/index.ts', ['copy', folder, database, '--content', content])
     const written = async () => (await readdir(rows, { recursive: true })).length
-    while ((await written()) < 20) await sleep(1)
+    await expect.poll(written, { interval: 1 }).toBeGreaterThanOrEqual(20)
     await child.kill()
     const target = closedAfterwards(await openCatalog(database as `postgres://${string}`))
     expect((await target.listTables({ id: [], include_declared: true })).tables).toEqual([])

@@ -51,6 +51,7 @@ async function make(catalog: LocalCatalog, change: One, i: number): Promise<Made
       return catalog.deleteFromTable({ id, predicate: `${own.mine} AND CAST(name AS INT) = 1` }) as never
     default: {
       const stop = new AbortController()
+      // At any moment of the change.
       setTimeout(() => stop.abort(new Error('enough')), i % 4)
       return catalog.deleteFromTable({ id, predicate: own.mine }, { signal: stop.signal }) as never
     }

@@ -282,6 +282,7 @@ eachLocalCatalog((open) => {
 it('a catalog does not optimize by itself unless it is told to', async () => {
   await using catalog = await openCatalog('memory:')
   await pieces(catalog, 64)
+  // Nothing may happen meanwhile. Optimizing begins right after an insert.
   await sleep(20)
   expect(await fragmentsOf(catalog)).toBe(64)
 })
@@ -296,6 +297,7 @@ describe('closing a catalog that optimizes in the background', () => {
       while (((await catalog.describeTable({ id })).version ?? 0) % 4 !== 0) {
         await catalog.insertIntoTable({ id, data: numbered(3) })
       }
+      // Closes at once, or in the middle of the work in the background.
       if (run % 2 === 0) await sleep(10)
       await catalog.close()
     }

@@ -31,16 +31,15 @@ it('a change whose answer comes late never looks as if it went on, once others h
   await catalog.createTable({ id: ['t'], data: [{ x: 0 }] })
   isLate = true
   const done = catalog.insertIntoTable({ id: ['t'], data: [{ x: 1 }] })
-  let id: string | undefined
-  while (id === undefined) {
+  let id = ''
+  const inserts = async () => {
     const { transactions } = await other.listTransactions({})
-    id = transactions.find(
-      ({ operation }: { operation: string }) => operation === 'InsertIntoTable',
-    )?.transaction_id
-    await sleep(1)
+    id = transactions.find(({ operation }) => operation === 'InsertIntoTable')?.transaction_id ?? ''
+    return id
   }
+  await expect.poll(inserts, { interval: 1 }).not.toBe('')
   await store.write((writer) => writer.remove(keys.transaction(id)))
-  // Work that is not done after a second gets a record.
+  // Nothing may happen meanwhile: work that is not done after a second gets a record.
   await sleep(1_500)
   const described = other.describeTransaction({ id: [id] })
   await expect(described).rejects.toMatchObject({ code: 'TransactionNotFound' })

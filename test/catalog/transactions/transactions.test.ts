@@ -10,6 +10,7 @@ import { closedAfterwards, eachCatalog, freshFolder, stoppedClock } from '../../
 import { pathsOf } from '../../support/contents.ts'
 import { fails, refuses } from '../../support/refusals.ts'
 import { countOf, numbered, rowsOf } from '../../support/rows.ts'
+import { turns } from '../../support/turns.ts'
 
 const id = ['t']
 const status = async (catalog: LocalCatalog, transaction: string) =>
@@ -733,6 +734,7 @@ describe('from a second handle on the same directory', () => {
     const late: Store = {
       features: store.features,
       read: (body) => store.read(body),
+      // A slow database: whoever is informed before the write finds nothing.
       write: (body) => sleep(20).then(() => store.write(body)),
       close: () => store.close(),
     }
@@ -755,7 +757,8 @@ describe('on a store that fails', () => {
     process.on('unhandledRejection', (reason) => heard.push(reason))
     try {
       await work()
-      await sleep(10)
+      // Nothing may come of it. A rejection is reported at the end of a turn of the event loop.
+      await turns()
     } finally {
       process.removeAllListeners('unhandledRejection')
       for (const other of others) process.on('unhandledRejection', other)

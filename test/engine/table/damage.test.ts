@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Content } from '../../../src/base/content/content.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { decodeArrow, tableEngine, toArrowTable } from '../../../src/engine/table/index.ts'
+import { turns } from '../../support/turns.ts'
 import { fixture } from '../arrow/fixtures.ts'
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => ({ n, s: `text ${n}` }))
@@ -124,7 +125,8 @@ test('every object is there before the manifest that names it', async () => {
     list: (prefix) => content.list(prefix),
     remove: (path) => content.remove(path),
     async put(path, bytes) {
-      await new Promise((done) => setTimeout(done, 1))
+      // Later than whatever does not wait for it.
+      await turns()
       await content.put(path, bytes)
       order.push(path.split('/')[1]!)
     },

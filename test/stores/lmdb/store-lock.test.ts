@@ -35,7 +35,7 @@ describe.each([
     one.release()
     expect(two.tryAcquire()).toBe(true)
     const waiting = three.acquire(5000)
-    await sleep(20)
+    await expect.poll(() => one.isWanted(), { interval: 1 }).toBe(true)
     two.close()
     await waiting
     expect(one.tryAcquire()).toBe(false)
@@ -50,6 +50,7 @@ describe.each([
       for (let i = 0; i < 30; i++) {
         await lock.acquire(10_000)
         expect(++holders).toBe(1)
+        // Some hold it over turns of the event loop, and some do not.
         await (i % 3 === 0 ? sleep(1) : Promise.resolve())
         turns++
         holders--
@@ -92,10 +93,11 @@ describe.each([
     for (let i = 0; i < 10; i++) {
       await other.acquire(5000)
       const before = written
+      // Nothing may be written meanwhile.
       await sleep(5)
       expect(written).toBe(before)
       other.release()
-      while (written === before) await sleep(1)
+      await expect.poll(() => written, { interval: 1 }).toBeGreaterThan(before)
     }
     isOver = true
     await writers
@@ -134,7 +136,6 @@ describe('the queue', () => {
           lock.release()
         }),
       )
-      await sleep(2)
     }
     holder.release()
     // Somebody who comes now waits behind them.
@@ -152,6 +153,7 @@ describe('the queue', () => {
     const registering = writer.registerWriter(5000).then(() => {
       isRegistered = true
     })
+    // Nothing may happen meanwhile. It looks each millisecond.
     await sleep(20)
     expect(isRegistered).toBe(false)
     reader.admitWriters()

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { fileContent } from '../../../../src/contents/files/index.ts'
 import {
   type Snapshot,
@@ -107,8 +107,12 @@ test('a signal stops threads with its reason', async () => {
   const reason = new Error('enough')
   const abort = new AbortController()
   const columns = [{ name: 'made', expression: 'levenshtein(repeat(s, 700), repeat(s, 699))' }]
+  const scan = vi.spyOn(ScanWorker.prototype, 'scan')
+  onTestFinished(() => scan.mockRestore())
   const work = threaded.addColumns(columns).prepare(table, { signal: abort.signal })
-  setTimeout(() => abort.abort(reason), 50)
+  work.catch(() => {})
+  await expect.poll(() => scan.mock.calls.length, { interval: 1 }).toBe(2)
+  abort.abort(reason)
   await expect(work).rejects.toBe(reason)
   expect(await threaded.countRows(table, { predicate: 'm = 1' })).toBeGreaterThan(0)
 })
