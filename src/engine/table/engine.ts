@@ -1,3 +1,4 @@
+import type { Table } from '@uwdata/flechette'
 import { pathIn } from '../../base/model/relative-path.ts'
 import { wallClock } from '../../base/time.ts'
 import { copyRows, shareRows } from './clone/clone.ts'
@@ -8,6 +9,7 @@ import { dropColumns, updateMetadata } from './columns/edits.ts'
 import { pathsOf } from './format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './format/snapshot.ts'
 import { createIndicesChange, dropIndexChange, indicesOf, requireIndex } from './indices/indices.ts'
+import { Job } from './job.ts'
 import { mergeRows } from './merge/merge-rows.ts'
 import { isOptimized, optimizeRows } from './optimize/optimize.ts'
 import { checkObjects } from './read/check.ts'
@@ -20,7 +22,7 @@ import type { Storage } from './storage/objects.ts'
 import type { EngineOptions, ManifestRef, Snapshot, TableEngine, WritingEngine } from './table-engine.ts'
 import { appendChange, metadataChange, overwriteChange, restoreChange } from './write/change.ts'
 import { deleteChange } from './write/delete.ts'
-import { columnsOfNewTable, matchSchema } from './write/schema-match.ts'
+import { matchSchema } from './write/schema-match.ts'
 import { updateRows } from './write/update.ts'
 import { writeRows } from './write/write-rows.ts'
 
@@ -39,20 +41,19 @@ export function tableEngine(options: EngineOptions): TableEngine {
   } = options
   const pool = threads > 0 ? new ScanPool({ threads, fewestRows, startAfter }, cache) : undefined
   const { content, newName = uniqueName, now = wallClock, growthBytes } = options
-  const most = Math.max(64, (options.fragmentRows ?? defaultFragmentRows) & ~63)
-  return engineOn({ content, cache, newName, now, pool, growthBytes }, most)
+  const fragmentRows = Math.max(64, (options.fragmentRows ?? defaultFragmentRows) & ~63)
+  return engineOn({ content, cache, newName, now, pool, growthBytes, fragmentRows })
 }
 
 /** Most objects that a writer puts at the same time without waiting. Their bytes are in memory. */
 const mostBegun = 16
 
-function writerOn(storage: Storage, writer: string, most: number): WritingEngine {
+function writerOn(storage: Storage, writer: string): WritingEngine {
   const { content } = storage
   const newName = () => storage.newName(writer)
   const group = content.group?.()
   const nothing = async () => {}
-  if (group === undefined)
-    return { ...engineOn({ ...storage, newName }, most), written: nothing, sync: nothing }
+  if (group === undefined) return { ...engineOn({ ...storage, newName }), written: nothing, sync: nothing }
   /** Puts under way. A failed one remains, so that no later sync succeeds. */
   const begun = new Set<Promise<void>>()
   const written = async () => {
@@ -85,27 +86,35 @@ function writerOn(storage: Storage, writer: string, most: number): WritingEngine
     await written()
     await group.sync()
   }
-  return { ...engineOn(writing, most), written, sync }
+  return { ...engineOn(writing), written, sync }
 }
 
-function engineOn(storage: Storage, most: number): TableEngine {
+function engineOn(storage: Storage): TableEngine {
   const loaded = (snapshot: Snapshot) => snapshot as LoadedSnapshot
-
-  const engine: TableEngine = {
-    writtenBy: (writer) => writerOn(storage, writer, most),
-    async create(prefix, table, work = {}) {
-      const change = await overwrite(prefix, table, work)
-      return change.create(work)
+  const overwrite = async (job: Job, prefix: string, table: Table) => {
+    const { schema } = table
+    const columns = await matchSchema(table, schema, job)
+    const written = await writeRows(job, { prefix, schema }, columns)
+    return overwriteChange(storage, prefix, schema, written)
+  }
+  return {
+    writtenBy: (writer) => writerOn(storage, writer),
+    async create(prefix, table, work) {
+      const job = new Job(storage, work)
+      const change = await overwrite(job, normalPrefix(prefix), table)
+      return change.create(job)
     },
     open: (prefix, ref) => openSnapshot(storage, normalPrefix(prefix), ref),
-    async insertRows(base, table, work = {}) {
-      const columns = await matchSchema(table, base.schema, work.signal)
-      const written = await writeRows(storage, base.prefix, base.schema, columns, most, work)
-      return appendChange(storage, loaded(base), written)
+    async insertRows(base, table, work) {
+      const job = new Job(storage, work)
+      const columns = await matchSchema(table, base.schema, job)
+      return appendChange(storage, loaded(base), await writeRows(job, base, columns))
     },
-    overwriteRows: (prefix, table, work = {}) => overwrite(prefix, table, work),
-    updateRows: (base, update, work = {}) => updateRows(storage, loaded(base), update, most, work),
-    mergeRows: (base, table, merge, work = {}) => mergeRows(storage, loaded(base), table, merge, most, work),
+    overwriteRows: async (prefix, table, work) =>
+      overwrite(new Job(storage, work), normalPrefix(prefix), table),
+    updateRows: async (base, update, work) => updateRows(new Job(storage, work), loaded(base), update),
+    mergeRows: async (base, table, merge, work) =>
+      mergeRows(new Job(storage, work), loaded(base), table, merge),
     deleteRows: (predicate) => deleteChange(storage, predicate),
     replaceSchemaMetadata: (metadata) => metadataChange(storage, metadata),
     createIndices: (indices) => createIndicesChange(storage, indices),
@@ -119,15 +128,19 @@ function engineOn(storage: Storage, most: number): TableEngine {
     updateFieldMetadata: (updates) =>
       new ColumnChange(storage, async (schema) => updateMetadata(schema, updates)),
     restoreTo: (old) => restoreChange(storage, loaded(old)),
-    isOptimized: (snapshot, goals = {}) => isOptimized(storage, loaded(snapshot), most, goals),
-    optimizeRows: (base, goals = {}, work = {}) => optimizeRows(storage, loaded(base), most, goals, work),
-    countRows: (snapshot, work = {}) => countMatching(storage, loaded(snapshot), work),
-    queryRows: (snapshot, query = {}) => queryRows(storage, loaded(snapshot), query),
-    streamRows: (snapshot, query = {}) => streamRows(storage, loaded(snapshot), query),
-    explainQuery: (snapshot, query = {}) => explainQuery(storage, loaded(snapshot), query),
-    shareRows: (prefix, source, work = {}) => shareRows(storage, normalPrefix(prefix), loaded(source), work),
-    copyRows: (prefix, source, from, work = {}) =>
-      copyRows(storage, normalPrefix(prefix), loaded(source), from, work),
+    isOptimized: (snapshot, goals = {}) => isOptimized(storage, loaded(snapshot), goals),
+    optimizeRows: async (base, goals = {}, work = {}) =>
+      optimizeRows(new Job(storage, work), loaded(base), goals),
+    countRows: async (snapshot, work = {}) =>
+      countMatching(new Job(storage, work), loaded(snapshot), work.predicate),
+    queryRows: async (snapshot, query = {}) => queryRows(new Job(storage, query), loaded(snapshot), query),
+    streamRows: async (snapshot, query = {}) => streamRows(new Job(storage, query), loaded(snapshot), query),
+    explainQuery: async (snapshot, query = {}) =>
+      explainQuery(new Job(storage, query), loaded(snapshot), query),
+    shareRows: async (prefix, source, work) =>
+      shareRows(new Job(storage, work), normalPrefix(prefix), loaded(source)),
+    copyRows: async (prefix, source, from, work) =>
+      copyRows(new Job(storage, work), normalPrefix(prefix), loaded(source), from),
     fragmentRows: async (snapshot) => {
       const rows: number[] = []
       for await (const entry of fragmentsOf(storage, loaded(snapshot)))
@@ -139,15 +152,6 @@ function engineOn(storage: Storage, most: number): TableEngine {
     cacheUse: storage.cache,
     close: async () => storage.pool?.close(),
   }
-
-  async function overwrite(...[prefix, table, work = {}]: Parameters<TableEngine['overwriteRows']>) {
-    const at = normalPrefix(prefix)
-    const columns = await columnsOfNewTable(table, work.signal)
-    const written = await writeRows(storage, at, table.schema, columns, most, work)
-    return overwriteChange(storage, at, table.schema, written)
-  }
-
-  return engine
 }
 
 async function* reachable(

@@ -11,11 +11,11 @@ import {
   withPaths,
 } from '../format/manifest.ts'
 import { groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import type { Job } from '../job.ts'
 import { checkBytes } from '../read/check.ts'
 import { ByteCache } from '../storage/cache.ts'
 import { uncached } from '../storage/coalesced-read.ts'
-import { brokenObject, readChecked, type Storage } from '../storage/objects.ts'
-import type { ApplyOptions } from '../table-engine.ts'
+import { brokenObject, type ReadStorage, readChecked } from '../storage/objects.ts'
 import { writeManifest, writeSegment } from '../write/write-manifest.ts'
 
 /*
@@ -24,12 +24,7 @@ import { writeManifest, writeSegment } from '../write/write-manifest.ts'
  */
 
 /** Writes a manifest with the fragments of `source`, in the same content. */
-export async function shareRows(
-  storage: Storage,
-  prefix: string,
-  source: LoadedSnapshot,
-  options: ApplyOptions,
-): Promise<LoadedSnapshot> {
+export async function shareRows(job: Job, prefix: string, source: LoadedSnapshot): Promise<LoadedSnapshot> {
   const bases = new Set<string>()
   const rename = (path: string) => {
     const folder = leadsOut(path) ? baseOf(source, path) : source.prefix
@@ -37,10 +32,8 @@ export async function shareRows(
     bases.add(base)
     return base + pathIn(source.prefix, path).slice(folder.length)
   }
-  return cloneManifest(storage, storage, prefix, source, options, {
-    bases,
-    clone: (entry) => withPaths(entry, rename),
-  })
+  const clone = (entry: FragmentEntry) => withPaths(entry, rename)
+  return cloneManifest(job, prefix, source, { from: job.storage, bases, clone })
 }
 
 /** The folder of another table that a path refers to, relative to the root of the content. */
@@ -56,19 +49,18 @@ const smallBytes = 4 * 1024 * 1024
 
 /** Copies the files of `source`, and writes a manifest with the copies as fragments. Damaged files are not copied. */
 export async function copyRows(
-  storage: Storage,
+  job: Job,
   prefix: string,
   source: LoadedSnapshot,
-  from: Content,
-  options: ApplyOptions,
+  content: Content,
 ): Promise<LoadedSnapshot> {
-  const reading: Storage = { ...storage, content: uncached(from), cache: new ByteCache(0) }
+  const { storage, signal } = job
+  const from = { content: uncached(content), cache: new ByteCache(0) }
   // Fragments whose rows were deleted by one change share a file of deletions.
   const copied = new Map<string, Promise<string>>()
-  let rowsDone = 0
   const copy = async (object: ColumnFile | DeletionEntry): Promise<string> => {
-    options.signal?.throwIfAborted()
-    const bytes = await readWhole(reading.content, pathIn(source.prefix, object.path), object, options.signal)
+    signal?.throwIfAborted()
+    const bytes = await readWhole(from.content, pathIn(source.prefix, object.path), object, signal)
     const path = `${'crc' in object ? 'deletions' : 'data'}/${storage.newName()}.arrow`
     await storage.content.put(prefix + path, bytes)
     return path
@@ -80,11 +72,10 @@ export async function copyRows(
       if ('crc' in object) copied.set(object.path, known)
       names.set(object.path, await known)
     }
-    rowsDone += entry.rows
-    options.onProgress?.({ rowsDone, rowsTotal: source.rows + source.deletedRows })
+    job.report(entry.rows, source.rows + source.deletedRows)
     return withPaths(entry, (path) => names.get(path)!)
   }
-  return cloneManifest(storage, reading, prefix, source, options, { bases: new Set(), clone: copyFragment })
+  return cloneManifest(job, prefix, source, { from, bases: new Set(), clone: copyFragment })
 }
 
 /** The bytes of an object, checked against its checksums. */
@@ -109,30 +100,32 @@ async function readWhole(
   })
 }
 
+/** How the entries of a clone are made. */
+interface Cloning {
+  /** The storage of the source. */
+  readonly from: ReadStorage
+  /** The folders of other tables whose files the clone uses. */
+  readonly bases: ReadonlySet<string>
+  readonly clone: (entry: FragmentEntry) => FragmentEntry | Promise<FragmentEntry>
+}
+
 /** Writes the manifest of a clone, group by group, so that only one group's entries are in memory. */
 async function cloneManifest(
-  storage: Storage,
-  reading: Storage,
+  job: Job,
   prefix: string,
   source: LoadedSnapshot,
-  { signal, version }: ApplyOptions,
-  how: {
-    readonly bases: ReadonlySet<string>
-    readonly clone: (entry: FragmentEntry) => FragmentEntry | Promise<FragmentEntry>
-  },
+  { from, bases, clone }: Cloning,
 ): Promise<LoadedSnapshot> {
   const segments: SegmentEntry[] = []
   let tail: readonly FragmentEntry[] = []
-  for await (const { segment, entries } of groupsOf(reading, source)) {
-    signal?.throwIfAborted()
+  for await (const { segment, entries } of groupsOf(from, source)) {
+    job.signal?.throwIfAborted()
     const areSmall = entries.every(({ size }) => size <= smallBytes)
     const cloned: FragmentEntry[] = []
-    const work = async (entry: FragmentEntry) => how.clone(entry)
+    const work = async (entry: FragmentEntry) => clone(entry)
     for await (const one of prefetch(entries, work, { depth: areSmall ? depth : 0 })) cloned.push(one)
     if (segment === undefined) tail = cloned
-    else segments.push(await writeSegment(storage, prefix, cloned))
+    else segments.push(await writeSegment(job.storage, prefix, cloned))
   }
-  signal?.throwIfAborted()
-  const parts = { ...source.body, segments, tail, bases: [...how.bases] }
-  return writeManifest(storage, prefix, parts, version)
+  return writeManifest(job, prefix, { ...source.body, segments, tail, bases: [...bases] })
 }

@@ -11,6 +11,7 @@ import {
 } from '../format/manifest.ts'
 import { fragmentsOf, groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { storedColumnsOf, type TableSchema, withLayout, withSchema } from '../format/table-schema.ts'
+import { Job } from '../job.ts'
 import { readColumns } from '../read/fragment-read.ts'
 import type { Storage } from '../storage/objects.ts'
 import type { ApplyOptions, Changed, SchemaChange, Snapshot, WorkOptions } from '../table-engine.ts'
@@ -74,17 +75,17 @@ export class ColumnChange implements SchemaChange {
 
   async prepare(base: Snapshot, options: WorkOptions = {}): Promise<void> {
     const snapshot = base as LoadedSnapshot
-    const timeSlice = new TimeSlice(options.signal)
-    const { work } = await this.#edit(snapshot.schema, timeSlice)
-    if (work) await this.#work(snapshot, work, timeSlice, options)
+    const job = new Job(this.#storage, options)
+    const { work } = await this.#edit(snapshot.schema, job)
+    if (work) await this.#work(job, snapshot, work)
   }
 
-  async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
+  async apply(base: Snapshot, { signal, version }: ApplyOptions = {}): Promise<Changed> {
     const snapshot = base as LoadedSnapshot
-    const timeSlice = new TimeSlice(options.signal)
-    const edit = await this.#edit(snapshot.schema, timeSlice)
+    const job = new Job(this.#storage, { signal, version })
+    const edit = await this.#edit(snapshot.schema, job)
     const { work } = edit
-    if (work) await this.#work(snapshot, work, timeSlice, {})
+    if (work) await this.#work(job, snapshot, work)
     const { schema } = storeSchema({ ...snapshot.schema, fields: edit.tree.map(fieldOf) })
     let columns = columnsAfter(snapshot, edit)
     let layout = ''
@@ -93,32 +94,19 @@ export class ColumnChange implements SchemaChange {
       columns = added.stored
       layout = added.key
     }
-    const parts = await this.#fragments(snapshot, columns, layout, timeSlice)
-    options.signal?.throwIfAborted()
+    const parts = await this.#fragments(job, snapshot, columns, layout)
     const changes = { schema, columns, ...parts }
-    return { snapshot: await reviseManifest(this.#storage, snapshot, changes, options.version), affected: 0 }
+    return { snapshot: await reviseManifest(job, snapshot, changes), affected: 0 }
   }
 
   /** Does the remaining work for the fragments of a version. */
-  async #work(
-    snapshot: LoadedSnapshot,
-    work: ColumnWork,
-    timeSlice: TimeSlice,
-    { onProgress }: WorkOptions,
-  ): Promise<void> {
+  async #work(job: Job, snapshot: LoadedSnapshot, work: ColumnWork): Promise<void> {
     if (this.#key !== work.key) this.#done.clear()
     this.#key = work.key
     const rowsTotal = snapshot.rows + snapshot.deletedRows
-    let rowsDone = 0
     let nextRow = 0
-    await this.#measure(snapshot, work, timeSlice)
-    const maker = await ColumnFileWriter.start(
-      this.#storage,
-      snapshot,
-      work,
-      fileSchema(work.writes),
-      timeSlice,
-    )
+    await this.#measure(job, snapshot, work)
+    const maker = await ColumnFileWriter.start(job, snapshot, work, fileSchema(work.writes))
     const begin = async (entry: FragmentEntry) => {
       const firstRow = nextRow
       nextRow += entry.rows - (entry.deletions?.count ?? 0)
@@ -133,9 +121,8 @@ export class ColumnChange implements SchemaChange {
     }
     try {
       for await (const rows of prefetch(fragmentsOf(this.#storage, snapshot), begin, maker)) {
-        rowsDone += rows
-        onProgress?.({ rowsDone, rowsTotal })
-        if (timeSlice.due) await timeSlice.rest()
+        job.report(rows, rowsTotal)
+        if (job.due) await job.rest()
       }
     } finally {
       maker.end()
@@ -143,14 +130,13 @@ export class ColumnChange implements SchemaChange {
   }
 
   /** Refuses new columns with too many bytes in all. Computes the values for that only if their size is unknown. */
-  async #measure(snapshot: LoadedSnapshot, work: ColumnWork, timeSlice: TimeSlice): Promise<void> {
+  async #measure(job: Job, snapshot: LoadedSnapshot, work: ColumnWork): Promise<void> {
     const growth = new Growth(this.#storage, snapshot)
     const rows = snapshot.rows + snapshot.deletedRows
     if (work.mostBytes) growth.check(work.mostBytes(rows))
     const { expressions = [] } = work
     const all = expressions.map(({ expression }) => expression)
     if (await growth.fits(all, rows)) return
-    const { prefix, schema } = snapshot
     const columns = expressions.map((column) => ({ ...column, budget: column.expression.budget() }))
     let bytes = 0
     let nextRow = 0
@@ -158,9 +144,9 @@ export class ColumnChange implements SchemaChange {
       const firstRow = nextRow
       nextRow += entry.rows - (entry.deletions?.count ?? 0)
       if (this.#done.has(contentKey(entry))) continue
-      const live = await readLive(this.#storage, prefix, entry)
-      const read = compactRows(await readColumns(this.#storage, prefix, schema, entry, work.reads), live)
-      for await (const more of bytesOfComputed(columns, read, firstRow, timeSlice)) {
+      const live = await readLive(this.#storage, snapshot.prefix, entry)
+      const read = compactRows(await readColumns(this.#storage, snapshot, entry, work.reads), live)
+      for await (const more of bytesOfComputed(columns, read, firstRow, job)) {
         bytes += more
         growth.check(bytes)
       }
@@ -169,10 +155,10 @@ export class ColumnChange implements SchemaChange {
 
   /** The fragments of the new version: with their new files, and without files that have none of its columns. */
   async #fragments(
+    job: Job,
     snapshot: LoadedSnapshot,
     columns: StoredColumns | undefined,
     layout: string,
-    timeSlice: TimeSlice,
   ): Promise<{ segments: readonly SegmentEntry[]; tail: readonly FragmentEntry[] }> {
     const { segments: known, tail } = snapshot.body
     const revise = (entry: FragmentEntry) => withoutUnusedFiles(this.#withFile(entry, layout), columns)
@@ -183,7 +169,7 @@ export class ColumnChange implements SchemaChange {
       const revised = entries.map(revise)
       if (segment === undefined) rest = revised
       else segments.push(await writeSegment(this.#storage, snapshot.prefix, revised))
-      if (timeSlice.due) await timeSlice.rest()
+      if (job.due) await job.rest()
     }
     return { segments, tail: rest }
   }

@@ -1,12 +1,12 @@
-import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { performance } from '../../../base/time.ts'
 import type { ColumnFile, FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import type { TableSchema } from '../format/table-schema.ts'
+import type { Job } from '../job.ts'
+import { readColumns } from '../read/fragment-read.ts'
 import { WorkerLost } from '../scan/pool.ts'
 import { minPrefetchDepth } from '../scan/prefetch-depth.ts'
 import { type FragmentThreads, type Sent, threadsFor } from '../scan/threads.ts'
-import type { Storage } from '../storage/objects.ts'
 import { type EncodedFile, putFile } from '../write/fragment-write.ts'
 import { ValueHold } from '../write/value-memory.ts'
 import { storeSchema } from '../write/write-manifest.ts'
@@ -25,44 +25,40 @@ const mostBytes = 256 << 20
 
 /** Makes new columns of a version's fragments, in worker threads if worthwhile, and writes them on this thread. */
 export class ColumnFileWriter {
-  readonly #storage: Storage
+  readonly #job: Job
   readonly #snapshot: LoadedSnapshot
   readonly #work: ColumnWork
   readonly #file: TableSchema
   /** The schema as in manifests. */
   readonly #fileText: string
-  readonly #timeSlice: TimeSlice
   readonly #threads: FragmentThreads | undefined
   /** Bytes of the largest file so far. */
   #largest = 0
 
   private constructor(
-    storage: Storage,
+    job: Job,
     snapshot: LoadedSnapshot,
     work: ColumnWork,
     file: TableSchema,
-    timeSlice: TimeSlice,
     threads: FragmentThreads | undefined,
   ) {
-    this.#storage = storage
+    this.#job = job
     this.#snapshot = snapshot
     this.#work = work
     this.#file = file
     this.#fileText = threads ? storeSchema(file).schema : ''
-    this.#timeSlice = timeSlice
     this.#threads = threads
   }
 
   /** `file` is the schema of the new files. */
   static async start(
-    storage: Storage,
+    job: Job,
     snapshot: LoadedSnapshot,
     work: ColumnWork,
     file: TableSchema,
-    timeSlice: TimeSlice,
   ): Promise<ColumnFileWriter> {
-    const threads = work.expressions && (await threadsFor(storage, snapshot, timeSlice, rowWork))
-    return new ColumnFileWriter(storage, snapshot, work, file, timeSlice, threads)
+    const threads = work.expressions && (await threadsFor(job, snapshot, rowWork))
+    return new ColumnFileWriter(job, snapshot, work, file, threads)
   }
 
   /**
@@ -80,7 +76,7 @@ export class ColumnFileWriter {
     const memory = new ValueHold()
     const bytes = this.#bytesFor(pending.entry)
     try {
-      const waits = memory.take(bytes, bytes, this.#timeSlice.signal)
+      const waits = memory.take(bytes, bytes, this.#job.signal)
       if (waits) await waits
       return await this.#make(pending)
     } finally {
@@ -115,7 +111,7 @@ export class ColumnFileWriter {
     if (file === undefined) return undefined
     this.#largest = Math.max(this.#largest, file.size)
     try {
-      return await putFile(this.#storage, this.#snapshot.prefix, file)
+      return await putFile(this.#job.storage, this.#snapshot.prefix, file)
     } finally {
       if (made) sent!.giveBack(made)
     }
@@ -140,18 +136,10 @@ export class ColumnFileWriter {
   }
 
   async #makeHere(pending: PendingFragment): Promise<EncodedFile | undefined> {
-    const { prefix, schema } = this.#snapshot
     const start = performance.now()
-    const made = await makeColumns(
-      this.#storage,
-      prefix,
-      schema,
-      this.#work,
-      this.#file,
-      pending,
-      this.#timeSlice,
-    )
+    const from = await readColumns(this.#job.storage, this.#snapshot, pending.entry, this.#work.reads)
+    const file = await makeColumns(from, this.#work, this.#file, pending, this.#job)
     this.#threads?.spend(performance.now() - start)
-    return made?.file
+    return file
   }
 }

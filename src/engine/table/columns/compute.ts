@@ -27,7 +27,7 @@ export function computing(columns: readonly ComputedColumn[], memory?: ValueOpti
       let left = fragmentBytes
       for (const { field, expression, budget } of columns) {
         const options = { numberOf: rowNumbers(firstRow, undefined), budget, ...(memory && { memory }) }
-        const batch = await evaluate(field, expression, rows, timeSlice, options, left)
+        const batch = await evaluate({ field, expression }, rows, timeSlice, options, left)
         left -= byteLength(batch)
         batches.push(batch)
       }
@@ -38,8 +38,7 @@ export function computing(columns: readonly ComputedColumn[], memory?: ValueOpti
 
 /** The values of an expression for all rows of a fragment, computed slice by slice. */
 async function evaluate(
-  field: Field,
-  expression: ValueExpression,
+  { field, expression }: Pick<ComputedColumn, 'field' | 'expression'>,
   rows: FragmentRows,
   timeSlice: TimeSlice,
   options: ValueOptions,

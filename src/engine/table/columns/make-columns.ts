@@ -3,8 +3,7 @@ import type { AnyBatch } from '../../arrow/batch.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { FragmentLayout } from '../format/manifest.ts'
 import type { TableSchema } from '../format/table-schema.ts'
-import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
-import type { Storage } from '../storage/objects.ts'
+import type { FragmentRows } from '../read/fragment-read.ts'
 import { type EncodedFile, encodeFile } from '../write/fragment-write.ts'
 import { compactRows, expandRows } from './live-rows.ts'
 
@@ -38,25 +37,19 @@ export interface PendingFragment<Entry = FragmentLayout> {
   readonly firstRow: number
 }
 
-/** The file of new columns, and the rows that they were computed from, with which it may share memory. */
-export interface MadeColumns {
-  readonly file: EncodedFile
-  readonly from: FragmentRows
-}
-
-/** Makes the file of a fragment's new columns; undefined if the rows were only checked. Deleted rows get any values. */
+/**
+ * Makes the file of a fragment's new columns from the columns `from` that the source reads; undefined if the rows were
+ * only checked. The file may share memory with these columns. Deleted rows get any values.
+ */
 export async function makeColumns(
-  storage: Storage,
-  prefix: string,
-  schema: TableSchema,
-  { reads, compute }: ColumnSource,
+  from: FragmentRows,
+  source: ColumnSource,
   file: TableSchema,
   { entry, live, firstRow }: PendingFragment,
   timeSlice: TimeSlice,
-): Promise<MadeColumns | undefined> {
-  const from = await readColumns(storage, prefix, schema, entry, reads)
-  const computed = await compute(compactRows(from, live), firstRow, timeSlice)
+): Promise<EncodedFile | undefined> {
+  const computed = await source.compute(compactRows(from, live), firstRow, timeSlice)
   if (file.fields.length === 0) return undefined
   const batches = computed.map((batch, i) => expandRows(batch, file.fields[i]!.type, live, entry.rows))
-  return { file: await encodeFile(file, batches, timeSlice), from }
+  return encodeFile(file, batches, timeSlice)
 }

@@ -4,7 +4,7 @@ import { makeBatch } from '../../arrow/batch.ts'
 import { allRows, type Bitmap, clearTrailing, noRows } from '../../arrow/bitmap.ts'
 import { encodeArrow } from '../../arrow/ipc/encode.ts'
 import { readFooter } from '../../arrow/ipc/file.ts'
-import { brokenObject, readRange, type Storage } from '../storage/objects.ts'
+import { brokenObject, type ReadStorage, readRange, type Storage } from '../storage/objects.ts'
 import { FileParts } from './file-parts.ts'
 import type { DeletionEntry, FragmentLayout } from './manifest.ts'
 
@@ -58,7 +58,7 @@ export function writeDeletions(
 
 /** The live rows of a fragment; undefined if no row is deleted. */
 export async function readLive(
-  { content, cache }: Storage,
+  { content, cache }: ReadStorage,
   prefix: string,
   entry: FragmentLayout,
 ): Promise<Bitmap | undefined> {

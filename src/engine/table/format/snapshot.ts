@@ -1,7 +1,7 @@
 import { leadsOut } from '../../../base/model/relative-path.ts'
 import { uncached } from '../storage/coalesced-read.ts'
 import { isEngineObject } from '../storage/object-names.ts'
-import { brokenObject, readChecked, type Storage } from '../storage/objects.ts'
+import { brokenObject, type ReadStorage, readChecked } from '../storage/objects.ts'
 import type { ManifestRef, Snapshot } from '../table-engine.ts'
 import {
   type FragmentEntry,
@@ -42,7 +42,11 @@ export function snapshotOf(
   return { prefix, manifest, schema, metadata, rows, deletedRows, fragments, bytes, body }
 }
 
-export function openSnapshot(storage: Storage, prefix: string, ref: ManifestRef): Promise<LoadedSnapshot> {
+export function openSnapshot(
+  storage: ReadStorage,
+  prefix: string,
+  ref: ManifestRef,
+): Promise<LoadedSnapshot> {
   const path = prefix + ref.path
   return storage.cache.get(
     `${path}@${ref.etag}`,
@@ -59,7 +63,7 @@ export function openSnapshot(storage: Storage, prefix: string, ref: ManifestRef)
 
 /** The fragments of a segment. */
 export function openSegment(
-  storage: Storage,
+  storage: ReadStorage,
   prefix: string,
   segment: SegmentEntry,
   bases: ManifestBody['bases'],
@@ -79,7 +83,7 @@ export function openSegment(
 }
 
 function readSealed<T>(
-  { content }: Storage,
+  { content }: ReadStorage,
   kind: Kind,
   path: string,
   ref: { readonly size: number; readonly etag: string },
@@ -119,7 +123,7 @@ function requireWithin(
 
 /** The groups of fragments, in row order. The tail is a group without a segment. */
 export async function* groupsOf(
-  storage: Storage,
+  storage: ReadStorage,
   { prefix, body }: LoadedSnapshot,
 ): AsyncGenerator<{
   readonly segment: SegmentEntry | undefined
@@ -132,7 +136,7 @@ export async function* groupsOf(
 
 /** The fragments, in row order. */
 export async function* fragmentsOf(
-  storage: Storage,
+  storage: ReadStorage,
   snapshot: LoadedSnapshot,
 ): AsyncGenerator<FragmentEntry> {
   for await (const { entries } of groupsOf(storage, snapshot)) yield* entries

@@ -12,6 +12,13 @@ export interface TableSchema extends Schema {
   readonly columns?: TableColumns | undefined
 }
 
+/** What reading or writing a fragment takes to know of its table. A snapshot is one. */
+export interface TableFiles {
+  /** The table's location within the content: empty, or ending in a slash. */
+  readonly prefix: string
+  readonly schema: TableSchema
+}
+
 /** Decodes a manifest's schema for reading fragments. */
 export function decodeTableSchema(text: string, stored?: StoredColumns): TableSchema {
   const schema = decodeFileSchema(text)

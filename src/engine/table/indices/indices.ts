@@ -4,6 +4,7 @@ import type { IndexType } from '../../../base/model/index-types.ts'
 import { childFields } from '../../arrow/layout.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { idsOfSchema, type TableSchema } from '../format/table-schema.ts'
+import { Job } from '../job.ts'
 import { inOtherCase, resolve } from '../read/projection.ts'
 import { formatPath } from '../search/vector-column.ts'
 import type { Storage } from '../storage/objects.ts'
@@ -72,11 +73,11 @@ export function dropIndexChange(storage: Storage, name: string): CheckedChange {
 function indicesChange(storage: Storage, plan: (base: LoadedSnapshot) => StoredIndex[]): CheckedChange {
   return {
     check: (base) => void plan(base as LoadedSnapshot),
-    async apply(base, options = {}) {
-      options.signal?.throwIfAborted()
+    async apply(base, options) {
+      const job = new Job(storage, options)
       const snapshot = base as LoadedSnapshot
       const indices = plan(snapshot)
-      return { snapshot: await reviseManifest(storage, snapshot, { indices }, options.version), affected: 0 }
+      return { snapshot: await reviseManifest(job, snapshot, { indices }), affected: 0 }
     },
   }
 }

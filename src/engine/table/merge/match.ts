@@ -1,12 +1,11 @@
 import { invalid } from '../../../base/errors.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
-import type { AnyBatch } from '../../arrow/batch.ts'
 import { addRow, allRows, type Bitmap, hasRow, noRows, subtract, union } from '../../arrow/bitmap.ts'
 import type { Predicate, WorkBudget } from '../../predicate/index.ts'
-
-import { selectMatches } from '../scan/fragment.ts'
+import type { FragmentRows } from '../read/fragment-read.ts'
+import { type LoadedFragment, selectMatches } from '../scan/fragment.ts'
 import type { PairCondition } from './condition.ts'
-import { type KeyValues, keyValues } from './key-values.ts'
+import { keyValues } from './key-values.ts'
 import { keyBatches, type MergeSource } from './source.ts'
 
 /** The actions of a merge on rows. */
@@ -42,34 +41,28 @@ const mostPairs = 65_536
 /** Matches the rows of a fragment, and determines the action on each row. */
 export async function matchFragment(
   plan: MergePlan,
-  columns: readonly (AnyBatch | undefined)[],
-  rows: number,
-  live: Bitmap | undefined,
+  fragment: LoadedFragment,
   looksUp: boolean,
   timeSlice: TimeSlice,
 ): Promise<FragmentMatch> {
-  const nothing = noRows(rows)
+  const { rows, live } = fragment
+  const nothing = noRows(rows.length)
   const found = looksUp
-    ? await lookUp(plan.source, columns, rows, live, timeSlice)
+    ? await lookUp(plan.source, fragment, timeSlice)
     : { hits: nothing, firsts: new Int32Array(0) }
   const none = { updated: nothing, sources: new Int32Array(0) }
-  const updates = plan.matched === 'update' ? await updatesOf(plan, found, columns, rows, timeSlice) : none
-  const removed = noRows(rows)
+  const updates = plan.matched === 'update' ? await updatesOf(plan, found, rows, timeSlice) : none
+  const removed = noRows(rows.length)
   const words = removed.length
   union(removed, plan.matched === 'delete' ? found.hits : updates.updated, removed, words)
   if (plan.orphans === 'delete') {
-    const orphans = noRows(rows)
-    subtract(live ?? allRows(rows), found.hits, orphans, words)
+    const orphans = noRows(rows.length)
+    subtract(live ?? allRows(rows.length), found.hits, orphans, words)
     const { orphanPredicate: predicate, orphanBudget: budget } = plan
     // The predicate does not apply to rows that match.
     const chosen =
       predicate && budget
-        ? await selectMatches(
-            predicate,
-            { rows: { length: rows, columns }, live: orphans },
-            timeSlice,
-            budget,
-          )
+        ? await selectMatches(predicate, { rows, live: orphans }, timeSlice, budget)
         : orphans
     union(removed, chosen, removed, words)
   }
@@ -80,38 +73,34 @@ type Hits = Pick<FragmentMatch, 'hits' | 'firsts'>
 
 async function lookUp(
   source: MergeSource,
-  columns: readonly (AnyBatch | undefined)[],
-  rows: number,
-  live: Bitmap | undefined,
+  { rows: { columns, length }, live }: LoadedFragment,
   timeSlice: TimeSlice,
 ): Promise<Hits> {
   const keys = await Promise.all(keyBatches(source.keys, columns).map((batch) => keyValues(batch, timeSlice)))
-  const hits = noRows(rows)
+  const hits = noRows(length)
   const firsts = new Numbers()
-  const found = new Int32Array(Math.min(rows, sliceRows))
-  for (let start = 0; start < rows; start += sliceRows) {
-    lookUpSlice(source, keys, start, Math.min(start + sliceRows, rows), live, found, hits, firsts)
+  const found = new Int32Array(Math.min(length, sliceRows))
+  for (let start = 0; start < length; start += sliceRows) {
+    const end = Math.min(start + sliceRows, length)
+    source.index.find(keys, start, end, found)
+    addHits(found.subarray(0, end - start), start, live, hits, firsts)
     if (timeSlice.due) await timeSlice.rest()
   }
   return { hits, firsts: firsts.done() }
 }
 
 /** A separate function, since V8 does not optimize the loop as well within an async function. */
-function lookUpSlice(
-  source: MergeSource,
-  keys: readonly KeyValues[],
-  start: number,
-  end: number,
-  live: Bitmap | undefined,
+function addHits(
   found: Int32Array,
+  start: number,
+  live: Bitmap | undefined,
   hits: Bitmap,
   firsts: Numbers,
 ): void {
-  source.index.find(keys, start, end, found)
-  for (let row = start; row < end; row++) {
-    const first = found[row - start]!
-    if (first < 0 || (live !== undefined && !hasRow(live, row))) continue
-    addRow(hits, row)
+  for (let i = 0; i < found.length; i++) {
+    const first = found[i]!
+    if (first < 0 || (live !== undefined && !hasRow(live, start + i))) continue
+    addRow(hits, start + i)
     firsts.push(first)
   }
 }
@@ -120,8 +109,7 @@ function lookUpSlice(
 async function updatesOf(
   { source, condition }: MergePlan,
   { hits, firsts }: Hits,
-  columns: readonly (AnyBatch | undefined)[],
-  rows: number,
+  rows: FragmentRows,
   timeSlice: TimeSlice,
 ): Promise<Pick<FragmentMatch, 'updated' | 'sources'>> {
   const { index } = source
@@ -129,12 +117,12 @@ async function updatesOf(
     for (const first of firsts) if (index.nextOf(first) >= 0) throw ambiguousUpdate(source, first)
     return { updated: hits, sources: firsts }
   }
-  const updated = noRows(rows)
+  const updated = noRows(rows.length)
   const sources = new Numbers()
   let target: number[] = []
   let from: number[] = []
   const ask = async () => {
-    for (const index of await condition.select({ target, source: from }, columns, timeSlice)) {
+    for (const index of await condition.select({ target, source: from }, rows.columns, timeSlice)) {
       const row = target[index]!
       if (hasRow(updated, row)) throw ambiguousUpdate(source, from[index]!)
       addRow(updated, row)
@@ -145,7 +133,7 @@ async function updatesOf(
     if (timeSlice.due) await timeSlice.rest()
   }
   let hit = 0
-  for (let row = 0; row < rows; row++) {
+  for (let row = 0; row < rows.length; row++) {
     if (!hasRow(hits, row)) continue
     for (let given = firsts[hit++]!; given >= 0; given = index.nextOf(given)) {
       target.push(row)

@@ -1,24 +1,17 @@
 import type { Schema, Table } from '@uwdata/flechette'
-import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { addRow, type Bitmap, countRows, forEachRow, hasRow, intersect, noRows } from '../../arrow/bitmap.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import { contentKey, type FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
-import { haveSameColumns } from '../format/table-schema.ts'
+import { haveSameColumns, type TableFiles } from '../format/table-schema.ts'
+import { Job } from '../job.ts'
 import { readColumns } from '../read/fragment-read.ts'
 import { selectRows } from '../read/row-selection.ts'
 import { compile, prune } from '../scan/fragment.ts'
 import { minPrefetchDepth, prefetchDepth } from '../scan/prefetch-depth.ts'
 import type { Storage } from '../storage/objects.ts'
-import type {
-  ApplyOptions,
-  Change,
-  Changed,
-  MergeOptions,
-  RowCounts,
-  Snapshot,
-  WorkOptions,
-} from '../table-engine.ts'
+import type { ApplyOptions, Change, Changed, MergeOptions, RowCounts, Snapshot } from '../table-engine.ts'
 import { piecesOf } from '../write/gather.ts'
 import { Growth } from '../write/growth.ts'
 import { Removal, type RowFinder } from '../write/remove-rows.ts'
@@ -36,16 +29,14 @@ const insertedAtOnce = 65_536
  * applies to rows of later commits, and does not restore rows that those deleted.
  */
 export async function mergeRows(
-  storage: Storage,
+  job: Job,
   base: LoadedSnapshot,
   table: Table,
   options: MergeOptions,
-  mostRows: number,
-  work: WorkOptions,
 ): Promise<Change> {
-  const merge = new Merge(storage, table, options, mostRows)
+  const merge = new Merge(job.storage, table, options)
   // Report all errors that can be found now.
-  await merge.prepare(base, new TimeSlice(work.signal))
+  await merge.prepare(base, job)
   return merge
 }
 
@@ -69,20 +60,18 @@ class Merge implements Change {
   readonly #storage: Storage
   readonly #table: Table
   readonly #options: MergeOptions
-  readonly #mostRows: number
   /** All bases use the same time. */
   readonly #now: number
   #prepared: Prepared | undefined
 
-  constructor(storage: Storage, table: Table, options: MergeOptions, mostRows: number) {
+  constructor(storage: Storage, table: Table, options: MergeOptions) {
     this.#storage = storage
     this.#table = table
     this.#options = options
-    this.#mostRows = mostRows
     this.#now = storage.now()
   }
 
-  async prepare({ prefix, schema }: LoadedSnapshot, timeSlice: TimeSlice): Promise<Prepared> {
+  async prepare({ prefix, schema }: TableFiles, timeSlice: TimeSlice): Promise<Prepared> {
     const known = this.#prepared
     if (known && haveSameColumns(known.schema, schema)) return known
     const { on, matched, matchedIf, inserts, orphans, orphansIf } = this.#options
@@ -101,28 +90,27 @@ class Merge implements Change {
       orphans,
       orphanPredicate,
       orphanBudget: orphanPredicate?.budget(),
-      removal: new Removal(this.#storage),
-      writer: new RowWriter(this.#storage, prefix, schema, this.#mostRows),
+      removal: new Removal(),
+      writer: new RowWriter({ prefix, schema }),
       matches: new Map(),
       positions: new Int32Array(inserts ? source.rows : 0).fill(-1),
     }
     return this.#prepared
   }
 
-  async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
+  async apply(base: Snapshot, options?: ApplyOptions): Promise<Changed> {
     const snapshot = base as LoadedSnapshot
-    const timeSlice = new TimeSlice(options.signal)
-    const prepared = await this.prepare(snapshot, timeSlice)
-    const baseMerge = new BaseMerge(this.#storage, snapshot, prepared, timeSlice)
-    return prepared.removal.from(snapshot, baseMerge, timeSlice, options, async ({ removed, ...left }) => {
+    const job = new Job(this.#storage, options)
+    const prepared = await this.prepare(snapshot, job)
+    const baseMerge = new BaseMerge(job, snapshot, prepared)
+    return prepared.removal.from(job, snapshot, baseMerge, async ({ removed, ...left }) => {
       const inserted = this.#options.inserts ? await baseMerge.insert() : 0
-      const added = await prepared.writer.fragmentsOf(baseMerge.livePositions, timeSlice)
-      options.signal?.throwIfAborted()
+      const added = await prepared.writer.fragmentsOf(job, baseMerge.livePositions)
       const parts = { ...left, tail: [...left.tail, ...added] }
       const { updated } = baseMerge
       const counts: RowCounts = { inserted, updated, deleted: removed - updated }
       return {
-        snapshot: await reviseManifest(this.#storage, snapshot, parts, options.version),
+        snapshot: await reviseManifest(job, snapshot, parts),
         affected: inserted + removed,
         counts,
       }
@@ -147,18 +135,16 @@ class BaseMerge implements RowFinder {
   readonly #found: FoundRows[] = []
   /** The least position of the next rows. */
   #next = 0
-  readonly #storage: Storage
+  readonly #job: Job
   readonly #snapshot: LoadedSnapshot
   readonly #prepared: Prepared
-  readonly #timeSlice: TimeSlice
   /** The first rows of the keys that the table has. */
   readonly #matchedFirsts: Bitmap
 
-  constructor(storage: Storage, snapshot: LoadedSnapshot, prepared: Prepared, timeSlice: TimeSlice) {
-    this.#storage = storage
+  constructor(job: Job, snapshot: LoadedSnapshot, prepared: Prepared) {
+    this.#job = job
     this.#snapshot = snapshot
     this.#prepared = prepared
-    this.#timeSlice = timeSlice
     this.#matchedFirsts = noRows(prepared.source.rows)
   }
 
@@ -172,17 +158,18 @@ class BaseMerge implements RowFinder {
   async begin(entry: FragmentEntry, live: Bitmap | undefined): Promise<() => Promise<Bitmap>> {
     const { source, condition, orphanPredicate, matches } = this.#prepared
     // Other writers may have written rows with other layouts, so the schema is that of this base.
-    const { prefix, schema } = this.#snapshot
+    const { schema } = this.#snapshot
+    const { storage } = this.#job
     const looksUp = source.mayMatch(entry, schema)
     const indices = new Set(orphanPredicate?.columns)
     if (looksUp) {
       for (const { path } of source.keys) indices.add(path[0]!)
       for (const index of condition?.columns ?? []) indices.add(index)
     }
-    this.depth = prefetchDepth(this.#storage.content, schema, entry, [...indices])
-    const { columns, length } = await readColumns(this.#storage, prefix, schema, entry, indices)
+    this.depth = prefetchDepth(storage.content, schema, entry, [...indices])
+    const rows = await readColumns(storage, this.#snapshot, entry, indices)
     return async () => {
-      const match = await matchFragment(this.#prepared, columns, length, live, looksUp, this.#timeSlice)
+      const match = await matchFragment(this.#prepared, { rows, live }, looksUp, this.#job)
       matches.set(contentKey(entry), { match, start: -1 })
       return match.removed
     }
@@ -210,15 +197,15 @@ class BaseMerge implements RowFinder {
   async #measure(): Promise<void> {
     const fresh = this.#found.filter(({ matched }) => matched.start < 0)
     const { source } = this.#prepared
-    const growth = new Growth(this.#storage, this.#snapshot)
+    const growth = new Growth(this.#job.storage, this.#snapshot)
     const rows = fresh.reduce((sum, { count }) => sum + count, 0)
     if (rows * source.bytes <= growth.most) return
-    const sizes = await source.rowBytes(this.#timeSlice)
+    const sizes = await source.rowBytes(this.#job)
     let bytes = 0
     for (const { matched } of fresh) {
       for (const row of matched.match.sources) bytes += sizes[row]!
       growth.check(bytes)
-      if (this.#timeSlice.due) await this.#timeSlice.rest()
+      if (this.#job.due) await this.#job.rest()
     }
   }
 
@@ -242,17 +229,17 @@ class BaseMerge implements RowFinder {
   /** Writes the updated rows of a fragment: some values from the source, others from the fragment. */
   async #write(entry: FragmentEntry, { updated, sources }: FragmentMatch): Promise<void> {
     const { source, writer } = this.#prepared
-    const { prefix, schema } = this.#snapshot
+    const { schema } = this.#snapshot
     const others = [...schema.fields.keys()].filter((i) => !source.has(i))
-    const { columns } = await readColumns(this.#storage, prefix, schema, entry, others)
+    const { columns } = await readColumns(this.#job.storage, this.#snapshot, entry, others)
     const rows = selectRows(updated, entry.rows, 0, entry.rows)
     const selected = source.select(sources)
     const pieces = schema.fields.map((_, i) => {
       const batch = columns[i]
       return batch ? piecesOf(batch, rows) : source.pieces(i, selected)
     })
-    for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)
-    if (this.#timeSlice.due) await this.#timeSlice.rest()
+    for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(this.#job, batches)
+    if (this.#job.due) await this.#job.rest()
   }
 
   /** Inserts the rows of the source whose key the table does not have. Returns their number. */
@@ -286,7 +273,7 @@ class BaseMerge implements RowFinder {
     for (let i = 0; i < numbers.length; i++) positions[numbers[i]!] = writer.rows + i
     const selected = source.select(numbers)
     const pieces = schema.fields.map((_, i) => source.pieces(i, selected))
-    for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)
-    if (this.#timeSlice.due) await this.#timeSlice.rest()
+    for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(this.#job, batches)
+    if (this.#job.due) await this.#job.rest()
   }
 }

@@ -11,8 +11,8 @@ import { treeOfSchema } from '../columns/edits.ts'
 import { fieldOf, idsOf } from '../columns/field-tree.ts'
 import { readLive } from '../format/deletions.ts'
 import { contentKey, type FragmentEntry, type StoredLayout } from '../format/manifest.ts'
-import type { LoadedSnapshot } from '../format/snapshot.ts'
-import type { TableSchema } from '../format/table-schema.ts'
+import type { TableFiles, TableSchema } from '../format/table-schema.ts'
+import type { Job } from '../job.ts'
 import { readColumns } from '../read/fragment-read.ts'
 import { selectRows } from '../read/row-selection.ts'
 import { ByteCache } from '../storage/cache.ts'
@@ -51,10 +51,9 @@ const smallBytes = 4 * 1024 * 1024
 
 /** Writes the live rows of some fragments as one fragment, or as few as possible. */
 export async function merge(
-  storage: Storage,
-  { prefix, schema }: LoadedSnapshot,
+  job: Job,
+  { prefix, schema }: TableFiles,
   entries: readonly FragmentEntry[],
-  timeSlice: TimeSlice,
   onRows: (rows: number) => void,
 ): Promise<Merged> {
   const sources = new Map<string, Source>()
@@ -66,8 +65,8 @@ export async function merge(
   let start = 0
   const read = async (entry: FragmentEntry) => ({
     entry,
-    columns: await readWhole(storage, prefix, schema, entry, wanted),
-    live: await readLive(storage, prefix, entry),
+    columns: await readWhole(job.storage, { prefix, schema }, entry, wanted),
+    live: await readLive(job.storage, prefix, entry),
   })
   const areSmall = entries.every(({ size }) => size <= smallBytes)
   for await (const { entry, columns, live } of prefetch(entries, read, { depth: areSmall ? depth : 0 })) {
@@ -77,14 +76,13 @@ export async function merge(
     sources.set(path, { path, content: contentKey(entry), rows, live, deletions: deletions?.path, start })
     start += left ? left.rows : rows
     onRows(rows)
-    if (timeSlice.due) await timeSlice.rest()
+    if (job.due) await job.rest()
   }
   const written: FragmentEntry[] = []
-  for (const batches of await gathered.finish(timeSlice)) {
-    written.push(
-      await writeFragment(storage, prefix, { ...schema, fields, columns: undefined }, batches, timeSlice),
-    )
-    await timeSlice.rest()
+  const merged = { prefix, schema: { ...schema, fields, columns: undefined } }
+  for (const batches of await gathered.finish(job)) {
+    written.push(await writeFragment(job, merged, batches))
+    await job.rest()
   }
   const layout = { schema: storeSchema({ ...schema, fields }).schema, ids: idsOf(nodes) }
   const saves = entries.some((entry) => unneededBytes(schema, entry) > 0)
@@ -155,13 +153,12 @@ class Gatherer {
 /** Columns of a fragment, in one coalesced read without the cache: rows that are read once would evict others. */
 async function readWhole(
   storage: Storage,
-  prefix: string,
-  schema: TableSchema,
+  table: TableFiles,
   entry: FragmentEntry,
   wanted: readonly number[],
 ): Promise<readonly AnyBatch[]> {
-  const content = coalesceReads(uncached(storage.content), pathIn(prefix, entry.path))
-  const past = { ...storage, content, cache: new ByteCache(0) }
-  const { columns } = await readColumns(past, prefix, schema, entry, wanted)
+  const content = coalesceReads(uncached(storage.content), pathIn(table.prefix, entry.path))
+  const past = { content, cache: new ByteCache(0) }
+  const { columns } = await readColumns(past, table, entry, wanted)
   return wanted.map((index) => columns[index]!)
 }

@@ -1,4 +1,3 @@
-import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { FragmentEntry, SegmentEntry, StoredColumns } from '../format/manifest.ts'
 import { fragmentsOf, groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import {
@@ -9,8 +8,9 @@ import {
   withLayout,
   withLayoutKey,
 } from '../format/table-schema.ts'
+import { Job } from '../job.ts'
 import type { Storage } from '../storage/objects.ts'
-import type { ApplyOptions, Change, Changed, OptimizeGoals, Snapshot, WorkOptions } from '../table-engine.ts'
+import type { ApplyOptions, Change, Changed, OptimizeGoals, Snapshot } from '../table-engine.ts'
 import { reviseManifest } from '../write/write-manifest.ts'
 import { merge } from './merge.ts'
 import { isWorthwhile, planMerges } from './plan.ts'
@@ -20,10 +20,15 @@ import { RebasableMerge } from './rebase.ts'
 export async function isOptimized(
   storage: Storage,
   snapshot: LoadedSnapshot,
-  mostRows: number,
   goals: OptimizeGoals,
 ): Promise<boolean> {
-  for await (const group of planMerges(snapshot.schema, fragmentsOf(storage, snapshot), mostRows, goals)) {
+  const { fragmentRows } = storage
+  for await (const group of planMerges(
+    snapshot.schema,
+    fragmentsOf(storage, snapshot),
+    fragmentRows,
+    goals,
+  )) {
     if (group.merge) return false
   }
   return true
@@ -33,30 +38,25 @@ export async function isOptimized(
  * Writes merged fragments for small fragments and those with many deleted rows, one after the other. The change
  * replaces the old fragments in any later version, and keeps rows that were added since.
  */
-export async function optimizeRows(
-  storage: Storage,
-  base: LoadedSnapshot,
-  mostRows: number,
-  goals: OptimizeGoals,
-  { signal, onProgress }: WorkOptions,
-): Promise<Change> {
-  const timeSlice = new TimeSlice(signal)
+export async function optimizeRows(job: Job, base: LoadedSnapshot, goals: OptimizeGoals): Promise<Change> {
+  const { storage } = job
   const rowsTotal = base.rows + base.deletedRows
-  let rowsDone = 0
-  const onRows = (rows: number) => {
-    rowsDone += rows
-    onProgress?.({ rowsDone, rowsTotal })
-  }
+  const onRows = (rows: number) => job.report(rows, rowsTotal)
   const replacements: RebasableMerge[] = []
-  for await (const group of planMerges(base.schema, fragmentsOf(storage, base), mostRows, goals)) {
+  for await (const group of planMerges(
+    base.schema,
+    fragmentsOf(storage, base),
+    storage.fragmentRows,
+    goals,
+  )) {
     if (group.merge) {
-      const merged = await merge(storage, base, group.entries, timeSlice, onRows)
+      const merged = await merge(job, base, group.entries, onRows)
       if (isWorthwhile(group.entries, merged.written, merged.saves))
         replacements.push(new RebasableMerge(storage, base.prefix, merged))
     } else {
       for (const { rows } of group.entries) onRows(rows)
     }
-    if (timeSlice.due) await timeSlice.rest()
+    if (job.due) await job.rest()
   }
   return new Optimization(storage, replacements)
 }
@@ -71,9 +71,9 @@ class Optimization implements Change {
   }
 
   /** Returns the base itself if nothing in it is replaced. */
-  async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
+  async apply(base: Snapshot, options?: ApplyOptions): Promise<Changed> {
     const snapshot = base as LoadedSnapshot
-    const timeSlice = new TimeSlice(options.signal)
+    const job = new Job(this.#storage, options)
     const walk = new Walk(this.#byPath, snapshot.schema)
     const segments: SegmentEntry[] = []
     for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
@@ -83,16 +83,12 @@ class Optimization implements Change {
         continue
       }
       for (const entry of entries) await walk.next(entry)
-      if (timeSlice.due) await timeSlice.rest()
+      if (job.due) await job.rest()
     }
     await walk.finish()
-    options.signal?.throwIfAborted()
     if (walk.affected === 0) return { snapshot: base, affected: 0 }
     const changes = { columns: walk.columns, segments, tail: walk.entries }
-    return {
-      snapshot: await reviseManifest(this.#storage, snapshot, changes, options.version),
-      affected: walk.affected,
-    }
+    return { snapshot: await reviseManifest(job, snapshot, changes), affected: walk.affected }
   }
 }
 

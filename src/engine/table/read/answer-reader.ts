@@ -1,7 +1,6 @@
 import type { DataType } from '@uwdata/flechette'
 import { type CatalogError, invalid } from '../../../base/errors.ts'
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
-import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
 import { type Bitmap, noRows } from '../../arrow/bitmap.ts'
 import { layoutOf } from '../../arrow/layout.ts'
@@ -10,10 +9,10 @@ import { type Piece, wholeOf } from '../../arrow/take/take.ts'
 import type { WorkBudget } from '../../predicate/index.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
-import type { TableSchema } from '../format/table-schema.ts'
-import { evaluateValues } from '../scan/expression.ts'
+import type { TableFiles } from '../format/table-schema.ts'
+import type { Job } from '../job.ts'
+import { walk } from '../scan/fragment.ts'
 import { type FragmentPosition, rowNumbers } from '../scan/row-columns.ts'
-import type { Storage } from '../storage/objects.ts'
 import { type FewRows, planFewRows } from './few-rows.ts'
 import { type FragmentRows, readColumns } from './fragment-read.ts'
 import { batchAt, type Pick } from './projection.ts'
@@ -58,32 +57,27 @@ export type OnComputed = (pick: number, bytes: number) => Promise<void> | undefi
 
 /** Reads the columns of an answer from fragments, and computes others from them. */
 export class AnswerReader {
-  readonly #storage: Storage
-  readonly #prefix: string
-  readonly #schema: TableSchema
+  readonly #job: Job
+  readonly #table: TableFiles
   readonly #picks: readonly Pick[]
   readonly #indices: ReadonlySet<number>
   readonly #budgets: readonly (WorkBudget | undefined)[]
-  readonly #timeSlice: TimeSlice
   readonly #onComputed: OnComputed | undefined
 
-  /** `onMade` is called for each column that was computed for some rows, before the next column is. */
+  /** `onComputed` is called for each column that was computed for some rows, before the next column is. */
   constructor(
-    storage: Storage,
-    { prefix, schema }: { readonly prefix: string; readonly schema: TableSchema },
+    job: Job,
+    table: TableFiles,
     picks: readonly Pick[],
     indices: ReadonlySet<number>,
-    timeSlice: TimeSlice,
     onComputed?: OnComputed,
   ) {
     this.#onComputed = onComputed
-    this.#storage = storage
-    this.#prefix = prefix
-    this.#schema = schema
+    this.#job = job
+    this.#table = table
     this.#picks = picks
     this.#indices = indices
     this.#budgets = picks.map(({ expression }) => expression?.budget())
-    this.#timeSlice = timeSlice
   }
 
   /** The wanted rows of fragments, one fragment after the other. Few rows of the next fragments are read meanwhile. */
@@ -98,8 +92,7 @@ export class AnswerReader {
     const ahead = { depth: 0 }
     const begin = async (wanted: T) => {
       const { entry, selection } = wanted
-      const { runs, rows } = selection
-      const few = planFewRows(this.#storage, this.#prefix, this.#schema, entry, this.#indices, runs, rows)
+      const few = planFewRows(this.#job.storage, this.#table, entry, this.#indices, selection)
       ahead.depth = few ? Math.min(mostAhead, Math.floor(aheadBytes / Math.max(1, few.bytes))) : 0
       return { wanted, few, read: few && (await this.#read(entry, few)) }
     }
@@ -109,7 +102,7 @@ export class AnswerReader {
   }
 
   #read(entry: WantedRows['entry'], few: FewRows | undefined): Promise<FragmentRows> {
-    return readColumns(this.#storage, this.#prefix, this.#schema, entry, this.#indices, few)
+    return readColumns(this.#job.storage, this.#table, entry, this.#indices, few)
   }
 
   /** Rows of a fragment, in several parts if anything is computed for them. */
@@ -126,7 +119,8 @@ export class AnswerReader {
       yield { pieces: columns.map((batch) => [{ batch, runs }]), rows, bytes: 0 }
       return
     }
-    const numberIn = rowNumbers(entry.liveBefore, await readLive(this.#storage, this.#prefix, entry))
+    const live = await readLive(this.#job.storage, this.#table.prefix, entry)
+    const numberIn = rowNumbers(entry.liveBefore, live)
     const numberOf = few ? (row: number) => numberIn(rowIn(few.runs, row)) : numberIn
     const computed = this.#picks.filter((_, i) => columns[i] === undefined)
     const width = computed.reduce((sum, { field }) => sum + bytesOfValue(field.type), 0)
@@ -151,7 +145,7 @@ export class AnswerReader {
           continue
         }
         const options = { live, budget: this.#budgets[i]!, numberOf, mostBytes }
-        const batch = await evaluateValues(expression!, read, this.#timeSlice, options, first, end)
+        const batch = await walk(expression!.steps(read, first, end, options), this.#job)
         const taken = this.#onComputed?.(i, byteLength(batch))
         if (taken) await taken
         bytes += byteLength(batch)
@@ -182,7 +176,7 @@ export class AnswerReader {
     paths: readonly { readonly path: readonly number[]; readonly name: string }[],
   ): Promise<readonly AnyBatch[]> {
     const indices = new Set(paths.map(({ path }) => path[0]!))
-    const { columns } = await readColumns(this.#storage, this.#prefix, this.#schema, entry, indices)
+    const { columns } = await readColumns(this.#job.storage, this.#table, entry, indices)
     return paths.map(({ path, name }) => batchAt(path, name, columns))
   }
 }

@@ -84,8 +84,8 @@ export class BestRows {
       for (let row = start; row < end; row++) this.#push(fragment, row, readers)
       return
     }
-    const ties = this.#keys.length > 1
-    for (const row of candidateRows(batches[0]!, this.#keys[0]!, worst[0]!, ties, start, end)) {
+    const bound = { bound: worst[0]!, ties: this.#keys.length > 1 }
+    for (const row of candidateRows(batches[0]!, this.#keys[0]!, bound, start, end)) {
       if (this.#isBetter(row, readers, worst)) this.#push(fragment, row, readers)
     }
   }

@@ -2,7 +2,6 @@ import { crc32 } from 'node:zlib'
 import type { Content } from '../../../base/content/content.ts'
 import { CatalogError, type ErrorCode } from '../../../base/errors.ts'
 import { pathIn } from '../../../base/model/relative-path.ts'
-import { wallClock } from '../../../base/time.ts'
 import {
   type ColumnFile,
   type DeletionEntry,
@@ -14,8 +13,7 @@ import {
 import { type LoadedSnapshot, openSegment, openSnapshot } from '../format/snapshot.ts'
 import { ByteCache } from '../storage/cache.ts'
 import { uncached } from '../storage/coalesced-read.ts'
-import { uniqueName } from '../storage/object-names.ts'
-import { brokenObject, type Range, readChecked, type Storage } from '../storage/objects.ts'
+import { brokenObject, type Range, type ReadStorage, readChecked } from '../storage/objects.ts'
 import type { CheckedObject, ManifestRef, TableEngine } from '../table-engine.ts'
 
 /** Bytes of an object that are in memory at a time. */
@@ -30,12 +28,7 @@ export async function* checkObjects(
   refs: Iterable<ManifestRef>,
   options: CheckOptions,
 ): AsyncGenerator<CheckedObject> {
-  const storage: Storage = {
-    content: uncached(content),
-    cache: new ByteCache(0),
-    newName: uniqueName,
-    now: wallClock,
-  }
+  const storage = { content: uncached(content), cache: new ByteCache(0) }
   const seen = new Set<string>()
   for (const manifest of refs) {
     options.signal?.throwIfAborted()
@@ -52,7 +45,7 @@ export async function* checkObjects(
 }
 
 /** Opens a manifest, and checks its sums against its entries. */
-async function openSound(storage: Storage, prefix: string, ref: ManifestRef): Promise<LoadedSnapshot> {
+async function openSound(storage: ReadStorage, prefix: string, ref: ManifestRef): Promise<LoadedSnapshot> {
   const snapshot = await openSnapshot(storage, prefix, ref)
   const { tail, segments, ...body } = snapshot.body
   for (const [name, sum] of Object.entries(totalsOf(tail, segments))) {
@@ -67,7 +60,7 @@ async function openSound(storage: Storage, prefix: string, ref: ManifestRef): Pr
 }
 
 async function* checkSnapshot(
-  storage: Storage,
+  storage: ReadStorage,
   prefix: string,
   { body }: LoadedSnapshot,
   seen: Set<string>,
@@ -86,7 +79,7 @@ async function* checkSnapshot(
 }
 
 async function* checkFragments(
-  { content }: Storage,
+  { content }: ReadStorage,
   prefix: string,
   entries: readonly FragmentEntry[],
   seen: Set<string>,

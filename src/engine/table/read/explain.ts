@@ -1,11 +1,10 @@
-import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import type { Job } from '../job.ts'
 import { compile, prune } from '../scan/fragment.ts'
 import { withPositions, withRowColumns } from '../scan/row-columns.ts'
 import { distanceColumn } from '../search/distance-column.ts'
 import { planSearch, type SearchPlan } from '../search/search.ts'
-import type { Storage } from '../storage/objects.ts'
 import type { QueryOptions, VectorSearch } from '../table-engine.ts'
 import type { Pick } from './projection.ts'
 import { planQuery } from './query.ts'
@@ -17,23 +16,19 @@ import type { SortKey } from './sort-keys.ts'
  * returns the rows of the answer.
  */
 export async function explainQuery(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
   options: QueryOptions,
 ): Promise<string[]> {
   const steps = options.search
-    ? await searchSteps(storage, snapshot, options, options.search)
-    : await querySteps(storage, snapshot, options)
+    ? await searchSteps(job, snapshot, options, options.search)
+    : await querySteps(job, snapshot, options)
   return steps.map((step, i) => `${'  '.repeat(i)}${step}`)
 }
 
-async function querySteps(
-  storage: Storage,
-  snapshot: LoadedSnapshot,
-  options: QueryOptions,
-): Promise<string[]> {
+async function querySteps(job: Job, snapshot: LoadedSnapshot, options: QueryOptions): Promise<string[]> {
   // Too large queries are only refused when they are run.
-  const plan = await planQuery(storage, snapshot, { ...options, maxBytes: undefined })
+  const plan = await planQuery(job, snapshot, { ...options, maxBytes: undefined })
   const { answer, keys, predicate, skip, limit } = plan
   // Clients write a large number for no limit.
   const hasLimit = limit < Number.MAX_SAFE_INTEGER
@@ -42,22 +37,20 @@ async function querySteps(
     ...(skip > 0 || hasLimit ? [limitStep(skip, limit)] : []),
     ...(keys.length > 0 ? [sortStep(keys, hasLimit ? skip + limit : undefined)] : []),
     ...(predicate ? [`FilterExec: ${predicate.text}`] : []),
-    await scanStep(storage, snapshot, predicate, readOf(snapshot, predicate?.columns ?? []), plan.timeSlice),
+    await scanStep(job, snapshot, predicate, readOf(snapshot, predicate?.columns ?? [])),
   ]
 }
 
 async function searchSteps(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
   options: QueryOptions,
   search: VectorSearch,
 ): Promise<string[]> {
-  const timeSlice = new TimeSlice(options.signal)
-  const plan: SearchPlan = await planSearch(storage, snapshot, options, search, timeSlice)
+  const plan: SearchPlan = await planSearch(job, snapshot, options, search)
   const { task, columns, limit, offset, now } = plan
   const { filter } = options
-  const predicate =
-    plan.filter === 'before' ? await compile(filter!, snapshot.schema, now, timeSlice) : undefined
+  const predicate = plan.filter === 'before' ? await compile(filter!, snapshot.schema, now, job) : undefined
   const { lower, upper } = task
   const range = [
     ...(lower === undefined ? [] : [`${distanceColumn} >= ${lower}`]),
@@ -75,30 +68,28 @@ async function searchSteps(
     `KNNVectorDistance: metric=${task.measure}, column=${name}, type=${element}, dimension=${dimension}, vectors=${task.queries.length}`,
     ...(predicate ? [`FilterExec: ${filter}`] : []),
     await scanStep(
-      storage,
+      job,
       snapshot,
       predicate,
       readOf(snapshot, [task.column.path[0]!, ...(predicate?.columns ?? [])]),
-      timeSlice,
     ),
   ]
 }
 
 /** The read of the table, and what statistics exclude. */
 async function scanStep(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
   predicate: Predicate | undefined,
   read: readonly string[],
-  timeSlice: TimeSlice,
 ): Promise<string> {
   const found = { none: 0, some: 0, all: 0 }
   let skipped = 0
-  for await (const entry of withPositions(fragmentsOf(storage, snapshot))) {
+  for await (const entry of withPositions(fragmentsOf(job.storage, snapshot))) {
     const verdict = predicate ? prune(predicate, snapshot.schema, entry) : 'all'
     found[verdict]++
     if (verdict === 'none') skipped += entry.rows
-    if (timeSlice.due) await timeSlice.rest()
+    if (job.due) await job.rest()
   }
   const { fragments, rows, deletedRows } = snapshot
   const statistics = predicate

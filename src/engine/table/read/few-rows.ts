@@ -3,8 +3,8 @@ import { readCostOf } from '../../../base/scheduling/merge-ranges.ts'
 import { canReadRows, valueBuffersOf } from '../../arrow/ipc/row-reader.ts'
 import { blockBytes } from '../format/blocks.ts'
 import type { FragmentLayout } from '../format/manifest.ts'
-import { fileAt, type TableSchema } from '../format/table-schema.ts'
-import type { Storage } from '../storage/objects.ts'
+import { fileAt, type TableFiles } from '../format/table-schema.ts'
+import type { ReadStorage } from '../storage/objects.ts'
 
 /** Rows of a fragment that are read without the others. */
 export interface FewRows {
@@ -27,13 +27,11 @@ export function columnKey(path: string, index: number): string {
  * are not read again, and columns that are requested repeatedly are read as a whole and cached.
  */
 export function planFewRows(
-  storage: Storage,
-  prefix: string,
-  { fields, columns }: TableSchema,
+  storage: ReadStorage,
+  { prefix, schema: { fields, columns } }: TableFiles,
   entry: FragmentLayout,
   indices: Iterable<number>,
-  runs: ArrayLike<number>,
-  rows: number,
+  { runs, rows }: Pick<FewRows, 'runs' | 'rows'>,
 ): FewRows | undefined {
   const alone = new Set<string>()
   let bytes = 0

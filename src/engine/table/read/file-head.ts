@@ -1,14 +1,25 @@
 import type { Schema } from '@uwdata/flechette'
+import type { Content } from '../../../base/content/content.ts'
 import type { CatalogError } from '../../../base/errors.ts'
 import { type AnyColumn, makeColumn } from '../../arrow/batch.ts'
 import { BodyReader, type ColumnCursor, columnCursors } from '../../arrow/ipc/body.ts'
 import { dictionaryTypesOf } from '../../arrow/ipc/dictionary-ids.ts'
 import { type BatchHeader, readMessage } from '../../arrow/ipc/message.ts'
 import type { ColumnFile } from '../format/manifest.ts'
-import { brokenObject, readRange, type Storage } from '../storage/objects.ts'
+import type { ByteCache } from '../storage/cache.ts'
+import { brokenObject, readRange } from '../storage/objects.ts'
 
 /** The part of a file's entry that is needed for reading it. */
 export type FileLayout = Omit<ColumnFile, 'statistics'>
+
+/** A file of a fragment, and how to read it. */
+export interface OpenFile {
+  readonly content: Content
+  readonly cache: ByteCache
+  readonly path: string
+  readonly schema: Schema
+  readonly entry: FileLayout
+}
 
 interface Head {
   readonly header: BatchHeader
@@ -16,12 +27,7 @@ interface Head {
 }
 
 /** The metadata of a file's record batch, and the positions of its columns there. */
-export function readHead(
-  { content, cache }: Storage,
-  path: string,
-  schema: Schema,
-  entry: FileLayout,
-): Promise<Head> {
+export function readHead({ content, cache, path, schema, entry }: OpenFile): Promise<Head> {
   return cache.get(
     `${path}#header`,
     () => entry.batch[1] * 4,
@@ -45,10 +51,7 @@ export function readHead(
 
 /** The dictionaries of a column by their ids. */
 export async function readDictionaries(
-  storage: Storage,
-  path: string,
-  schema: Schema,
-  entry: FileLayout,
+  { content, cache, path, schema, entry }: OpenFile,
   index: number,
 ): Promise<ReadonlyMap<number, AnyColumn>> {
   const found = new Map<number, AnyColumn>()
@@ -57,13 +60,13 @@ export async function readDictionaries(
     const cursor = entry.dictionaries?.[type.id]
     if (cursor === undefined) throw brokenObject(path, 'lacks a dictionary')
     const [metadata, body] = cursor
-    const column = await storage.cache.get(
+    const column = await cache.get(
       `${path}#dictionary${type.id}`,
       () => body[1] + 256,
       async () => {
         const [head, bytes] = await Promise.all([
-          readRange(storage.content, path, metadata),
-          readRange(storage.content, path, body),
+          readRange(content, path, metadata),
+          readRange(content, path, body),
         ])
         return readable(path, () => {
           const message = readMessage(head)

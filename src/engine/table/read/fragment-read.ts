@@ -1,4 +1,3 @@
-import type { Schema } from '@uwdata/flechette'
 import { pathIn } from '../../../base/model/relative-path.ts'
 import { isRemote } from '../../../base/scheduling/merge-ranges.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
@@ -8,12 +7,12 @@ import { assemble } from '../../arrow/take/take.ts'
 import { fromSource } from '../format/column-source.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentLayout } from '../format/manifest.ts'
-import { fileAt, type TableColumns, type TableSchema } from '../format/table-schema.ts'
+import { fileAt, type TableFiles } from '../format/table-schema.ts'
 import { type FragmentPosition, rowColumn } from '../scan/row-columns.ts'
 import { coalesceReads, gatherReads } from '../storage/coalesced-read.ts'
-import { readRange, type Storage } from '../storage/objects.ts'
+import { type ReadStorage, readRange } from '../storage/objects.ts'
 import { columnKey, type FewRows } from './few-rows.ts'
-import { type FileLayout, readable, readDictionaries, readHead } from './file-head.ts'
+import { type FileLayout, type OpenFile, readable, readDictionaries, readHead } from './file-head.ts'
 import { readRowsAlone } from './rows-alone.ts'
 
 /** The rows of a fragment: the requested columns, at their index in the schema, followed by row columns. */
@@ -31,26 +30,25 @@ const smallBytes = 64 * 1024
  * missing, cut off or damaged.
  */
 export async function readColumns(
-  storage: Storage,
-  prefix: string,
-  schema: TableSchema,
+  storage: ReadStorage,
+  table: TableFiles,
   entry: FragmentLayout & FragmentPosition,
   indices: Iterable<number>,
   few?: FewRows,
 ): Promise<FragmentRows> {
-  const { fields, columns: table } = schema
+  const { fields, columns: located } = table.schema
   const wanted = new Set(indices)
   const ofRows = [...wanted].filter((index) => index >= fields.length)
   for (const index of ofRows) wanted.delete(index)
   const reading =
-    table === undefined || table.fits(entry)
-      ? readFile(storage, prefix, schema, entry, wanted, few)
-      : gatherColumns(storage, prefix, schema, table, entry, wanted, few)
+    located === undefined || located.fits(entry)
+      ? readFile(storage, table, entry, wanted, few)
+      : gatherColumns(storage, table, entry, wanted, few)
   if (ofRows.length === 0) return reading
   const needsLive = ofRows.some((index) => index > fields.length)
   const [{ length, columns: read }, live] = await Promise.all([
     reading,
-    needsLive ? readLive(storage, prefix, entry) : undefined,
+    needsLive ? readLive(storage, table.prefix, entry) : undefined,
   ])
   const columns = [...read]
   for (const index of ofRows) {
@@ -60,17 +58,17 @@ export async function readColumns(
   return { length, columns }
 }
 
-/** Reads the columns of a fragment from the files that have them. A column in none of them is null. */
+/** Reads the columns of a fragment from those files that have them. A column in none of them is null. */
 async function gatherColumns(
-  storage: Storage,
-  prefix: string,
-  { fields }: TableSchema,
-  table: TableColumns,
+  storage: ReadStorage,
+  { prefix, schema }: TableFiles,
   entry: FragmentLayout,
   wanted: ReadonlySet<number>,
   few: FewRows | undefined,
 ): Promise<FragmentRows> {
-  const locations = table.locationsIn(entry)
+  const { fields } = schema
+  const located = schema.columns!
+  const locations = located.locationsIn(entry)
   const files = new Map<number, Set<number>>()
   for (const index of wanted) {
     const location = locations[index]
@@ -80,7 +78,8 @@ async function gatherColumns(
   await Promise.all(
     Array.from(files, async ([number, within]) => {
       const file = fileAt(entry, number)
-      read.set(number, await readFile(storage, prefix, table.schemaOf(file.layout ?? ''), file, within, few))
+      const table = { prefix, schema: located.schemaOf(file.layout ?? '') }
+      read.set(number, await readFile(storage, table, file, within, few))
     }),
   )
   const length = few?.rows ?? entry.rows
@@ -96,33 +95,28 @@ async function gatherColumns(
 }
 
 async function readFile(
-  storage: Storage,
-  prefix: string,
-  schema: Schema,
+  storage: ReadStorage,
+  { prefix, schema }: TableFiles,
   entry: FileLayout,
   wanted: ReadonlySet<number>,
   few: FewRows | undefined,
 ): Promise<FragmentRows> {
   const path = pathIn(prefix, entry.path)
-  const { content } = storage
   const alone = few ? [...wanted].filter((index) => few.alone.has(columnKey(path, index))) : []
   const whole = [...wanted].filter((index) => !alone.includes(index))
-  if (entry.size <= smallBytes) {
-    storage = { ...storage, content: coalesceReads(storage.content, path) }
-  } else if (isRemote(storage.content)) {
-    storage = { ...storage, content: gatherReads(storage.content, path) }
-  } else if (whole.includes(0)) {
-    storage = { ...storage, content: coalesceReads(storage.content, path, firstColumn(entry)) }
-  }
+  let { content } = storage
+  if (entry.size <= smallBytes) content = coalesceReads(content, path)
+  else if (isRemote(content)) content = gatherReads(content, path)
+  else if (whole.includes(0)) content = coalesceReads(content, path, firstColumn(entry))
+  const file: OpenFile = { content, cache: storage.cache, path, schema, entry }
   const columns: (AnyBatch | undefined)[] = schema.fields.map(() => undefined)
   const reading = whole.map(async (index) => {
-    const batch = await readColumn(storage, path, schema, entry, index)
+    const batch = await readColumn(file, index)
     columns[index] = few ? assemble(batch.type, [{ batch, runs: few.runs }]) : batch
   })
   if (few && alone.length > 0) {
-    const file = { storage, content, path, schema, entry }
     reading.push(
-      readRowsAlone(file, alone, few.runs).then((batches) => {
+      readRowsAlone(file, storage.content, alone, few.runs).then((batches) => {
         for (const [i, index] of alone.entries()) columns[index] = batches[i]
       }),
     )
@@ -141,23 +135,18 @@ function firstColumn({ batch, columns }: FileLayout): { start: number; end: numb
   return { start: batch[0], end: Math.max(batch[0] + batch[1], start + length) }
 }
 
-function readColumn(
-  storage: Storage,
-  path: string,
-  schema: Schema,
-  entry: FileLayout,
-  index: number,
-): Promise<AnyBatch> {
+function readColumn(file: OpenFile, index: number): Promise<AnyBatch> {
+  const { content, cache, path, schema, entry } = file
   const range = entry.columns[index]!
-  return storage.cache.get(
+  return cache.get(
     columnKey(path, index),
     () => range[1] + 256,
     async () => {
       const { type, name } = schema.fields[index]!
       const [head, bytes, dictionaries] = await Promise.all([
-        readHead(storage, path, schema, entry),
-        readRange(storage.content, path, range),
-        readDictionaries(storage, path, schema, entry, index),
+        readHead(file),
+        readRange(content, path, range),
+        readDictionaries(file, index),
       ])
       const body = entry.batch[0] + entry.batch[1]
       const context = { dictionary: (id: number) => dictionaries.get(id) }

@@ -29,14 +29,14 @@ export interface OrderedRows {
   readonly limit: number
   readonly picks: readonly Pick[]
   readonly memory: QueryOptions['memory']
-  readonly timeSlice: TimeSlice
 }
 
 /** The pieces of each column of the answer, in the order of the keys. */
 export async function* orderedRows(
   selected: AsyncGenerator<SelectedRows>,
   maker: AnswerReader,
-  { keys, skip, limit, picks, memory, timeSlice }: OrderedRows,
+  { keys, skip, limit, picks, memory }: OrderedRows,
+  timeSlice: TimeSlice,
 ): AsyncGenerator<{
   readonly pieces: readonly (readonly Piece[])[]
   readonly rows: number

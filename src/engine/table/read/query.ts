@@ -1,18 +1,17 @@
 import { invalid } from '../../../base/errors.ts'
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
-import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { performance } from '../../../base/time.ts'
 import { joinParts } from '../../arrow/ipc/encode.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import type { Job } from '../job.ts'
 import { compileValues } from '../scan/expression.ts'
 import { compile, prune } from '../scan/fragment.ts'
 import { readsOffsets, withPositions } from '../scan/row-columns.ts'
 import { startScan } from '../scan/scan.ts'
 import { searchRows } from '../search/search.ts'
-import type { Storage } from '../storage/objects.ts'
-import type { CountOptions, QueryOptions } from '../table-engine.ts'
+import type { QueryOptions } from '../table-engine.ts'
 import { AnswerEncoder, type ColumnBatches, inChunks, streamedBytes } from './answer.ts'
 import { AnswerReader } from './answer-reader.ts'
 import { orderedRows } from './ordered.ts'
@@ -22,14 +21,14 @@ import { type SortKey, sortKeys } from './sort-keys.ts'
 
 /** The requested rows as an Arrow IPC file, as a whole. */
 export async function queryRows(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
   options: QueryOptions,
 ): Promise<Uint8Array> {
-  if (options.search) return searchRows(storage, snapshot, options, options.search)
-  const plan = await planQuery(storage, snapshot, options)
+  if (options.search) return searchRows(job, snapshot, options, options.search)
+  const plan = await planQuery(job, snapshot, options)
   const batches: ColumnBatches[] = []
-  for await (const batch of readBatches(storage, snapshot, options, plan)) batches.push(batch)
+  for await (const batch of readBatches(job, snapshot, options, plan)) batches.push(batch)
   return joinParts(plan.answer.whole(batches))
 }
 
@@ -38,14 +37,14 @@ export async function queryRows(
  * Errors that can be found in advance are thrown before the first part.
  */
 export async function streamRows(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
   options: QueryOptions,
 ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
-  if (options.search) return searchRows(storage, snapshot, options, options.search)
-  const plan = await planQuery(storage, snapshot, options, streamedBytes)
+  if (options.search) return searchRows(job, snapshot, options, options.search)
+  const plan = await planQuery(job, snapshot, options, streamedBytes)
   const { answer } = plan
-  const batches = readBatches(storage, snapshot, options, plan)
+  const batches = readBatches(job, snapshot, options, plan)
   if (answer.isWhole) {
     const all: ColumnBatches[] = []
     for await (const batch of batches) all.push(batch)
@@ -71,37 +70,35 @@ export interface QueryPlan {
   readonly predicate: Predicate | undefined
   readonly skip: number
   readonly limit: number
-  readonly timeSlice: TimeSlice
 }
 
 /** Resolves the names and texts of a query, and refuses invalid ones. */
 export async function planQuery(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
   options: QueryOptions,
   batchBytes?: number,
 ): Promise<QueryPlan> {
   const { schema } = snapshot
-  const timeSlice = new TimeSlice(options.signal)
   // All texts of a query use the same time.
-  const now = storage.now()
-  const picks = await projection(schema, options, (text) => compileValues(text, schema, now, timeSlice))
+  const now = job.storage.now()
+  const picks = await projection(schema, options, (text) => compileValues(text, schema, now, job))
   const skip = bound('offset', options.offset) ?? 0
   const limit = bound('limit', options.limit) ?? Number.POSITIVE_INFINITY
   const answer = new AnswerEncoder(snapshot, picks, options.maxBytes, batchBytes, options.plain)
   const keys = sortKeys(schema, options.orderBy ?? [], options.mostKeys)
   const { filter } = options
-  if (filter === undefined) await answer.checkSize(fragmentsOf(storage, snapshot), skip, limit)
-  const predicate = filter === undefined ? undefined : await compile(filter, schema, now, timeSlice)
-  return { answer, keys, predicate, skip, limit, timeSlice }
+  if (filter === undefined) await answer.checkSize(fragmentsOf(job.storage, snapshot), skip, limit)
+  const predicate = filter === undefined ? undefined : await compile(filter, schema, now, job)
+  return { answer, keys, predicate, skip, limit }
 }
 
 /** Reads the rows in batches, and reserves the memory for them. */
 async function* readBatches(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
-  { signal, onProgress, memory, onStep }: QueryOptions,
-  { answer, keys, predicate, skip, limit, timeSlice }: QueryPlan,
+  { memory, onStep }: QueryOptions,
+  { answer, keys, predicate, skip, limit }: QueryPlan,
 ): AsyncGenerator<ColumnBatches> {
   const picks = answer.distinct
   /** Bytes that are held for the current fragment. */
@@ -114,18 +111,18 @@ async function* readBatches(
     answer.checkMade(pick, bytes)
     return hold(bytes)
   }
-  const maker = new AnswerReader(storage, snapshot, picks, answer.indices, timeSlice, onMade)
+  const maker = new AnswerReader(job, snapshot, picks, answer.indices, onMade)
   const columns = [...answer.indices, ...keys.map(({ path }) => path[0]!)]
   const inOrder = keys.length > 0
   const part = inOrder ? { skip: 0, limit: Number.POSITIVE_INFINITY } : { skip, limit }
-  const selecting = { predicate, ...part, columns, timeSlice, onProgress }
+  const selecting = { predicate, ...part, columns }
   const started = performance.now()
-  const found = limit === 0 ? none() : selectedRows(storage, snapshot, selecting)
+  const found = limit === 0 ? none() : selectedRows(job, snapshot, selecting)
   const scan = onStep && new TimedRows(found)
   const selected = scan ? scan.rows() : found
   if (inOrder) {
-    const ordered = { keys, skip, limit, picks, memory, timeSlice }
-    for await (const { pieces, rows, perRow } of orderedRows(selected, maker, ordered)) {
+    const ordered = { keys, skip, limit, picks, memory }
+    for await (const { pieces, rows, perRow } of orderedRows(selected, maker, ordered, job)) {
       yield* answer.add(pieces, rows, perRow)
     }
   } else {
@@ -146,7 +143,7 @@ async function* readBatches(
         for (const batch of answer.add(pieces, rows, answer.bytesPerRow(entry) + bytes / rows)) {
           yield batch
           isFree = answer.isStreamed
-          if (timeSlice.due) await timeSlice.rest()
+          if (job.due) await job.rest()
         }
         if (isFree) {
           memory?.give(before)
@@ -157,7 +154,7 @@ async function* readBatches(
       }
     }
   }
-  signal?.throwIfAborted()
+  job.signal?.throwIfAborted()
   for (const batch of answer.rest()) {
     // Many columns may use one dictionary, which is written for each of them.
     const more = answer.isWhole ? answer.bytes - held : 0
@@ -210,32 +207,28 @@ export function bound(name: string, value: number | undefined): number | undefin
 
 /** Counts the rows that match a predicate. Without a predicate it counts all rows and reads none. */
 export async function countMatching(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
-  options: CountOptions,
+  text: string | undefined,
 ): Promise<number> {
-  const { predicate: text, signal, onProgress } = options
-  const timeSlice = new TimeSlice(signal)
   if (text === undefined) return snapshot.rows
   const { schema } = snapshot
-  const predicate = await compile(text, schema, storage.now(), timeSlice)
-  const scan = await startScan(storage, snapshot, predicate, timeSlice)
+  const predicate = await compile(text, schema, job.storage.now(), job)
+  const scan = await startScan(job, snapshot, predicate)
   const begin = async (entry: FragmentEntry) => {
     const verdict = prune(predicate, schema, entry)
     return { entry, verdict, count: verdict === 'some' ? await scan.begin(entry, 'count') : undefined }
   }
   const rowsTotal = snapshot.rows + snapshot.deletedRows
-  let rowsDone = 0
   let sum = 0
   try {
-    const fragments = fragmentsOf(storage, snapshot)
+    const fragments = fragmentsOf(job.storage, snapshot)
     const entries = readsOffsets(schema, predicate.columns) ? withPositions(fragments) : fragments
     for await (const { entry, verdict, count } of prefetch(entries, begin, scan)) {
       if (count) sum += await count()
       else if (verdict === 'all') sum += entry.rows - (entry.deletions?.count ?? 0)
-      rowsDone += entry.rows
-      onProgress?.({ rowsDone, rowsTotal })
-      if (timeSlice.due) await timeSlice.rest()
+      job.report(entry.rows, rowsTotal)
+      if (job.due) await job.rest()
     }
   } finally {
     scan.end()

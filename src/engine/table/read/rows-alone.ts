@@ -1,35 +1,29 @@
-import type { Schema } from '@uwdata/flechette'
 import type { Content } from '../../../base/content/content.ts'
 import { CatalogError } from '../../../base/errors.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { type FetchRuns, RowReader } from '../../arrow/ipc/row-reader.ts'
 import { blockBytes, readBlockSums, type SumOfBlock } from '../format/blocks.ts'
 import { BlockReader } from '../storage/block-reader.ts'
-import { type Range, readRange, type Storage } from '../storage/objects.ts'
-import { type FileLayout, readDictionaries, readHead, undecodable } from './file-head.ts'
+import { type Range, readRange } from '../storage/objects.ts'
+import { type OpenFile, readDictionaries, readHead, undecodable } from './file-head.ts'
 
-/** A file of a fragment. */
-export interface OpenFile {
-  readonly storage: Storage
-  /** The storage to read rows from. Bytes that other rows share are read by `storage`. */
-  readonly content: Content
-  readonly path: string
-  readonly schema: Schema
-  readonly entry: FileLayout
-}
-
-/** Some rows of columns, given as runs. Only for a file that has checksums of its blocks. */
+/**
+ * Some rows of columns, given as runs, read from `alone`. Only for a file that has checksums of its blocks. Bytes that
+ * other rows share are read as those of whole columns.
+ */
 export async function readRowsAlone(
-  { storage, content, path, schema, entry }: OpenFile,
+  file: OpenFile,
+  alone: Content,
   indices: readonly number[],
   runs: ArrayLike<number>,
 ): Promise<AnyBatch[]> {
+  const { path, schema, entry } = file
   const [{ header, cursors }, sumOf, ...dictionaries] = await Promise.all([
-    readHead(storage, path, schema, entry),
-    readBlocks(storage, path, entry.blocks!),
-    ...indices.map((index) => readDictionaries(storage, path, schema, entry, index)),
+    readHead(file),
+    readBlocks(file, entry.blocks!),
+    ...indices.map((index) => readDictionaries(file, index)),
   ])
-  const reader = new BlockReader(content, {
+  const reader = new BlockReader(alone, {
     path,
     end: entry.blocks![0],
     bytesOfBlock: blockBytes,
@@ -51,7 +45,7 @@ export async function readRowsAlone(
   }
 }
 
-function readBlocks({ content, cache }: Storage, path: string, range: Range): Promise<SumOfBlock> {
+function readBlocks({ content, cache, path }: OpenFile, range: Range): Promise<SumOfBlock> {
   return cache.get(
     `${path}#blocks`,
     () => range[1] + 256,

@@ -1,10 +1,10 @@
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
-import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type Bitmap, countRows } from '../../arrow/bitmap.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import type { Job } from '../job.ts'
 import { prune, readFragment, selectMatches } from '../scan/fragment.ts'
 import {
   type FragmentPosition,
@@ -14,8 +14,6 @@ import {
   withPositions,
 } from '../scan/row-columns.ts'
 import { type PendingResult, startScan } from '../scan/scan.ts'
-import type { Storage } from '../storage/objects.ts'
-import type { Progress } from '../table-engine.ts'
 import { type RowSelection, selectAllRows, selectRows } from './row-selection.ts'
 
 export interface Selecting {
@@ -24,8 +22,6 @@ export interface Selecting {
   readonly limit: number
   /** The columns that the answer reads, perhaps `_rowoffset`. */
   readonly columns: readonly number[]
-  readonly timeSlice: TimeSlice
-  readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
 /** Rows of a fragment that a query selects. */
@@ -36,26 +32,25 @@ export interface SelectedRows {
 
 /** The fragments with matching rows, and these rows, without the first `skip`, and at most `limit`. */
 export async function* selectedRows(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
-  { predicate, skip, limit, columns, timeSlice, onProgress }: Selecting,
+  { predicate, skip, limit, columns }: Selecting,
 ): AsyncGenerator<SelectedRows> {
+  const { storage } = job
   const { prefix, schema } = snapshot
   let left = limit
   const budget = predicate?.budget()
   // With a limit, the first fragments may have enough rows, so fragments are not scanned as a whole.
   const names = namedRows(schema, predicate?.membership)
   const scan =
-    predicate && !names && left === Infinity
-      ? await startScan(storage, snapshot, predicate, timeSlice)
-      : undefined
+    predicate && !names && left === Infinity ? await startScan(job, snapshot, predicate) : undefined
   const find = async (entry: FragmentEntry, predicate: Predicate): Promise<PendingResult<Bitmap>> => {
     if (names) return async () => names.in(entry, await readLive(storage, prefix, entry))
     if (scan) return scan.begin(entry, 'rows')
-    const fragment = await readFragment(storage, prefix, schema, predicate, entry)
+    const fragment = await readFragment(storage, snapshot, predicate, entry)
     return () => {
       let wanted = skip + left
-      return selectMatches(predicate, fragment, timeSlice, budget!, (slice) => {
+      return selectMatches(predicate, fragment, job, budget!, (slice) => {
         wanted -= countRows(slice)
         return wanted <= 0
       })
@@ -69,7 +64,6 @@ export async function* selectedRows(
       matches: verdict === 'some' && predicate ? await find(entry, predicate) : undefined,
     }
   }
-  let rowsDone = 0
   let liveDone = 0
   const rowsTotal = snapshot.rows + snapshot.deletedRows
   // Without a filter the manifest has the number of rows, so a fragment is only read if one of its rows is needed.
@@ -86,7 +80,6 @@ export async function* selectedRows(
       const liveBefore = liveDone
       const inFragment = liveRowsOf(entry)
       liveDone += inFragment
-      rowsDone += entry.rows
       const known = verdict === 'all' ? inFragment : undefined
       if (verdict === 'none' || (known !== undefined && known <= skip)) {
         skip -= known ?? 0
@@ -99,8 +92,8 @@ export async function* selectedRows(
         left -= selection.rows
         if (selection.rows > 0) yield { entry: { ...entry, liveBefore }, selection }
       }
-      onProgress?.({ rowsDone, rowsTotal })
-      if (timeSlice.due) await timeSlice.rest()
+      job.report(entry.rows, rowsTotal)
+      if (job.due) await job.rest()
     }
   } finally {
     scan?.end()

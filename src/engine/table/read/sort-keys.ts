@@ -164,21 +164,34 @@ function compareValues(a: NonNullable<SortValue>, b: NonNullable<SortValue>): nu
   return Number(Number.isNaN(a)) - Number(Number.isNaN(b))
 }
 
+/** The worst value that a row may have. */
+export interface Bound<Value = SortValue> {
+  readonly bound: Value
+  /** Whether rows with that value are included. */
+  readonly ties: boolean
+}
+
 /**
  * The rows of a run that can be among the best by the first key, given the worst row's value of it. Excludes rows if
- * that is possible without reading their values. Equal rows are included with `ties`.
+ * that is possible without reading their values.
  */
 export function candidateRows(
   batch: AnyBatch,
   key: SortKey,
-  bound: SortValue,
-  ties: boolean,
+  { bound, ties }: Bound,
   start: number,
   end: number,
 ): Iterable<number> {
   if (typeof bound === 'number' && !Number.isNaN(bound) && isArrayOfNumbers(batch)) {
     // The processor treats zeros as equal; this order does not.
-    return byNumbers(batch, key, bound, ties || bound === 0, batch.values as Float64Array, 1, 0, start, end)
+    const values = batch.values as Float64Array
+    return byNumbers(
+      batch,
+      key,
+      { bound, ties: ties || bound === 0, values, stride: 1, first: 0 },
+      start,
+      end,
+    )
   }
   if (typeof bound === 'bigint' && batch.type.typeId !== Type.Decimal) {
     // The upper halves alone nearly always decide which value is greater.
@@ -187,7 +200,8 @@ export function candidateRows(
     if (isSigned || values instanceof BigUint64Array) {
       const Halves = isSigned ? Int32Array : Uint32Array
       const halves = new Halves(values.buffer as ArrayBuffer, values.byteOffset, values.length * 2)
-      return byNumbers(batch, key, Number(bound >> 32n), true, halves, 2, 1, start, end)
+      const upper = { bound: Number(bound >> 32n), ties: true, values: halves, stride: 2, first: 1 }
+      return byNumbers(batch, key, upper, start, end)
     }
   }
   if (
@@ -195,7 +209,7 @@ export function candidateRows(
     batch.offsets instanceof Int32Array &&
     layoutOf(batch.type).kind === 'bytes'
   ) {
-    return byTexts(batch, key, bound, ties, start, end)
+    return byTexts(batch, key, { bound, ties }, start, end)
   }
   return allRows(start, end)
 }
@@ -204,15 +218,18 @@ function* allRows(start: number, end: number): Generator<number> {
   for (let row = start; row < end; row++) yield row
 }
 
-/** The rows whose number is not worse than the bound. `values` has one every `stride` elements, from `first` on. */
+interface NumberBound extends Bound<number> {
+  /** The numbers of the rows: one every `stride` elements, from `first` on. */
+  readonly values: Float64Array | Int32Array | Uint32Array
+  readonly stride: number
+  readonly first: number
+}
+
+/** The rows whose number is not worse than the bound. */
 function* byNumbers(
   { validity, nullCount }: AnyBatch,
   { direction, nullsFirst }: SortKey,
-  bound: number,
-  ties: boolean,
-  values: Float64Array | Int32Array | Uint32Array,
-  stride: number,
-  first: number,
+  { bound, ties, values, stride, first }: NumberBound,
   start: number,
   end: number,
 ): Generator<number> {
@@ -230,8 +247,7 @@ function* byNumbers(
 function* byTexts(
   batch: AnyBatch,
   { direction, nullsFirst }: SortKey,
-  bound: Uint8Array,
-  ties: boolean,
+  { bound, ties }: Bound<Uint8Array>,
   start: number,
   end: number,
 ): Generator<number> {

@@ -35,27 +35,10 @@ export async function* valueParts(
     const first = start & ~31
     const live = start === 0 ? undefined : allRows(rows.length - first)
     if (live) live[0]! &= -1 << (start & 31)
-    const part = await evaluateValues(
-      expression,
-      rows,
-      timeSlice,
-      { ...bounded, ...(live && { live }) },
-      first,
-    )
+    const steps = expression.steps(rows, first, rows.length, { ...bounded, ...(live && { live }) })
+    const part = await walk(steps, timeSlice)
     start += part.length
     yield part
     if (timeSlice.due) await timeSlice.rest()
   }
-}
-
-/** The values of an expression for rows of a fragment, from `start`, a multiple of 32, to `end`. */
-export function evaluateValues(
-  expression: ValueExpression,
-  rows: FragmentRows,
-  timeSlice: TimeSlice,
-  options: ValueOptions = {},
-  start = 0,
-  end: number = rows.length,
-): Promise<AnyBatch> {
-  return walk(expression.steps(rows, start, end, options), timeSlice)
 }

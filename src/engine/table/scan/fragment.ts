@@ -4,10 +4,10 @@ import { type Bitmap, noRows, wordsFor } from '../../arrow/bitmap.ts'
 import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry, FragmentLayout } from '../format/manifest.ts'
-import type { TableSchema } from '../format/table-schema.ts'
+import type { TableFiles, TableSchema } from '../format/table-schema.ts'
 import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import { statisticsIn } from '../statistics/stored-statistics.ts'
-import type { Storage } from '../storage/objects.ts'
+import type { ReadStorage } from '../storage/objects.ts'
 import type { ScanResultKind } from './message.ts'
 import { bindingSchema, type FragmentPosition, rowStatistics } from './row-columns.ts'
 
@@ -48,15 +48,14 @@ export interface LoadedFragment {
 }
 
 export async function readFragment(
-  storage: Storage,
-  prefix: string,
-  schema: TableSchema,
+  storage: ReadStorage,
+  table: TableFiles,
   predicate: Predicate,
   entry: FragmentLayout,
 ): Promise<LoadedFragment> {
   const [rows, live] = await Promise.all([
-    readColumns(storage, prefix, schema, entry, predicate.columns),
-    readLive(storage, prefix, entry),
+    readColumns(storage, table, entry, predicate.columns),
+    readLive(storage, table.prefix, entry),
   ])
   return { rows, live }
 }
@@ -69,17 +68,8 @@ export function evaluateFragment(
   timeSlice: TimeSlice,
   budget: WorkBudget,
 ): Promise<number | Bitmap> {
-  return wanted === 'count'
-    ? countMatches(predicate, fragment, timeSlice, budget)
-    : selectMatches(predicate, fragment, timeSlice, budget)
-}
-
-function countMatches(
-  predicate: Predicate,
-  { rows, live }: LoadedFragment,
-  timeSlice: TimeSlice,
-  budget: WorkBudget,
-): Promise<number> {
+  if (wanted === 'rows') return selectMatches(predicate, fragment, timeSlice, budget)
+  const { rows, live } = fragment
   return walk(predicate.countSteps(rows, 0, rows.length, live, budget), timeSlice)
 }
 

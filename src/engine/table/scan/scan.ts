@@ -1,12 +1,10 @@
-import type { Content } from '../../../base/content/content.ts'
-import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { performance } from '../../../base/time.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
+import type { Job } from '../job.ts'
 import { beginSearch, type FragmentNearest, type SearchTask } from '../search/search-fragment.ts'
-import type { Storage } from '../storage/objects.ts'
 import { evaluateFragment, readFragment } from './fragment.ts'
 import type { ScanResult, ScanResultKind } from './message.ts'
 import { WorkerLost } from './pool.ts'
@@ -37,38 +35,28 @@ export interface Scan {
 
 /** `work` is the cost of a row, relative to evaluating a predicate on it. */
 export async function startScan(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
   predicate: Predicate | undefined,
-  timeSlice: TimeSlice,
   work = 1,
 ): Promise<Scan> {
-  const budget = predicate?.budget()
-  const here = new LocalScan(storage, snapshot, predicate, timeSlice, budget)
-  const threads = await threadsFor(storage, snapshot, timeSlice, work)
-  return threads ? new ThreadedScan(here, threads, storage.content, snapshot, predicate, budget) : here
+  const here = new LocalScan(job, snapshot, predicate)
+  const threads = await threadsFor(job, snapshot, work)
+  return threads ? new ThreadedScan(here, threads) : here
 }
 
 class LocalScan implements Scan {
   depth = minPrefetchDepth
-  readonly #storage: Storage
-  readonly #snapshot: LoadedSnapshot
-  readonly #predicate: Predicate | undefined
-  readonly #timeSlice: TimeSlice
-  readonly #budget: WorkBudget | undefined
+  readonly job: Job
+  readonly snapshot: LoadedSnapshot
+  readonly predicate: Predicate | undefined
+  readonly budget: WorkBudget | undefined
 
-  constructor(
-    storage: Storage,
-    snapshot: LoadedSnapshot,
-    predicate: Predicate | undefined,
-    timeSlice: TimeSlice,
-    budget: WorkBudget | undefined,
-  ) {
-    this.#storage = storage
-    this.#snapshot = snapshot
-    this.#predicate = predicate
-    this.#timeSlice = timeSlice
-    this.#budget = budget
+  constructor(job: Job, snapshot: LoadedSnapshot, predicate: Predicate | undefined) {
+    this.job = job
+    this.snapshot = snapshot
+    this.predicate = predicate
+    this.budget = predicate?.budget()
   }
 
   async begin<T extends ScanResult>(
@@ -76,15 +64,16 @@ class LocalScan implements Scan {
     wanted: ScanOrSearch,
     among?: 'matches' | 'all',
   ): Promise<PendingResult<T>> {
-    const { prefix, schema } = this.#snapshot
-    const predicate = among === 'all' ? undefined : this.#predicate
-    this.depth = prefetchDepth(this.#storage.content, schema, entry, columnsRead(predicate, wanted))
+    const { job, snapshot, budget } = this
+    const { storage } = job
+    const predicate = among === 'all' ? undefined : this.predicate
+    this.depth = prefetchDepth(storage.content, snapshot.schema, entry, columnsRead(predicate, wanted))
     if (typeof wanted === 'object') {
-      const search = await beginSearch(this.#storage, prefix, schema, predicate, entry, wanted)
-      return () => search(this.#timeSlice, this.#budget) as Promise<T>
+      const search = await beginSearch(storage, snapshot, predicate, entry, wanted)
+      return () => search(job, budget) as Promise<T>
     }
-    const fragment = await readFragment(this.#storage, prefix, schema, predicate!, entry)
-    return () => evaluateFragment(predicate!, fragment, wanted, this.#timeSlice, this.#budget!) as Promise<T>
+    const fragment = await readFragment(storage, snapshot, predicate!, entry)
+    return () => evaluateFragment(predicate!, fragment, wanted, job, budget!) as Promise<T>
   }
 
   end(): void {}
@@ -99,28 +88,15 @@ function columnsRead(predicate: Predicate | undefined, wanted: ScanOrSearch): re
 
 /** Scans fragments in workers as soon as they have started, and on this thread until then. */
 class ThreadedScan implements Scan {
-  readonly #here: Scan
+  readonly #here: LocalScan
   readonly #threads: FragmentThreads
-  readonly #content: Content
-  readonly #snapshot: LoadedSnapshot
-  readonly #predicate: Predicate | undefined
   readonly #budgets: readonly WorkBudget[]
   #workerDepth = minPrefetchDepth
 
-  constructor(
-    here: Scan,
-    threads: FragmentThreads,
-    content: Content,
-    snapshot: LoadedSnapshot,
-    predicate: Predicate | undefined,
-    budget: WorkBudget | undefined,
-  ) {
+  constructor(here: LocalScan, threads: FragmentThreads) {
     this.#here = here
     this.#threads = threads
-    this.#content = content
-    this.#snapshot = snapshot
-    this.#predicate = predicate
-    this.#budgets = budget ? [budget] : []
+    this.#budgets = here.budget === undefined ? [] : [here.budget]
   }
 
   get depth(): number {
@@ -134,8 +110,10 @@ class ThreadedScan implements Scan {
     wanted: ScanOrSearch,
     among?: 'matches' | 'all',
   ): Promise<PendingResult<T>> {
-    const predicate = among === 'all' ? undefined : this.#predicate
-    const depth = prefetchDepth(this.#content, this.#snapshot.schema, entry, columnsRead(predicate, wanted))
+    const { job, snapshot } = this.#here
+    const predicate = among === 'all' ? undefined : this.#here.predicate
+    const { content } = job.storage
+    const depth = prefetchDepth(content, snapshot.schema, entry, columnsRead(predicate, wanted))
     const task = { predicate: predicate?.text, now: predicate?.now, wanted, depth }
     const sent = this.#threads.send<T>(entry, task, this.#budgets)
     if (sent === undefined) return this.#beginHere(entry, wanted, among)

@@ -1,10 +1,9 @@
 import { setMaxListeners } from 'node:events'
 import { pathIn } from '../../../base/model/relative-path.ts'
-import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { WorkBudget } from '../../predicate/index.ts'
 import { type FragmentEntry, layoutOfEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
-import type { Storage } from '../storage/objects.ts'
+import type { Job } from '../job.ts'
 import type { EncodedFile } from '../write/fragment-write.ts'
 import type { ScanResult } from './message.ts'
 import type { ScanPool, ScanTask } from './pool.ts'
@@ -29,15 +28,15 @@ type FragmentTask = Pick<ScanTask, 'predicate' | 'now' | 'wanted' | 'depth'>
  * of a row, relative to evaluating a predicate on it.
  */
 export async function threadsFor(
-  { pool, content }: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
-  timeSlice: TimeSlice,
   work: number,
 ): Promise<FragmentThreads | undefined> {
+  const { pool, content } = job.storage
   const isLarge = pool && (snapshot.rows + snapshot.deletedRows) * work >= pool.fewestRows
   if (!isLarge || content.url === undefined) return undefined
   await pool.enter()
-  return new FragmentThreads(pool, content.url, snapshot, timeSlice)
+  return new FragmentThreads(pool, content.url, snapshot, job.signal)
 }
 
 /** Sends fragments of a snapshot to worker threads as soon as these have started. */
@@ -51,13 +50,11 @@ export class FragmentThreads {
   readonly #given: number[] = []
   readonly #owner: Map<string, number>
 
-  constructor(pool: ScanPool, url: string, snapshot: LoadedSnapshot, timeSlice: TimeSlice) {
+  constructor(pool: ScanPool, url: string, snapshot: LoadedSnapshot, signal: AbortSignal | undefined) {
     this.#pool = pool
     this.#url = url
     this.#snapshot = snapshot
-    this.#signal = timeSlice.signal
-      ? AbortSignal.any([timeSlice.signal, this.#abort.signal])
-      : this.#abort.signal
+    this.#signal = signal ? AbortSignal.any([signal, this.#abort.signal]) : this.#abort.signal
     // Each request to a worker adds a listener.
     setMaxListeners(0, this.#signal)
     this.#owner = owners.get(pool) ?? new Map<string, number>()

@@ -1,17 +1,16 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
-import { wallClock } from '../../../base/time.ts'
 import { openContentAgain } from '../../../contents/open.ts'
 import { buffersOf } from '../../arrow/batch.ts'
 import { WorkBudget } from '../../predicate/index.ts'
 import { computing } from '../columns/compute.ts'
-import { type MadeColumns, makeColumns } from '../columns/make-columns.ts'
+import { makeColumns } from '../columns/make-columns.ts'
 import { readLive } from '../format/deletions.ts'
 import { decodeTableSchema } from '../format/table-schema.ts'
+import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import { beginSearch } from '../search/search-fragment.ts'
 import { ByteCache } from '../storage/cache.ts'
-import { uniqueName } from '../storage/object-names.ts'
-import type { Storage } from '../storage/objects.ts'
+import type { ReadStorage } from '../storage/objects.ts'
 import type { EncodedFile } from '../write/fragment-write.ts'
 import { CompiledTexts } from './compiled-texts.ts'
 import { evaluateFragment, readFragment } from './fragment.ts'
@@ -44,7 +43,7 @@ const hasBlocks = isNode && cacheBytes >= 2 * blocksBytes
 const port = parentPort!
 const blocks = new SharedBlocks(hasBlocks ? 2 : 0)
 const cache = new ByteCache(hasBlocks ? cacheBytes - blocksBytes : cacheBytes)
-const storages = new Map<string, Promise<Storage>>()
+const storages = new Map<string, Promise<ReadStorage>>()
 const compiled = new CompiledTexts()
 const waiting: ScanRequest[] = []
 const running = new Map<number, AbortController>()
@@ -105,7 +104,7 @@ async function answerTo(
 ): Promise<Answer> {
   const { prefix, entry, wanted } = request
   const storage = await storageOf(request.content)
-  const schema = compiled.schemaOf(request)
+  const table = { prefix, schema: compiled.schemaOf(request) }
   if (typeof wanted === 'object' && 'expressions' in wanted) {
     const [live, file] = [await readLive(storage, prefix, entry), decodeTableSchema(wanted.file)]
     const columns = compiled.expressionsOf(request, wanted).map((expression, i) => {
@@ -115,19 +114,20 @@ async function answerTo(
     // Contents other than files may not accept shared memory.
     return inBlocks(request.content.startsWith('file:'), async (memory) => {
       const source = computing(columns, memory)
-      return handOver((await makeColumns(storage, prefix, schema, source, file, pending, timeSlice))!)
+      const from = await readColumns(storage, table, entry, source.reads)
+      return handOver((await makeColumns(from, source, file, pending, timeSlice))!, from)
     })
   }
   const predicate = compiled.predicateOf(request)
   const [budget] = budgets
   if (typeof wanted === 'object') {
-    const search = await beginSearch(storage, prefix, schema, predicate, entry, wanted)
+    const search = await beginSearch(storage, table, predicate, entry, wanted)
     const result = await search(timeSlice, budget)
     const arrays = result.nearest.flatMap(({ distances, positions }) => [distances, positions])
     const all = [...arrays, ...(result.vectors ? [result.vectors] : [])]
     return { result, transfer: all.map(({ buffer }) => buffer as ArrayBuffer) }
   }
-  const fragment = await readFragment(storage, prefix, schema, predicate!, entry)
+  const fragment = await readFragment(storage, table, predicate!, entry)
   const result = await evaluateFragment(predicate!, fragment, wanted, timeSlice, budget!)
   return { result, transfer: typeof result === 'number' ? [] : [result.buffer as ArrayBuffer] }
 }
@@ -158,7 +158,7 @@ const smallPart = 64 * 1024
  * The file of new columns, with its large parts. Columns that were read, which stay in the cache, are copied, and so
  * are parts of much larger buffers.
  */
-function handOver({ file, from }: MadeColumns): FileAnswer {
+function handOver(file: EncodedFile, from: FragmentRows): FileAnswer {
   const read = new Set<ArrayBufferLike>()
   for (const batch of from.columns) if (batch) for (const buffer of buffersOf(batch)) read.add(buffer)
   const parts = file.parts.map((part) => {
@@ -177,15 +177,10 @@ function post(reply: Reply, transfer: ArrayBuffer[] = []): void {
   port.postMessage(reply, transfer)
 }
 
-function storageOf(url: string): Promise<Storage> {
+function storageOf(url: string): Promise<ReadStorage> {
   let storage = storages.get(url)
   if (storage === undefined) {
-    storage = openContentAgain(url).then((content) => ({
-      content,
-      cache,
-      newName: uniqueName,
-      now: wallClock,
-    }))
+    storage = openContentAgain(url).then((content) => ({ content, cache }))
     storages.set(url, storage)
   }
   return storage

@@ -1,6 +1,6 @@
 import { type Field, int32, type Schema } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
-import type { ValueExpression } from '../../predicate/index.ts'
+import type { ValueExpression, WorkBudget } from '../../predicate/index.ts'
 import { type Compile, type Pick, projection } from '../read/projection.ts'
 import { withRowColumns } from '../scan/row-columns.ts'
 import type { QueryOptions } from '../table-engine.ts'
@@ -9,6 +9,7 @@ import { DistanceInputs, distanceColumn, distanceField, withDistance } from './d
 /** A column that is computed from distances, once the rows are found. */
 export interface DistanceExpression {
   readonly expression: ValueExpression
+  readonly budget: WorkBudget
   readonly inputs: DistanceInputs
   /** The first pick of the inputs. */
   readonly first: number
@@ -83,7 +84,7 @@ export async function answerColumns(
       const inputs = new DistanceInputs(schema, expression.columns)
       const first = fetched.length
       const offsets = fetched.push(...inputs.picks, rowOffset) - 1
-      add(field, { expression, inputs, first, offsets })
+      add(field, { expression, budget: expression.budget(), inputs, first, offsets })
     }
 
     function add(field: Field, source: SearchColumns['from'][number]): void {

@@ -116,36 +116,29 @@ function copyOf(
 ): Copy {
   const { values } = batch.children[0]!
   if (element === 'float32') return copyFloats(values as Float32Array, dimension, to, stride)
-  const table = element === 'float16' ? halves() : undefined
+  if (element === 'float16') return copyHalves(values as Uint16Array, dimension, to, stride)
+  return copyBytes(values as Int8Array | Uint8Array, dimension, to, stride)
+}
+
+function copyHalves(from: Uint16Array, dimension: number, to: Float32Array, stride: number): Copy {
+  const table = halves()
   return (rows, count) => {
     for (let k = 0, at = 0; k < count; k++, at += stride) {
       const start = rows[k]! * dimension
-      if (table) copyHalves(values as Uint16Array, table, start, to, at, dimension)
-      else copyBytes(values as Int8Array | Uint8Array, start, to, at, dimension)
+      for (let i = 0; i < dimension; i++) to[at + i] = table[from[start + i]!]!
       for (let i = dimension; i < stride; i++) to[at + i] = 0
     }
   }
 }
 
-function copyHalves(
-  from: Uint16Array,
-  table: Float32Array,
-  start: number,
-  to: Float32Array,
-  at: number,
-  count: number,
-): void {
-  for (let i = 0; i < count; i++) to[at + i] = table[from[start + i]!]!
-}
-
-function copyBytes(
-  from: Int8Array | Uint8Array,
-  start: number,
-  to: Float32Array,
-  at: number,
-  count: number,
-): void {
-  for (let i = 0; i < count; i++) to[at + i] = from[start + i]!
+function copyBytes(from: Int8Array | Uint8Array, dimension: number, to: Float32Array, stride: number): Copy {
+  return (rows, count) => {
+    for (let k = 0, at = 0; k < count; k++, at += stride) {
+      const start = rows[k]! * dimension
+      for (let i = 0; i < dimension; i++) to[at + i] = from[start + i]!
+      for (let i = dimension; i < stride; i++) to[at + i] = 0
+    }
+  }
 }
 
 function copyFloats(from: Float32Array, dimension: number, to: Float32Array, stride: number): Copy {

@@ -1,4 +1,3 @@
-import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type AnyBatch, byteLength, makeBatch, type Values } from '../../arrow/batch.ts'
 import { bytesOfRow } from '../../arrow/bytes-of-row.ts'
 import { childFields } from '../../arrow/layout.ts'
@@ -8,10 +7,10 @@ import { RunBuilder } from '../../arrow/take/runs.ts'
 import { assemble, type Piece } from '../../arrow/take/take.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
+import type { Job } from '../job.ts'
 import { AnswerReader, type AnswerRows } from '../read/answer-reader.ts'
 import type { Pick } from '../read/projection.ts'
 import type { FragmentPosition } from '../scan/row-columns.ts'
-import type { Storage } from '../storage/objects.ts'
 
 /** The position of a row in a table: its row in the fragment, plus the number of the fragment times this. */
 export const fragmentPlaces = 2 ** 32
@@ -38,11 +37,10 @@ const bytesAtOnce = 16 << 20
  * thousand rows in the order of the positions, and only an empty list if no column is picked.
  */
 export async function* fetchRows(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
   picks: readonly Pick[],
   wanted: RowsToFetch,
-  timeSlice: TimeSlice,
 ): AsyncGenerator<readonly AnyBatch[]> {
   if (picks.length === 0) return yield []
   const { positions, fragments, vectors } = wanted
@@ -53,7 +51,7 @@ export async function* fetchRows(
     Array.prototype.every.call(positions, (position: number) => vectors.at(position) !== undefined)
   const areKept = picks.map(isKept)
   const others = picks.filter((_, i) => !areKept[i])
-  const maker = new AnswerReader(storage, snapshot, others, columnsOf(others), timeSlice)
+  const maker = new AnswerReader(job, snapshot, others, columnsOf(others))
   const { byFragment, kept } = grouped(positions)
   const columns = new Map<number, readonly AnyBatch[]>()
   let fetched = 0
@@ -84,9 +82,10 @@ export async function* fetchRows(
     if (waits) await waits
     fetched += bytes
     columns.set(fragment, taken)
-    if (timeSlice.due) await timeSlice.rest()
+    if (job.due) await job.rest()
   }
   const fields = picks.map(({ field }) => field)
+  const taken = { count: picks.length, columns, positions, kept }
   // A row that is near several vectors is returned for each.
   let answered = 0
   for (let start = 0, end = 0; start < positions.length; start = end) {
@@ -99,8 +98,8 @@ export async function* fetchRows(
     answered += bytes
     const waits = more > 0 ? wanted.onBytes(more) : undefined
     if (waits) await waits
-    yield* assembleColumns(fields, piecesOf(picks.length, columns, positions, kept, start, end))
-    if (timeSlice.due) await timeSlice.rest()
+    yield* assembleColumns(fields, piecesOf(taken, start, end))
+    if (job.due) await job.rest()
   }
 }
 
@@ -151,15 +150,19 @@ function ofVectors({ type }: Pick['field'], vectors: readonly Values[]): AnyBatc
   })
 }
 
+/** The wanted rows of all fragments. */
+interface TakenRows {
+  /** How many columns they have. */
+  readonly count: number
+  /** Their columns, by the number of the fragment. */
+  readonly columns: ReadonlyMap<number, readonly AnyBatch[]>
+  readonly positions: ArrayLike<number>
+  /** The index of each position in the columns of its fragment. */
+  readonly kept: Int32Array
+}
+
 /** The pieces of each column for the positions from `start` to `end`. Neighbours from one fragment are one piece. */
-function piecesOf(
-  count: number,
-  columns: ReadonlyMap<number, readonly AnyBatch[]>,
-  positions: ArrayLike<number>,
-  kept: Int32Array,
-  start: number,
-  end: number,
-): Piece[][] {
+function piecesOf({ count, columns, positions, kept }: TakenRows, start: number, end: number): Piece[][] {
   const pieces: Piece[][] = Array.from({ length: count }, () => [])
   let runs: number[] = []
   let current = -1

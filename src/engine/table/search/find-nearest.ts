@@ -1,14 +1,12 @@
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
-import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { Values } from '../../arrow/batch.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import type { Job } from '../job.ts'
 import { prune } from '../scan/fragment.ts'
 import { liveRowsOf, withPositions } from '../scan/row-columns.ts'
 import { startScan } from '../scan/scan.ts'
-import type { Storage } from '../storage/objects.ts'
-import type { WorkOptions } from '../table-engine.ts'
 import { type FoundFragment, fragmentPlaces } from './fetch-rows.ts'
 import { type Nearest, NearestRows } from './nearest.ts'
 import { type FragmentNearest, type SearchTask, searchesOf } from './search-fragment.ts'
@@ -31,19 +29,17 @@ const vectorsPerRow = 32
  * fragments have their positions in the version.
  */
 export async function findNearest(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
   task: SearchTask,
   predicate: Predicate | undefined,
-  timeSlice: TimeSlice,
   hasOffsets: boolean,
-  onProgress: WorkOptions['onProgress'],
 ): Promise<Found> {
   const { queries, most, column } = task
   const perRow = column.isList ? vectorsPerRow : 1
   const work = (column.dimension * queries.length * perRow) / componentsPerRow
-  const scan = await startScan(storage, snapshot, predicate, timeSlice, work)
-  const entries = fragmentsOf(storage, snapshot)
+  const scan = await startScan(job, snapshot, predicate, work)
+  const entries = fragmentsOf(job.storage, snapshot)
   const begin = async (entry: FragmentEntry) => {
     const verdict = predicate ? prune(predicate, snapshot.schema, entry) : 'all'
     const among = verdict === 'some' ? 'matches' : 'all'
@@ -53,7 +49,6 @@ export async function findNearest(
   const fragments: FoundFragment[] = []
   const vectors = new KeptVectors(column.dimension, found)
   const rowsTotal = snapshot.rows + snapshot.deletedRows
-  let rowsDone = 0
   let liveBefore = 0
   try {
     for await (const { entry, nearest } of prefetch(
@@ -67,10 +62,9 @@ export async function findNearest(
         merge(result, first * fragmentPlaces, found)
         vectors.add(result, first * fragmentPlaces)
       }
-      rowsDone += entry.rows
       liveBefore += liveRowsOf(entry)
-      onProgress?.({ rowsDone, rowsTotal })
-      if (timeSlice.due) await timeSlice.rest()
+      job.report(entry.rows, rowsTotal)
+      if (job.due) await job.rest()
     }
   } finally {
     scan.end()

@@ -1,14 +1,14 @@
-import type { Schema } from '@uwdata/flechette'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { AnyBatch, Values } from '../../arrow/batch.ts'
 import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
 import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentLayout } from '../format/manifest.ts'
+import type { TableFiles } from '../format/table-schema.ts'
 import { readColumns } from '../read/fragment-read.ts'
 import { batchAt } from '../read/projection.ts'
 import { readFragment, selectMatches } from '../scan/fragment.ts'
-import type { Storage } from '../storage/objects.ts'
+import type { ReadStorage } from '../storage/objects.ts'
 import { comparisonOf } from './comparison.ts'
 import type { Measure, QueryVector } from './measures.ts'
 import { type Nearest, NearestRows } from './nearest.ts'
@@ -54,17 +54,16 @@ export interface FragmentNearest {
 
 /** Reads the columns for a search of a fragment. Returns a function that searches among the matching rows. */
 export async function beginSearch(
-  storage: Storage,
-  prefix: string,
-  schema: Schema,
+  storage: ReadStorage,
+  table: TableFiles,
   predicate: Predicate | undefined,
   entry: FragmentLayout,
   task: SearchTask,
 ): Promise<(timeSlice: TimeSlice, budget: WorkBudget | undefined) => Promise<FragmentNearest>> {
   const [vectors, fragment, live] = await Promise.all([
-    readVectors(storage, prefix, schema, entry, task.column),
-    predicate && readFragment(storage, prefix, schema, predicate, entry),
-    predicate ? undefined : readLive(storage, prefix, entry),
+    readVectors(storage, table, entry, task.column),
+    predicate && readFragment(storage, table, predicate, entry),
+    predicate ? undefined : readLive(storage, table.prefix, entry),
   ])
   return async (timeSlice, budget) => {
     const among = predicate && fragment ? await selectMatches(predicate, fragment, timeSlice, budget!) : live
@@ -74,13 +73,12 @@ export async function beginSearch(
 
 /** The vectors of a fragment. */
 async function readVectors(
-  storage: Storage,
-  prefix: string,
-  schema: Schema,
+  storage: ReadStorage,
+  table: TableFiles,
   entry: FragmentLayout,
   { path, name }: VectorColumn,
 ): Promise<AnyBatch> {
-  const { columns } = await readColumns(storage, prefix, schema, entry, [path[0]!])
+  const { columns } = await readColumns(storage, table, entry, [path[0]!])
   return batchAt(path, name, columns)
 }
 
@@ -108,8 +106,10 @@ export async function searchFragment(
     const count = rowsToCompare(batch, among, start, Math.min(batch.length, start + rowsAtOnce), rows)
     if (count > 0) {
       comparison.load(rows, count)
-      for (const [i, query] of queries.entries())
-        keepNearest(task, batch, rows, count, comparison.compare(query), found[i]!)
+      for (const [i, query] of queries.entries()) {
+        // Distances beyond these rows are of an earlier block.
+        keepNearest(task, batch, rows.subarray(0, count), comparison.compare(query), found[i]!)
+      }
     }
     compared += rowsAtOnce * perRow
   }
@@ -139,7 +139,6 @@ function keepNearest(
   { lower, upper, column: { dimension } }: SearchTask,
   batch: AnyBatch,
   rows: Int32Array,
-  count: number,
   distances: Float64Array,
   found: NearestRows,
 ): void {
@@ -149,7 +148,7 @@ function keepNearest(
   const hasNullItems = items.nullCount > 0
   let bound = found.bound
   let hasRoom = found.hasRoom
-  for (let i = 0; i < count; i++) {
+  for (let i = 0; i < rows.length; i++) {
     const distance = Math.fround(distances[i]!)
     // Comparisons with NaN are false: such a row has no distance.
     if (!(distance < bound || (hasRoom && distance === bound)) || distance < least || distance >= most)

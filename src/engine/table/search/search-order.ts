@@ -1,6 +1,6 @@
 import type { Schema } from '@uwdata/flechette'
-import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
+import type { Job } from '../job.ts'
 import {
   compareKey,
   effectiveKeys,
@@ -11,7 +11,6 @@ import {
 } from '../read/sort-keys.ts'
 import { sortedRows } from '../read/sort-rows.ts'
 import { withRowColumns } from '../scan/row-columns.ts'
-import type { Storage } from '../storage/objects.ts'
 import type { Ordering } from '../table-engine.ts'
 import { distanceColumn } from './distance-column.ts'
 import { fetchRows, type RowsToFetch } from './fetch-rows.ts'
@@ -29,18 +28,17 @@ export function searchOrder(schema: Schema, orderBy: readonly Ordering[], most?:
 
 /** The rows in the order of the keys, for each vector separately. Equal ones keep their order. */
 export async function inOrder(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
   { positions, distances, queries }: Hits,
   keys: readonly SortKey[],
   rows: RowsToFetch,
-  timeSlice: TimeSlice,
 ): Promise<Hits> {
   const { fields } = withRowColumns(snapshot.schema)
   const stored = keys.filter(({ path }) => path.length > 0)
   const picks = stored.map(({ path, name }) => ({ path, field: { ...fieldAt(fields, path), name } }))
   const values: SortValue[][] = stored.map(() => [])
-  for await (const batches of fetchRows(storage, snapshot, picks, rows, timeSlice)) {
+  for await (const batches of fetchRows(job, snapshot, picks, rows)) {
     for (const [k, batch] of batches.entries()) {
       const read = sortReader(batch)
       for (let row = 0; row < batch.length; row++) values[k]!.push(read(row))
@@ -57,7 +55,7 @@ export async function inOrder(
     }
     return a - b
   }
-  const order = await sortedRows(positions.length, compare, keys.length, timeSlice)
+  const order = await sortedRows(positions.length, compare, keys.length, job)
   return {
     positions: Float64Array.from(order, (i) => positions[i]!),
     distances: Float32Array.from(order, (i) => distances[i]!),

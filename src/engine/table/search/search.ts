@@ -1,25 +1,26 @@
 import { float32, int32, type Schema } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
-import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { performance } from '../../../base/time.ts'
 import { type AnyBatch, byteLength, makeBatch } from '../../arrow/batch.ts'
+import { allRows, hasRow } from '../../arrow/bitmap.ts'
 import { encodeArrow, joinParts } from '../../arrow/ipc/encode.ts'
 import { assemble, wholeOf } from '../../arrow/take/take.ts'
-import type { WorkBudget } from '../../predicate/index.ts'
+import type { Predicate } from '../../predicate/index.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
+import type { Job } from '../job.ts'
 import { tooLarge } from '../read/answer.ts'
 import { PlainColumns } from '../read/plain-columns.ts'
 import { bound } from '../read/query.ts'
 import type { SortKey } from '../read/sort-keys.ts'
 import { compileValues, valueParts } from '../scan/expression.ts'
-import { compile } from '../scan/fragment.ts'
+import { compile, selectMatches } from '../scan/fragment.ts'
 import { readsOffsets } from '../scan/row-columns.ts'
-import type { Storage } from '../storage/objects.ts'
 import type { QueryOptions, VectorSearch } from '../table-engine.ts'
 import { answerColumns, type DistanceExpression, type SearchColumns } from './answer-columns.ts'
+import { DistanceInputs, withDistance } from './distance-column.ts'
 import { columnsOf, fetchRows, type RowsToFetch } from './fetch-rows.ts'
 import { type Found, findNearest } from './find-nearest.ts'
-import { postFilter } from './post-filter.ts'
 import { type SearchTask, searchesOf } from './search-fragment.ts'
 import { inOrder, searchOrder } from './search-order.ts'
 import { columnToSearch, measureFor, queryVector } from './vector-column.ts'
@@ -55,11 +56,10 @@ export interface SearchPlan {
 
 /** Checks a search, and plans it. Reads nothing. */
 export async function planSearch(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
   options: QueryOptions,
   search: VectorSearch,
-  timeSlice: TimeSlice,
 ): Promise<SearchPlan> {
   const { schema } = snapshot
   const limit = bound('limit', options.limit) ?? defaultLimit
@@ -75,9 +75,9 @@ export async function planSearch(
       `The search asks for ${(most * searches).toLocaleString('en')} rows, with those that offset passes over and for all its vectors. The most is ${mostRanked.toLocaleString('en')}. Ask for a smaller k, or for fewer vectors at once.`,
     )
   }
-  const now = storage.now()
+  const now = job.storage.now()
   const columns = await answerColumns(schema, options, searches > 1, (text, schema) =>
-    compileValues(text, schema, now, timeSlice),
+    compileValues(text, schema, now, job),
   )
   const order = searchOrder(schema, options.orderBy ?? [], options.mostKeys)
   const isWanted = columns.picks.some(({ path }) => path?.length === 1 && path[0] === column.path[0])
@@ -115,22 +115,18 @@ function dimensionOf([first, ...others]: VectorSearch['vectors']): number {
 
 /** The rows with the nearest vectors, as an Arrow IPC file. */
 export async function searchRows(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
   options: QueryOptions,
   search: VectorSearch,
 ): Promise<Uint8Array> {
-  const timeSlice = new TimeSlice(options.signal)
-  const plan = await planSearch(storage, snapshot, options, search, timeSlice)
+  const plan = await planSearch(job, snapshot, options, search)
   const { onStep } = options
   let started = performance.now()
-  const { hits, found } = await runSearch(storage, snapshot, plan, options, timeSlice)
+  const { hits, found } = await runSearch(job, snapshot, plan, options)
   onStep?.({ name: 'rows', rows: hits.positions.length, milliseconds: performance.now() - started })
   started = performance.now()
   const { columns } = plan
-  const budgets = columns.from.map((from) =>
-    typeof from === 'object' ? from.expression.budget() : undefined,
-  )
   const { maxBytes = Number.POSITIVE_INFINITY } = options
   let plainBytes = 0
   const plain = new PlainColumns(columns.fields, options.plain, (bytes) => {
@@ -140,23 +136,14 @@ export async function searchRows(
   const batches: (readonly AnyBatch[])[] = []
   let row = 0
   const wanted = toFetch(hits.positions, found, plan, options)
-  for await (const batch of fetchRows(storage, snapshot, columns.picks, wanted, timeSlice)) {
+  for await (const batch of fetchRows(job, snapshot, columns.picks, wanted)) {
     const end = row + (batch[0]?.length ?? hits.positions.length)
     const made: AnyBatch[] = []
-    for (const [i, from] of columns.from.entries()) {
+    const distances = hits.distances.slice(row, end)
+    for (const from of columns.from) {
       if (typeof from === 'number') made.push(batch[from]!)
       else if (typeof from === 'string') made.push(own(from, hits, row, end))
-      else
-        made.push(
-          await computeFromDistances(
-            from,
-            batch,
-            hits.distances.slice(row, end),
-            budgets[i]!,
-            timeSlice,
-            wanted.onBytes,
-          ),
-        )
+      else made.push(await computeFromDistances(from, batch, distances, job, wanted.onBytes))
     }
     batches.push(...plain.of(made))
     row = end
@@ -166,32 +153,32 @@ export async function searchRows(
     schema,
     schema.fields.map((_, i) => batches.map((batch) => batch[i]!)),
   )
-  timeSlice.signal?.throwIfAborted()
+  job.signal?.throwIfAborted()
   onStep?.({ name: 'columns', rows: hits.positions.length, milliseconds: performance.now() - started })
   return joinParts(parts)
 }
 
 /** Finds the rows of the answer, without their columns. */
-export async function runSearch(
-  storage: Storage,
+async function runSearch(
+  job: Job,
   snapshot: LoadedSnapshot,
   plan: SearchPlan,
-  { filter, onProgress, memory, maxBytes }: QueryOptions,
-  timeSlice: TimeSlice,
+  { filter, memory, maxBytes }: QueryOptions,
 ): Promise<{ hits: Hits; found: Found }> {
   const { task, limit, offset } = plan
   const taken = memory?.take(task.most * searchesOf(task) * 24)
   if (taken) await taken
   const predicate =
-    plan.filter === 'before' ? await compile(filter!, snapshot.schema, plan.now, timeSlice) : undefined
+    plan.filter === 'before' ? await compile(filter!, snapshot.schema, plan.now, job) : undefined
   const read = [...columnsOf(plan.columns.picks), ...(predicate?.columns ?? [])]
   // A filter after the search, or an order, may use it, too.
   const hasOffsets = plan.filter === 'after' || plan.order.length > 0 || readsOffsets(snapshot.schema, read)
-  const found = await findNearest(storage, snapshot, task, predicate, timeSlice, hasOffsets, onProgress)
+  const found = await findNearest(job, snapshot, task, predicate, hasOffsets)
   let hits = hitsOf(found)
   if (plan.filter === 'after') {
     const rows = toFetch(hits.positions, found, plan, { memory, maxBytes })
-    const keep = await postFilter(storage, snapshot, filter!, plan.now, hits, rows, timeSlice)
+    const filtering = await compile(filter!, withDistance(snapshot.schema), plan.now, job)
+    const keep = await postFilter(job, snapshot, filtering, hits, rows)
     hits = only(hits, (i) => keep[i] === 1)
   }
   let query = -1
@@ -204,7 +191,7 @@ export async function runSearch(
   })
   if (plan.order.length > 0) {
     const rows = toFetch(hits.positions, found, plan, { memory, maxBytes })
-    hits = await inOrder(storage, snapshot, hits, plan.order, rows, timeSlice)
+    hits = await inOrder(job, snapshot, hits, plan.order, rows)
   }
   return { hits, found }
 }
@@ -256,12 +243,34 @@ function only({ positions, distances, queries }: Hits, isWanted: (index: number)
   }
 }
 
+/** Which of the found rows match a filter, which may use their distance: 1 for those that do. */
+async function postFilter(
+  job: Job,
+  snapshot: LoadedSnapshot,
+  predicate: Predicate,
+  { distances }: Hits,
+  rows: RowsToFetch,
+): Promise<Uint8Array> {
+  const budget = predicate.budget()
+  const inputs = new DistanceInputs(snapshot.schema, predicate.columns)
+  const keep = new Uint8Array(distances.length)
+  let start = 0
+  for await (const batches of fetchRows(job, snapshot, inputs.picks, rows)) {
+    const end = start + (batches[0]?.length ?? distances.length)
+    const columns = inputs.columns(batches, distances.slice(start, end))
+    const fragment = { rows: { length: end - start, columns }, live: allRows(end - start) }
+    const matches = await selectMatches(predicate, fragment, job, budget)
+    for (let i = start; i < end; i++) if (hasRow(matches, i - start)) keep[i] = 1
+    start = end
+  }
+  return keep
+}
+
 /** A column that is computed from distances. */
 async function computeFromDistances(
-  { expression, inputs, first, offsets }: DistanceExpression,
+  { expression, budget, inputs, first, offsets }: DistanceExpression,
   batch: readonly AnyBatch[],
   distances: Float32Array,
-  budget: WorkBudget,
   timeSlice: TimeSlice,
   onBytes: RowsToFetch['onBytes'],
 ): Promise<AnyBatch> {

@@ -10,21 +10,27 @@ import type { NewName } from './object-names.ts'
 /** Part of an object: its offset, its length and its CRC-32. */
 export type Range = readonly [offset: number, length: number, crc: number]
 
-/** The storage that the engine reads from and writes to. */
-export interface Storage {
+/** The storage of tables that are only read. */
+export interface ReadStorage {
   readonly content: Content
+  readonly cache: ByteCache
+}
+
+/** The storage that the engine reads from and writes to. */
+export interface Storage extends ReadStorage {
   /**
    * Begins to put an object. Resolves at once, unless many puts are under way. The writer's next sync waits for them.
    * Absent if objects are durable once they are put.
    */
   readonly beginPut?: ((path: string, bytes: Uint8Array) => Promise<void>) | undefined
-  readonly cache: ByteCache
   /** Makes the name of a new object. */
   readonly newName: NewName
   /** The time, in milliseconds since the epoch. */
   readonly now: () => number
   /** Most bytes that one change may write beyond those that the table holds. Default: no limit. */
   readonly growthBytes?: number | undefined
+  /** Most rows of a fragment: a multiple of 64. */
+  readonly fragmentRows: number
   /** Worker threads that scan large tables, if the engine has any. */
   readonly pool?: ScanPool | undefined
 }

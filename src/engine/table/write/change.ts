@@ -13,8 +13,9 @@ import {
   withLayout,
   withLayoutKey,
 } from '../format/table-schema.ts'
+import { Job } from '../job.ts'
 import type { Storage } from '../storage/objects.ts'
-import type { ApplyOptions, Change } from '../table-engine.ts'
+import type { Change } from '../table-engine.ts'
 import { reviseManifest, storeSchema, writeManifest } from './write-manifest.ts'
 
 /** Adds fragments that were written for a table with the columns of `made`. */
@@ -25,13 +26,13 @@ export function appendChange(
 ): Change {
   const { rows } = totalsOf(written)
   return {
-    async apply(base, options: ApplyOptions = {}) {
+    async apply(base, options) {
+      const job = new Job(storage, options)
       const snapshot = base as LoadedSnapshot
-      options.signal?.throwIfAborted()
       const { layout, columns } = layoutIn(snapshot, made)
       const tail = [...snapshot.body.tail, ...written.map((entry) => withLayoutKey(entry, layout))]
       const changes = { columns, tail }
-      return { snapshot: await reviseManifest(storage, snapshot, changes, options.version), affected: rows }
+      return { snapshot: await reviseManifest(job, snapshot, changes), affected: rows }
     },
   }
 }
@@ -81,20 +82,16 @@ export function overwriteChange(
   prefix: string,
   schema: Schema,
   written: readonly FragmentEntry[],
-): Change & { create(options?: ApplyOptions): Promise<LoadedSnapshot> } {
-  const create = (options: ApplyOptions = {}, nextId = 0) => {
-    options.signal?.throwIfAborted()
-    return writeManifest(
-      storage,
-      prefix,
-      { ...storeSchema(schema), segments: [], tail: written, nextId },
-      options.version,
-    )
-  }
+): Change & { create(job: Job): Promise<LoadedSnapshot> } {
+  const parts = { ...storeSchema(schema), segments: [], tail: written }
   return {
-    create: (options) => create(options),
+    create: (job) => writeManifest(job, prefix, parts),
     async apply(base, options) {
-      const snapshot = await create(options, (base as LoadedSnapshot).body.nextId)
+      const { nextId } = (base as LoadedSnapshot).body
+      const snapshot = await writeManifest(new Job(storage, options), prefix, {
+        ...parts,
+        nextId: nextId ?? 0,
+      })
       return { snapshot, affected: snapshot.rows }
     },
   }
@@ -107,10 +104,9 @@ export function metadataChange(
 ): Change {
   const entries = metadata instanceof Map ? [...metadata] : Object.entries(metadata as Record<string, string>)
   return {
-    async apply(base, options: ApplyOptions = {}) {
-      options.signal?.throwIfAborted()
-      const changes = { metadata: entries }
-      const snapshot = await reviseManifest(storage, base as LoadedSnapshot, changes, options.version)
+    async apply(base, options) {
+      const job = new Job(storage, options)
+      const snapshot = await reviseManifest(job, base as LoadedSnapshot, { metadata: entries })
       return { snapshot, affected: 0 }
     },
   }
@@ -119,13 +115,12 @@ export function metadataChange(
 /** Writes the manifest of an earlier version again. */
 export function restoreChange(storage: Storage, old: LoadedSnapshot): Change {
   return {
-    async apply(base, options: ApplyOptions = {}) {
-      options.signal?.throwIfAborted()
+    async apply(base, options) {
       // The ids of rows that were added since are not used again.
       const nextId = Math.max(old.body.nextId ?? 0, (base as LoadedSnapshot).body.nextId ?? 0)
       const columns = columnsRestored(old, base as LoadedSnapshot)
       const parts = { ...old.body, nextId, columns }
-      const snapshot = await writeManifest(storage, base.prefix, parts, options.version, old)
+      const snapshot = await writeManifest(new Job(storage, options), base.prefix, parts, old)
       return { snapshot, affected: snapshot.rows }
     },
   }

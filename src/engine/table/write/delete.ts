@@ -1,7 +1,8 @@
-import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { haveSameColumns, type TableSchema } from '../format/table-schema.ts'
+import { Job } from '../job.ts'
 import { compile, prune } from '../scan/fragment.ts'
 import { startScan } from '../scan/scan.ts'
 import type { Storage } from '../storage/objects.ts'
@@ -34,13 +35,13 @@ class Deletion implements Change {
     this.#now = storage.now()
   }
 
-  async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
+  async apply(base: Snapshot, options?: ApplyOptions): Promise<Changed> {
     const snapshot = base as LoadedSnapshot
-    const timeSlice = new TimeSlice(options.signal)
-    const { predicate, removal } = await this.#compile(snapshot.schema, timeSlice)
-    const finder = await matchFinder(this.#storage, snapshot, predicate, timeSlice)
-    return removal.from(snapshot, finder, timeSlice, options, async ({ removed, ...parts }) => ({
-      snapshot: await reviseManifest(this.#storage, snapshot, parts, options.version),
+    const job = new Job(this.#storage, options)
+    const { predicate, removal } = await this.#compile(snapshot.schema, job)
+    const finder = await matchFinder(job, snapshot, predicate)
+    return removal.from(job, snapshot, finder, async ({ removed, ...parts }) => ({
+      snapshot: await reviseManifest(job, snapshot, parts),
       affected: removed,
     }))
   }
@@ -51,7 +52,7 @@ class Deletion implements Change {
     const isSame = known && haveSameColumns(known.schema, schema)
     if (!isSame) {
       const predicate = await compile(this.#text, schema, this.#now, timeSlice)
-      this.#compiled = { schema, predicate, removal: new Removal(this.#storage) }
+      this.#compiled = { schema, predicate, removal: new Removal() }
     }
     return this.#compiled!
   }
@@ -59,12 +60,11 @@ class Deletion implements Change {
 
 /** A row finder for a predicate. */
 export async function matchFinder(
-  storage: Storage,
+  job: Job,
   snapshot: LoadedSnapshot,
   predicate: Predicate,
-  timeSlice: TimeSlice,
 ): Promise<RowFinder> {
-  const scan = await startScan(storage, snapshot, predicate, timeSlice)
+  const scan = await startScan(job, snapshot, predicate)
   return {
     get depth() {
       return scan.depth

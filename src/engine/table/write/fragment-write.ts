@@ -11,7 +11,8 @@ import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 import { withBlockSums } from '../format/blocks.ts'
 import { FileParts } from '../format/file-parts.ts'
 import { type ColumnFile, rangesOf } from '../format/manifest.ts'
-import { layoutOfNewFile, type TableSchema } from '../format/table-schema.ts'
+import { layoutOfNewFile, type TableFiles, type TableSchema } from '../format/table-schema.ts'
+import type { Job } from '../job.ts'
 import { addColumnStatistics } from '../statistics/column-statistics.ts'
 import { storeStatistics } from '../statistics/stored-statistics.ts'
 import type { Range, Storage } from '../storage/objects.ts'
@@ -23,15 +24,13 @@ export interface EncodedFile extends Omit<ColumnFile, 'path'> {
 
 /** Writes one batch for each column as a fragment. */
 export async function writeFragment(
-  storage: Storage,
-  prefix: string,
-  schema: TableSchema,
+  job: Job,
+  { prefix, schema }: TableFiles,
   batches: readonly AnyBatch[],
-  timeSlice: TimeSlice,
 ): Promise<ColumnFile> {
-  const file = await encodeFile(schema, batches, timeSlice)
-  await timeSlice.rest()
-  return putFile(storage, prefix, file)
+  const file = await encodeFile(schema, batches, job)
+  await job.rest()
+  return putFile(job.storage, prefix, file)
 }
 
 /** Makes the file of one batch for each column, with its checksums and statistics. */

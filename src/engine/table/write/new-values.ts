@@ -7,7 +7,7 @@ import type { ValueExpression, WorkBudget } from '../../predicate/index.ts'
 import { rowsThatFit } from '../read/answer-reader.ts'
 import type { FragmentRows } from '../read/fragment-read.ts'
 import { selectRows } from '../read/row-selection.ts'
-import { evaluateValues } from '../scan/expression.ts'
+import { walk } from '../scan/fragment.ts'
 import { piecesOf } from './gather.ts'
 import { uncountedBytes, updatedBytes, type ValueHold } from './value-memory.ts'
 
@@ -21,6 +21,16 @@ const mostBytesOfRow = 64 << 20
 export interface Assignment {
   readonly expression: ValueExpression
   readonly budget: WorkBudget
+}
+
+/** Rows of a fragment, and which of them match. */
+export interface MatchingRows {
+  readonly rows: FragmentRows
+  readonly matches: Bitmap
+  /** How many rows match. */
+  readonly count: number
+  /** The number of a row for errors. */
+  readonly numberOf: (row: number) => number
 }
 
 /** New values of `count` rows after the first `done`, by the index of the column. */
@@ -42,18 +52,13 @@ export class NewValues {
     this.#timeSlice = timeSlice
   }
 
-  /** The new values of the matching rows of a fragment, `total` in number, in parts of limited size. */
-  async *parts(
-    rows: FragmentRows,
-    matches: Bitmap,
-    total: number,
-    numberOf: (row: number) => number,
-    budgetOf: (assignment: Assignment) => WorkBudget,
-  ): AsyncGenerator<Part> {
+  /** The new values of the matching rows of a fragment, in parts of limited size. */
+  async *parts(of: MatchingRows, budgetOf: (assignment: Assignment) => WorkBudget): AsyncGenerator<Part> {
+    const { rows, matches, count: total } = of
     let start = 0
     let end = rows.length
     for (let done = 0; done < total; ) {
-      const made = await this.#evaluate(rows, matches, start, end, numberOf, budgetOf)
+      const made = await this.#evaluate(of, start, end, budgetOf)
       const count = Math.min(...Array.from(made.values(), ({ length }) => length))
       const waits = this.#memory.take(bytesOf(made), updatedBytes, this.#timeSlice.signal)
       if (waits) await waits
@@ -70,11 +75,9 @@ export class NewValues {
 
   /** The new values of rows from `first` up to `end`; of fewer, if they take many bytes. */
   async #evaluate(
-    rows: FragmentRows,
-    matches: Bitmap,
+    { rows, matches, numberOf }: MatchingRows,
     first: number,
     end: number,
-    numberOf: (row: number) => number,
     budgetOf: (assignment: Assignment) => WorkBudget,
   ): Promise<ReadonlyMap<number, AnyBatch>> {
     // Evaluation begins at a multiple of 32.
@@ -88,7 +91,7 @@ export class NewValues {
     let count = Number.POSITIVE_INFINITY
     for (const [index, assignment] of this.#assignments) {
       const options = { live, budget: budgetOf(assignment), numberOf, mostBytes: most }
-      const batch = await evaluateValues(assignment.expression, rows, this.#timeSlice, options, start, end)
+      const batch = await walk(assignment.expression.steps(rows, start, end, options), this.#timeSlice)
       made.set(index, batch)
       count = Math.min(count, batch.length)
       const bytes = bytesOf(made)

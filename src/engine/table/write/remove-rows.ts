@@ -1,12 +1,11 @@
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
-import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type Bitmap, clearTrailing, countRows, noRows } from '../../arrow/bitmap.ts'
 import { covers, type Deleted, readLive, writeDeletions } from '../format/deletions.ts'
 import { contentKey, type DeletionEntry, type FragmentEntry, type SegmentEntry } from '../format/manifest.ts'
 import { groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import type { Job } from '../job.ts'
 import type { PendingResult } from '../scan/scan.ts'
 import type { Storage } from '../storage/objects.ts'
-import type { WorkOptions } from '../table-engine.ts'
 import { writeSegment } from './write-manifest.ts'
 
 /** Finds the rows of fragments that a change removes. The result for a fragment depends on its rows alone. */
@@ -77,22 +76,17 @@ interface Group {
 
 /** Removes rows from one base after the other, until the result is committed. Slow work is done once. */
 export class Removal {
-  readonly #storage: Storage
   readonly #evaluations = new Map<string, Evaluation>()
   readonly #outcomes = new Map<string, Outcome>()
 
-  constructor(storage: Storage) {
-    this.#storage = storage
-  }
-
   /** Finds the rows in all fragments, writes the deletions, and passes the remaining rows to `finish` meanwhile. */
   async from<T>(
+    job: Job,
     snapshot: LoadedSnapshot,
     finder: RowFinder,
-    timeSlice: TimeSlice,
-    { signal, onProgress }: WorkOptions,
     finish: (left: RemainingRows) => Promise<T>,
   ): Promise<T> {
+    const { storage } = job
     const { prefix } = snapshot
     const rowsTotal = snapshot.rows + snapshot.deletedRows
     const segments: SegmentEntry[] = []
@@ -104,33 +98,31 @@ export class Removal {
       writes.push(write)
     }
     let removed = 0
-    let rowsDone = 0
     const write = async ({ segment, entries, results }: Group) => {
-      const outcomes = this.#outcomesOf(prefix, results, keep)
+      const outcomes = this.#outcomesOf(storage, prefix, results, keep)
       const kept = outcomes.flatMap(({ entry }) => entry ?? [])
       for (const one of outcomes) removed += one.removed
       if (segment === undefined) tail = kept
       else if (outcomes.every(({ entry }, i) => entry === entries[i])) segments.push(segment)
-      else if (kept.length > 0) segments.push(await writeSegment(this.#storage, prefix, kept))
+      else if (kept.length > 0) segments.push(await writeSegment(storage, prefix, kept))
     }
     const waiting: Group[] = []
     try {
-      for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
+      for await (const { segment, entries } of groupsOf(storage, snapshot)) {
         const results: FragmentResult[] = []
-        const prepare = (entry: FragmentEntry) => this.#prepare(prefix, entry, finder)
+        const prepare = (entry: FragmentEntry) => this.#prepare(storage, prefix, entry, finder)
         for await (const prepared of prefetch(entries, prepare, finder)) {
           const { entry } = prepared
           results.push({ entry, result: await findResult(prepared, finder) })
-          rowsDone += entry.rows
-          onProgress?.({ rowsDone, rowsTotal })
-          if (timeSlice.due) await timeSlice.rest()
+          job.report(entry.rows, rowsTotal)
+          if (job.due) await job.rest()
         }
         if (finder.onAllFound) waiting.push({ segment, entries, results })
         else await write({ segment, entries, results })
       }
       await finder.onAllFound?.()
       for (const group of waiting) await write(group)
-      signal?.throwIfAborted()
+      job.signal?.throwIfAborted()
       const result = await finish({ segments, tail, removed })
       await Promise.all(writes)
       return result
@@ -141,7 +133,12 @@ export class Removal {
   }
 
   /** Determines the result for a fragment from what is known, or begins to search for its rows. */
-  async #prepare(prefix: string, entry: FragmentEntry, finder: RowFinder): Promise<Prepared> {
+  async #prepare(
+    storage: Storage,
+    prefix: string,
+    entry: FragmentEntry,
+    finder: RowFinder,
+  ): Promise<Prepared> {
     const known = this.#outcomes.get(keyOf(entry))
     const hasListener = finder.onFound !== undefined
     if (known && !hasListener) return { entry, outcome: known }
@@ -150,7 +147,7 @@ export class Removal {
     if (verdict === 'all') {
       return { entry, outcome: { entry: undefined, removed: entry.rows - (entry.deletions?.count ?? 0) } }
     }
-    const live = await readLive(this.#storage, prefix, entry)
+    const live = await readLive(storage, prefix, entry)
     const earlier = this.#evaluations.get(contentKey(entry))
     if (earlier && covers(earlier.live, live, entry.rows)) {
       return { entry, live, matches: async () => earlier.matches, ...(known && { outcome: known }) }
@@ -166,12 +163,13 @@ export class Removal {
 
   /** Begins to write the deletions of a group of fragments. Once they are written, the outcomes are remembered. */
   #outcomesOf(
+    storage: Storage,
     prefix: string,
     results: readonly FragmentResult[],
     keep: (write: Promise<void>) => void,
   ): Outcome[] {
     const fresh = results.flatMap(({ result }) => ('rows' in result ? result : []))
-    const { entries, written } = writeDeletions(this.#storage, prefix, fresh)
+    const { entries, written } = writeDeletions(storage, prefix, fresh)
     const next = entries.values()
     const outcomes = results.map(({ entry, result }) =>
       'rows' in result ? withDeletions(entry, next.next().value!) : result,

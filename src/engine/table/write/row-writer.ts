@@ -1,5 +1,3 @@
-import type { Schema } from '@uwdata/flechette'
-import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
 import {
   allRows,
@@ -13,7 +11,8 @@ import {
 import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
 import { type Piece, wholeOf } from '../../arrow/take/take.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
-import type { Storage } from '../storage/objects.ts'
+import type { TableFiles } from '../format/table-schema.ts'
+import type { Job } from '../job.ts'
 import { bytesPerRow, writeFragment } from './fragment-write.ts'
 import { withoutRows } from './without-rows.ts'
 import { rowsOfFragment } from './write-rows.ts'
@@ -34,26 +33,20 @@ const fragmentBytes = 32 << 20
 export class RowWriter {
   /** How many rows were added. */
   rows = 0
-  readonly #storage: Storage
-  readonly #prefix: string
-  readonly #schema: Schema
-  readonly #mostRows: number
+  readonly #table: TableFiles
   readonly #written: FragmentEntry[] = []
   /** Rows that are not written yet, by columns. */
   #pending: Piece[][]
   #pendingRows = 0
   #most = Number.POSITIVE_INFINITY
 
-  constructor(storage: Storage, prefix: string, schema: Schema, mostRows: number) {
-    this.#storage = storage
-    this.#prefix = prefix
-    this.#schema = schema
-    this.#mostRows = mostRows
-    this.#pending = schema.fields.map(() => [])
+  constructor(table: TableFiles) {
+    this.#table = table
+    this.#pending = table.schema.fields.map(() => [])
   }
 
   /** Adds rows: a batch for each column. */
-  async add(batches: readonly AnyBatch[], timeSlice: TimeSlice): Promise<void> {
+  async add(job: Job, batches: readonly AnyBatch[]): Promise<void> {
     const { length } = batches[0]!
     this.rows += length
     this.#pendingRows += length
@@ -62,22 +55,23 @@ export class RowWriter {
       this.#pending.map((pieces) => pieces.map(({ batch }) => batch)),
       this.#pendingRows,
     )
-    this.#most = rowsOfFragment(perRow, this.#mostRows, fragmentBytes)
-    while (this.#pendingRows >= this.#most) await this.#write(this.#most, timeSlice)
+    this.#most = rowsOfFragment(perRow, job.storage.fragmentRows, fragmentBytes)
+    while (this.#pendingRows >= this.#most) await this.#write(job, this.#most)
     if (this.#pending[0]!.length >= mostBatches) this.#join()
   }
 
   /** The fragments of the rows that `live` has. Rows that are not written yet are written first. */
-  async fragmentsOf(livePositions: LivePositions, timeSlice: TimeSlice): Promise<readonly FragmentEntry[]> {
-    while (this.#pendingRows > 0) await this.#write(Math.min(this.#most, this.#pendingRows), timeSlice)
+  async fragmentsOf(job: Job, livePositions: LivePositions): Promise<readonly FragmentEntry[]> {
+    while (this.#pendingRows > 0) await this.#write(job, Math.min(this.#most, this.#pendingRows))
     const deleted = livePositions.unused(this.rows)
-    return isEmpty(deleted) ? this.#written : withoutRows(this.#storage, this.#prefix, this.#written, deleted)
+    if (isEmpty(deleted)) return this.#written
+    return withoutRows(job.storage, this.#table.prefix, this.#written, deleted)
   }
 
-  async #write(rows: number, timeSlice: TimeSlice): Promise<void> {
-    for (const batches of assembleColumns(this.#schema.fields, this.#take(rows))) {
-      this.#written.push(await writeFragment(this.#storage, this.#prefix, this.#schema, batches, timeSlice))
-      await timeSlice.rest()
+  async #write(job: Job, rows: number): Promise<void> {
+    for (const batches of assembleColumns(this.#table.schema.fields, this.#take(rows))) {
+      this.#written.push(await writeFragment(job, this.#table, batches))
+      await job.rest()
     }
   }
 
@@ -91,7 +85,7 @@ export class RowWriter {
   }
 
   #join(): void {
-    const joined = assembleColumns(this.#schema.fields, this.#pending)
+    const joined = assembleColumns(this.#table.schema.fields, this.#pending)
     this.#pending = this.#pending.map((_, i) => joined.map((batches) => wholeOf(batches[i]!)))
   }
 }

@@ -1,5 +1,5 @@
 import type { Field, Schema, Table } from '@uwdata/flechette'
-import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type AnyBatch, type AnyColumn, makeColumn } from '../../arrow/batch.ts'
 import {
   type Filling,
@@ -18,12 +18,7 @@ import { sliceBatch } from '../../arrow/take/take.ts'
  * The table's columns in the order of the schema. Missing nullable columns and struct fields become nulls, and values
  * of another type are cast. Throws if the columns or values do not fit the schema.
  */
-export async function matchSchema(
-  table: Table,
-  schema: Schema,
-  signal: AbortSignal | undefined,
-): Promise<AnyColumn[]> {
-  const timeSlice = new TimeSlice(signal)
+export async function matchSchema(table: Table, schema: Schema, timeSlice: TimeSlice): Promise<AnyColumn[]> {
   const columns: AnyColumn[] = []
   for (const [i, match] of matchFields(table, schema, { castBytes: 0 }).entries()) {
     const wanted = schema.fields[i]!
@@ -95,11 +90,6 @@ function batchesOf(column: AnyColumn): readonly AnyBatch[] {
 function checked(wanted: Field, column: AnyColumn): AnyColumn {
   checkNulls(wanted, batchesOf(column), wanted.name)
   return column
-}
-
-/** The columns of a new table, checked against its own schema. */
-export function columnsOfNewTable(table: Table, signal: AbortSignal | undefined): Promise<AnyColumn[]> {
-  return matchSchema(table, table.schema, signal)
 }
 
 /** Refuses nulls in a field that must not be null. Within a null struct or list they are allowed. */

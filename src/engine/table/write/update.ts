@@ -1,6 +1,6 @@
 import type { Schema } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../../base/errors.ts'
-import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { byteLength } from '../../arrow/batch.ts'
 import { allRows, type Bitmap, countRows, intersect, noRows } from '../../arrow/bitmap.ts'
 import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
@@ -8,7 +8,8 @@ import { wholeOf } from '../../arrow/take/take.ts'
 import type { Predicate, ValueExpression } from '../../predicate/index.ts'
 import { contentKey, type FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
-import { haveSameColumns, type TableSchema } from '../format/table-schema.ts'
+import { haveSameColumns, type TableFiles, type TableSchema } from '../format/table-schema.ts'
+import { Job } from '../job.ts'
 import { readColumns } from '../read/fragment-read.ts'
 import { resolve } from '../read/projection.ts'
 import { selectRows } from '../read/row-selection.ts'
@@ -16,7 +17,7 @@ import { compileValues } from '../scan/expression.ts'
 import { compile } from '../scan/fragment.ts'
 import { liveRowsOf, rowNumbers } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
-import type { ApplyOptions, Change, Changed, Snapshot, UpdateOptions, WorkOptions } from '../table-engine.ts'
+import type { ApplyOptions, Change, Changed, Snapshot, UpdateOptions } from '../table-engine.ts'
 import { matchFinder } from './delete.ts'
 import { piecesOf } from './gather.ts'
 import { Growth } from './growth.ts'
@@ -30,16 +31,10 @@ import { reviseManifest } from './write-manifest.ts'
  * Updates columns of the rows that match a predicate. Updated rows are written again, after all others. Rows that later
  * commits inserted or changed are updated, too, and rows that they deleted are not restored.
  */
-export async function updateRows(
-  storage: Storage,
-  base: LoadedSnapshot,
-  options: UpdateOptions,
-  mostRows: number,
-  work: WorkOptions,
-): Promise<Change> {
-  const update = new Update(storage, options, mostRows)
+export async function updateRows(job: Job, base: LoadedSnapshot, options: UpdateOptions): Promise<Change> {
+  const update = new Update(job.storage, options)
   // Report all errors that can be found now.
-  await update.prepare(base, new TimeSlice(work.signal))
+  await update.prepare(base, job)
   return update
 }
 
@@ -63,19 +58,17 @@ interface Matched {
 class Update implements Change {
   readonly #storage: Storage
   readonly #options: UpdateOptions
-  readonly #mostRows: number
   /** All bases use the same time. */
   readonly #now: number
   #prepared: Prepared | undefined
 
-  constructor(storage: Storage, options: UpdateOptions, mostRows: number) {
+  constructor(storage: Storage, options: UpdateOptions) {
     this.#storage = storage
     this.#options = options
-    this.#mostRows = mostRows
     this.#now = storage.now()
   }
 
-  async prepare({ prefix, schema }: LoadedSnapshot, timeSlice: TimeSlice): Promise<Prepared> {
+  async prepare({ prefix, schema }: TableFiles, timeSlice: TimeSlice): Promise<Prepared> {
     const known = this.#prepared
     if (known && haveSameColumns(known.schema, schema)) return known
     const { updates, predicate: text } = this.#options
@@ -94,30 +87,26 @@ class Update implements Change {
       schema,
       predicate,
       assignments,
-      removal: new Removal(this.#storage),
-      writer: new RowWriter(this.#storage, prefix, schema, this.#mostRows),
+      removal: new Removal(),
+      writer: new RowWriter({ prefix, schema }),
       matches: new Map(),
     }
     return this.#prepared
   }
 
-  async apply(base: Snapshot, options: ApplyOptions = {}): Promise<Changed> {
+  async apply(base: Snapshot, options?: ApplyOptions): Promise<Changed> {
     const snapshot = base as LoadedSnapshot
-    const timeSlice = new TimeSlice(options.signal)
-    const prepared = await this.prepare(snapshot, timeSlice)
+    const job = new Job(this.#storage, options)
+    const prepared = await this.prepare(snapshot, job)
     const { predicate, removal, writer } = prepared
-    const finder = predicate ? await matchFinder(this.#storage, snapshot, predicate, timeSlice) : everyRow
-    const baseUpdate = new BaseUpdate(this.#storage, snapshot, prepared, finder, timeSlice)
+    const finder = predicate ? await matchFinder(job, snapshot, predicate) : everyRow
+    const baseUpdate = new BaseUpdate(job, snapshot, prepared, finder)
     try {
-      return await removal.from(snapshot, baseUpdate, timeSlice, options, async ({ removed, ...left }) => {
-        const added = await writer.fragmentsOf(baseUpdate.livePositions, timeSlice)
+      return await removal.from(job, snapshot, baseUpdate, async ({ removed, ...left }) => {
+        const added = await writer.fragmentsOf(job, baseUpdate.livePositions)
         baseUpdate.memory.release()
-        options.signal?.throwIfAborted()
         const parts = { ...left, tail: [...left.tail, ...added] }
-        return {
-          snapshot: await reviseManifest(this.#storage, snapshot, parts, options.version),
-          affected: removed,
-        }
+        return { snapshot: await reviseManifest(job, snapshot, parts), affected: removed }
       })
     } finally {
       baseUpdate.memory.release()
@@ -147,11 +136,10 @@ class BaseUpdate implements RowFinder {
   readonly livePositions = new LivePositions()
   /** Held from the first long values on, until all rows are written. */
   readonly memory = new ValueHold()
-  readonly #storage: Storage
+  readonly #job: Job
   readonly #snapshot: LoadedSnapshot
   readonly #prepared: Prepared
   readonly #finder: RowFinder
-  readonly #timeSlice: TimeSlice
   readonly #found: FoundRows[] = []
   readonly #values: NewValues
   /** How many live rows precede each fragment, for errors. */
@@ -160,19 +148,12 @@ class BaseUpdate implements RowFinder {
   /** The least position of the next rows. */
   #next = 0
 
-  constructor(
-    storage: Storage,
-    snapshot: LoadedSnapshot,
-    prepared: Prepared,
-    finder: RowFinder,
-    timeSlice: TimeSlice,
-  ) {
-    this.#storage = storage
+  constructor(job: Job, snapshot: LoadedSnapshot, prepared: Prepared, finder: RowFinder) {
+    this.#job = job
     this.#snapshot = snapshot
     this.#prepared = prepared
     this.#finder = finder
-    this.#timeSlice = timeSlice
-    this.#values = new NewValues(prepared.assignments, this.memory, timeSlice)
+    this.#values = new NewValues(prepared.assignments, this.memory, job)
   }
 
   get depth(): number {
@@ -231,20 +212,19 @@ class BaseUpdate implements RowFinder {
     const fresh = this.#found.filter(({ matched }) => matched.start < 0)
     const rows = fresh.reduce((sum, { count }) => sum + count, 0)
     const assignments = Array.from(this.#prepared.assignments.values())
-    const growth = new Growth(this.#storage, this.#snapshot)
+    const growth = new Growth(this.#job.storage, this.#snapshot)
     const expressions = assignments.map(({ expression }) => expression)
     if (rows === 0 || (await growth.fits(expressions, rows))) return
-    const { prefix, schema } = this.#snapshot
     const indices = expressions.flatMap(({ columns }) => columns)
     // These values are computed again when they are written.
     const budgets = new Map(assignments.map((one) => [one, one.expression.budget()]))
     let bytes = 0
     for (const { entry, live, matched, count } of fresh) {
-      const read = await readColumns(this.#storage, prefix, schema, entry, indices)
+      const rows = await readColumns(this.#job.storage, this.#snapshot, entry, indices)
       const numberOf = rowNumbers(this.#firstRows.get(entry.path) ?? 0, live)
       const budgetOf = (one: Assignment) => budgets.get(one)!
-      const parts = this.#values.parts(read, matched.rows, count, numberOf, budgetOf)
-      for await (const { made, count: part } of parts) {
+      const of = { rows, matches: matched.rows, count, numberOf }
+      for await (const { made, count: part } of this.#values.parts(of, budgetOf)) {
         for (const batch of made.values()) bytes += byteLength(batch) * (part / Math.max(1, batch.length))
         growth.check(bytes)
       }
@@ -255,25 +235,26 @@ class BaseUpdate implements RowFinder {
   async #write(entry: FragmentEntry, matches: Bitmap, live: Bitmap | undefined): Promise<void> {
     const { assignments, writer } = this.#prepared
     // Other writers may have written rows with other layouts, so the schema is that of this base.
-    const { prefix, schema } = this.#snapshot
+    const { schema } = this.#snapshot
     const indices = new Set<number>()
     for (const index of schema.fields.keys()) {
       const assignment = assignments.get(index)
       for (const one of assignment ? assignment.expression.columns : [index]) indices.add(one)
     }
-    const rows = await readColumns(this.#storage, prefix, schema, entry, indices)
+    const rows = await readColumns(this.#job.storage, this.#snapshot, entry, indices)
     const { rows: total, ...selected } = selectRows(matches, entry.rows, 0, entry.rows)
     const numberOf = rowNumbers(this.#firstRows.get(entry.path) ?? 0, live)
     const budgetOf = ({ budget }: Assignment) => budget
-    for await (const { made, done, count } of this.#values.parts(rows, matches, total, numberOf, budgetOf)) {
+    const of = { rows, matches, count: total, numberOf }
+    for await (const { made, done, count } of this.#values.parts(of, budgetOf)) {
       const pieces = Array.from(schema.fields.keys(), (index) => {
         const batch = made.get(index)
         if (batch) return part([wholeOf(batch)], 0, count)
         const all = piecesOf(rows.columns[index]!, { rows: total, ...selected })
         return count === total ? all : part(all, done, done + count)
       })
-      for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(batches, this.#timeSlice)
-      if (this.#timeSlice.due) await this.#timeSlice.rest()
+      for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(this.#job, batches)
+      if (this.#job.due) await this.#job.rest()
     }
   }
 }

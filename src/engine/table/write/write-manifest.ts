@@ -19,6 +19,7 @@ import {
   withIds,
 } from '../format/manifest.ts'
 import { type LoadedSnapshot, snapshotOf } from '../format/snapshot.ts'
+import type { Job } from '../job.ts'
 import type { Storage } from '../storage/objects.ts'
 
 /** Fragments that a manifest lists itself, and the bytes of their entries. Further entries move to a segment. */
@@ -41,14 +42,16 @@ export interface ManifestParts {
 /**
  * Writes a manifest, and segments for excess entries. No other attempt uses the same file name: an attempt that is not
  * committed leaves a file that nothing refers to. The schema of `base` is reused if it is equal.
+ * Throws the signal's reason if the signal has aborted.
  */
 export async function writeManifest(
-  storage: Storage,
+  job: Job,
   prefix: string,
   parts: ManifestParts,
-  version: number | undefined,
   base?: LoadedSnapshot,
 ): Promise<LoadedSnapshot> {
+  job.signal?.throwIfAborted()
+  const { storage, version } = job
   const { nextId: firstNew = 0 } = parts
   const entries = withIds(parts.tail, firstNew)
   let nextId = firstNew
@@ -83,12 +86,11 @@ export async function writeManifest(
 
 /** Writes the manifest of a version that differs from `base` in some parts. */
 export function reviseManifest(
-  storage: Storage,
+  job: Job,
   base: LoadedSnapshot,
   changes: Partial<ManifestParts>,
-  version: number | undefined,
 ): Promise<LoadedSnapshot> {
-  return writeManifest(storage, base.prefix, { ...base.body, ...changes }, version, base)
+  return writeManifest(job, base.prefix, { ...base.body, ...changes }, base)
 }
 
 async function spill(

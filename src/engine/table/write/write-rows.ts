@@ -1,12 +1,11 @@
 import type { Schema } from '@uwdata/flechette'
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
-import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { AnyBatch, AnyColumn } from '../../arrow/batch.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import type { Piece } from '../../arrow/take/take.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
-import type { Storage } from '../storage/objects.ts'
-import type { WorkOptions } from '../table-engine.ts'
+import type { TableFiles } from '../format/table-schema.ts'
+import type { Job } from '../job.ts'
 import { bytesPerRow, writeFragment } from './fragment-write.ts'
 
 /** Most bytes of a fragment, as estimated before it is written. */
@@ -20,28 +19,22 @@ const concurrentWrites = 3
 
 /** Writes rows as fragments of one record batch each, in order. Their size does not depend on the given batches. */
 export async function writeRows(
-  storage: Storage,
-  prefix: string,
-  schema: Schema,
+  job: Job,
+  table: TableFiles,
   columns: readonly AnyColumn[],
-  mostRows: number,
-  { signal, onProgress }: WorkOptions,
 ): Promise<FragmentEntry[]> {
-  const timeSlice = new TimeSlice(signal)
   const rowsTotal = columns[0]!.length
   const batches = columns.map(({ data }) => data as readonly AnyBatch[])
   const perRow = bytesPerRow(batches, rowsTotal)
-  const most = rowsOfFragment(perRow, mostRows)
+  const most = rowsOfFragment(perRow, job.storage.fragmentRows)
   const entries: FragmentEntry[] = []
-  let rowsDone = 0
-  const write = (one: readonly AnyBatch[]) => writeFragment(storage, prefix, schema, one, timeSlice)
-  for await (const entry of prefetch(splitIntoFragments(schema, batches, rowsTotal, most), write, {
+  const write = (one: readonly AnyBatch[]) => writeFragment(job, table, one)
+  for await (const entry of prefetch(splitIntoFragments(table.schema, batches, rowsTotal, most), write, {
     depth: concurrentWrites,
   })) {
     entries.push(entry)
-    rowsDone += entry.rows
-    onProgress?.({ rowsDone, rowsTotal })
-    await timeSlice.rest()
+    job.report(entry.rows, rowsTotal)
+    await job.rest()
   }
   return entries
 }
