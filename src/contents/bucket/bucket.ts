@@ -50,6 +50,9 @@ export const mostRemoved = 1_000
 /** A response that ended before all of its bytes. The request may be repeated. */
 export class CutOff extends Error {}
 
+/** A response that says to ask again, for services whose client does not do so. Its cause is their error. */
+export class Busy extends CutOff {}
+
 /** The joined parts. A single part is not copied. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array {
   return parts.length === 1 ? parts[0]! : Buffer.concat(parts)

@@ -4,7 +4,7 @@ import { folderSegmentsOf, segmentsOf, takenMessage } from '../../base/content/p
 import { CatalogError } from '../../base/errors.ts'
 import { mergeRanges } from '../../base/scheduling/merge-ranges.ts'
 import { sleep } from '../../base/time.ts'
-import { type Bucket, CutOff, forEach, mostRemoved } from './bucket.ts'
+import { type Bucket, Busy, CutOff, forEach, mostRemoved } from './bucket.ts'
 
 /** The location of a content in a bucket. */
 export interface BucketRoot {
@@ -211,6 +211,7 @@ class BucketContent implements Content {
         cause = error
       }
     }
+    if (cause instanceof Busy) throw this.#explain(action, key, cause.cause)
     const fact = cause ? 'was cut off or damaged in each of' : 'could not be decided in'
     throw new CatalogError(
       'ServiceUnavailable',

@@ -1,6 +1,14 @@
 import type { Bucket as GcsClient, GetFilesOptions, GetFilesResponse } from '@google-cloud/storage'
 import type { CatalogError } from '../../base/errors.ts'
-import { type Bucket, type BucketObject, CutOff, joined, latestOf, removeEach } from '../bucket/bucket.ts'
+import {
+  type Bucket,
+  type BucketObject,
+  Busy,
+  CutOff,
+  joined,
+  latestOf,
+  removeEach,
+} from '../bucket/bucket.ts'
 import { gcsError, isBusy, isMissing, isUnreachable, statusOf } from './errors.ts'
 
 /** The metadata with the id of the attempt that made an object. */
@@ -17,7 +25,7 @@ export class GcsBucket implements Bucket {
     this.#bucket = bucket
   }
 
-  async create(key: string, parts: readonly Uint8Array[], attempt: string): Promise<'created' | 'taken'> {
+  async create(key: string, parts: readonly Uint8Array[], attempt: string): ReturnType<Bucket['create']> {
     try {
       await this.#bucket.file(key).save(Buffer.from(joined(parts)), {
         resumable: false,
@@ -28,6 +36,8 @@ export class GcsBucket implements Bucket {
       return 'created'
     } catch (error) {
       if (statusOf(error) === 412) return 'taken'
+      // Another request changed the object meanwhile.
+      if (statusOf(error) === 409) return 'again'
       throw error
     }
   }
@@ -49,13 +59,17 @@ export class GcsBucket implements Bucket {
     const url = `${storage.apiEndpoint}/storage/v1/b/${name}/o/${encodeURIComponent(key)}?alt=media`
     try {
       const answer = await fetch(url, { headers, signal: AbortSignal.timeout(answerMillis) })
-      if (answer.ok) return new Uint8Array(await answer.arrayBuffer())
+      if (answer.ok) {
+        const bytes = new Uint8Array(await answer.arrayBuffer())
+        // Some servers ignore ranges, and send everything.
+        return range && answer.status !== 206 ? bytes.subarray(range.start, range.end) : bytes
+      }
       const error = Object.assign(new Error(await answer.text()), { code: answer.status })
       if (isMissing(error)) return undefined
       // The object ends before the range begins.
       if (answer.status === 416) return new Uint8Array(0)
       if (!isBusy(answer.status)) throw error
-      throw new CutOff(`the service answered ${answer.status}`)
+      throw new Busy(`the service answered ${answer.status}`, { cause: error })
     } catch (cause) {
       // Fetch has one kind of error for every broken connection.
       if (!(cause instanceof TypeError) || isUnreachable(cause)) throw cause

@@ -11,6 +11,8 @@ export interface Place {
   readonly endpoint: string
   /** The URL of a content of its own, which nobody has used yet. Another server may stand before this one. */
   freshUrl(server?: string): string
+  /** Stores a blob as another program does, by its whole name. */
+  plant(name: string, body: string): Promise<unknown>
 }
 
 let place: Promise<Place | string> | undefined
@@ -31,10 +33,11 @@ async function open(): Promise<Place | string> {
     `${service.url}/${account}`,
     new StorageSharedKeyCredential(account, key),
   )
-  await client.createContainer('rows')
+  const { containerClient } = await client.createContainer('rows')
   return {
     endpoint: service.url,
     freshUrl: (server = service.url) =>
       `az://rows/${randomUUID()}?account=${account}&endpoint=${encodeURIComponent(`${server}/${account}`)}`,
+    plant: (name, body) => containerClient.uploadBlockBlob(name, body, Buffer.byteLength(body)),
   }
 }

@@ -15,8 +15,8 @@ interface Stored {
   readonly generation: number
 }
 
-/** Starts a stand-in with one empty bucket. A test may let it have small pages. */
-export async function gcsStandIn(bucket: string, pageSize = 1_000): Promise<{ url: string; close(): void }> {
+/** Starts a stand-in with one empty bucket. */
+export async function gcsStandIn(bucket: string): Promise<{ url: string; close(): void }> {
   const objects = new Map<string, Stored>()
   let generation = 0
   const server = createServer((incoming, outgoing) => {
@@ -99,6 +99,7 @@ export async function gcsStandIn(bucket: string, pageSize = 1_000): Promise<{ ur
       name.startsWith(prefix) && !(query.has('delimiter') && name.slice(prefix.length).includes('/'))
     const names = [...objects.keys()].filter(isHere).sort()
     const from = Number(query.get('pageToken') ?? 0)
+    const pageSize = Number(query.get('maxResults') ?? 1_000)
     const items = names.slice(from, from + pageSize).map(resource)
     const next = from + pageSize
     return { kind: 'storage#objects', items, ...(next < names.length && { nextPageToken: String(next) }) }

@@ -1,22 +1,13 @@
 import { describe, test } from 'vitest'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
-import { openCatalog, openContent } from '../../../src/tabularium/index.ts'
+import { openCatalog } from '../../../src/tabularium/index.ts'
 import { catalogSuite } from '../../../src/testing/suites/catalog-suite.ts'
-import { contentSuite } from '../../../src/testing/suites/content-suite.ts'
 import { s3Place } from './server.ts'
 
 const place = await s3Place()
 
 if (typeof place === 'string') test.skip(`S3 is not tried: ${place}`)
 else {
-  contentSuite(
-    { describe, test },
-    () => {
-      const url = place.freshUrl()
-      return { open: () => openContent(url) }
-    },
-    { name: 'the content in S3', durable: true },
-  )
   const url = place.freshUrl()
   const catalog = await openCatalog({ store: memoryStore(), content: url })
   catalogSuite(
