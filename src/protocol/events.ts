@@ -31,15 +31,15 @@ export interface ReceivedEvent {
 }
 
 /** The longest event accepted. The changes of the largest transaction fit. */
-const mostCharacters = 256 * 1024 * 1024
+const defaultMaxCharacters = 256 * 1024 * 1024
 
 /**
  * The events of a response body. Comments, unknown fields and an incomplete last event are ignored. Throws for an event
- * of more than `most` characters.
+ * of more than `maxCharacters` characters.
  */
 export async function* eventsOf(
   body: AsyncIterable<Uint8Array>,
-  most = mostCharacters,
+  maxCharacters = defaultMaxCharacters,
 ): AsyncGenerator<ReceivedEvent, undefined> {
   const decoder = new TextDecoder()
   let pieces: string[] = []
@@ -50,7 +50,7 @@ export async function* eventsOf(
     for (const [i, piece] of lines.entries()) {
       pieces.push(piece)
       length += piece.length
-      if (length > most) throw new Error('An event of the server is too long.')
+      if (length > maxCharacters) throw new Error('An event of the server is too long.')
       if (i === lines.length - 1) break
       const line = pieces.join('').replace(/\r$/, '')
       pieces = []

@@ -160,7 +160,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['counts as 1 MiB', 'src/base/scheduling/merge-ranges.ts', 'requestCost = 1 << 20'],
     ['of up to 64 KiB is one request', 'src/engine/table/read/fragment-read.ts', 'smallBytes = 64 * 1024'],
     ['within 1 MiB', 'src/base/scheduling/merge-ranges.ts', 'requestCost = 1 << 20'],
-    ['of up to 8 MiB', 'src/base/scheduling/merge-ranges.ts', 'mostMerged = 8 << 20'],
+    ['of up to 8 MiB', 'src/base/scheduling/merge-ranges.ts', 'maxMerged = 8 << 20'],
   ],
   'docs/operations.md': [
     ['1 to 255 bytes', [1, maxNameBytes]],
@@ -298,7 +298,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['(256 MiB)', 'src/engine/table/engine.ts', 'defaultCacheBytes = 256 * 1024 * 1024'],
     ['(32 MiB;', limits, 'given.answerBytes ?? 32 * mebibyte'],
     ['The store has 2 seconds', readiness, 'answer: 2_000'],
-    ['has at most 4 such reads', 'src/base/scheduling/cached-query.ts', 'mostUnanswered = 4'],
+    ['has at most 4 such reads', 'src/base/scheduling/cached-query.ts', 'maxUnanswered = 4'],
     ['not answer within 2 seconds', 'src/catalog/handle/metrics.ts', 'answer: 2_000'],
   ],
   'docs/testing.md': [

@@ -1,9 +1,9 @@
-import { LeafCursor } from './leaf-cursor.ts'
 import {
   Branch,
   childAt,
   countBelow,
   Leaf,
+  LeafCursor,
   least,
   type Node,
   type Owner,

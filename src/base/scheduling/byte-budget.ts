@@ -20,17 +20,17 @@ interface Waiter {
  */
 export class ByteBudget {
   readonly total: number
-  readonly #mostWait: number
+  readonly #maxWait: number
   readonly #holds = new Set<Hold>()
   #waiting: Waiter[] = []
   #used = 0
   /** The sum of the needs of all holds. */
   #needed = 0
 
-  /** `mostWait` is the longest wait for room in milliseconds, or infinity. */
-  constructor(total: number, mostWait = defaultWait) {
+  /** `maxWait` is the longest wait for room in milliseconds, or infinity. */
+  constructor(total: number, maxWait = defaultWait) {
     this.total = total
-    this.#mostWait = mostWait
+    this.#maxWait = maxWait
   }
 
   get used(): number {
@@ -125,8 +125,7 @@ export class ByteBudget {
         waiter.refuse(budgetFull(this.total))
         this.#serve()
       }
-      const timer =
-        this.#mostWait === Number.POSITIVE_INFINITY ? undefined : setTimeout(giveUp, this.#mostWait)
+      const timer = this.#maxWait === Number.POSITIVE_INFINITY ? undefined : setTimeout(giveUp, this.#maxWait)
       this.#waiting.push(waiter)
       if (signal?.aborted) stop()
       else signal?.addEventListener('abort', stop, { once: true })

@@ -2,7 +2,7 @@ import { clearTimeout, performance, setTimeout, type Timer } from '../time.ts'
 import { unrefTimer } from './unref-timer.ts'
 
 /** The most unanswered questions at once: a silent service gets no more. */
-const mostUnanswered = 4
+const maxUnanswered = 4
 
 /** Asks a question that may get no answer, with a timeout. */
 export class QueryWithTimeout<T> {
@@ -18,7 +18,7 @@ export class QueryWithTimeout<T> {
 
   /** The answer. Fails with {@link QueryTimeout} at the timeout. */
   async answer(): Promise<T> {
-    if (this.#unanswered >= mostUnanswered) throw new QueryTimeout()
+    if (this.#unanswered >= maxUnanswered) throw new QueryTimeout()
     this.#unanswered++
     const over = new AbortController()
     let timer: Timer | undefined

@@ -16,7 +16,7 @@ const callCost = 64 << 10
 /** From this read cost on, a content is read over a network. */
 const networkCost = 256 << 10
 /** The largest merged request in bytes. Beyond it, two parallel requests are faster. */
-const mostMerged = 8 << 20
+const maxMerged = 8 << 20
 
 interface Readable {
   readonly readCost?: number | undefined
@@ -48,7 +48,7 @@ export function mergeRanges(ranges: readonly ByteRange[], readCost = requestCost
       const size = until - last.start
       const isInside = end <= last.end
       const isNear = start - last.end <= readCost && size - wanted <= Math.max(readCost, wanted)
-      if (isInside || (isNear && size <= mostMerged)) {
+      if (isInside || (isNear && size <= maxMerged)) {
         last.end = until
         last.wanted = wanted
         last.parts.push(part)
