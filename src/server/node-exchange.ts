@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { unrefTimer } from '../base/scheduling/unref-timer.ts'
 import { clearTimeout, setTimeout } from '../base/time.ts'
+import { unknownPeer } from './auth/loopback.ts'
 import { Exchange } from './core/exchange.ts'
 
 /** The exchange of a request of `node:http`. */
@@ -26,12 +27,14 @@ export class NodeExchange extends Exchange {
     this.#address = address
   }
 
+  /** A closed connection has no address any more. Only that of a Unix socket had none before. */
   get peerAddress(): string | undefined {
-    return this.#request.socket.remoteAddress
+    const { socket } = this.#request
+    return socket.remoteAddress ?? (socket.destroyed ? unknownPeer : undefined)
   }
 
   get remoteAddress(): string | undefined {
-    return this.#address ?? this.peerAddress
+    return this.#address ?? this.#request.socket.remoteAddress
   }
 
   get believesProxy(): boolean {

@@ -1,3 +1,4 @@
+import { type AddressInfo, connect } from 'node:net'
 import fastify from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { catalogPlugin } from '../../src/server/index.ts'
@@ -100,4 +101,29 @@ it('the log tells of what went wrong, and never of credentials', async () => {
   expect(log).toMatch(/disk on fire/)
   expect(log).toMatch(/"requestId":"req-1","operation":"describeNamespace"/)
   expect(log).not.toMatch(/secret-/)
+})
+
+it('without credentials, answers no caller who hung up before the address was read', async () => {
+  const app = fastify()
+  const catalog = await openCatalog('memory:')
+  await catalog.createNamespace({ id: ['kept'] })
+  // An application may do slow work before the catalog has its turn. The address is lost with the connection.
+  app.addHook('onRequest', async ({ raw }) => {
+    await new Promise<void>((resolve) => {
+      raw.socket.once('close', () => resolve())
+    })
+  })
+  const refused: number[] = []
+  const onRefused = ({ status }: { status: number }) => refused.push(status)
+  await app.register(catalogPlugin, { prefix: '/catalog', catalog, auth: false, onRefused })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const caller = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+  app.server.once('request', () => caller.resetAndDestroy())
+  caller.write(
+    'POST /catalog/v1/namespace/kept/drop HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n',
+  )
+  await expect.poll(() => refused, { timeout: 10_000 }).toStrictEqual([401])
+  expect(await catalog.listNamespaces({ id: [] })).toStrictEqual({ namespaces: ['kept'] })
+  await app.close()
+  await catalog.close()
 })

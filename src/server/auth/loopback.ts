@@ -10,7 +10,7 @@ export function isLoopback(host: string): boolean {
   return v4 === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(v4)
 }
 
-/** The peer address of a request whose adapter did not pass one. */
+/** The peer address of a request whose adapter did not pass one, or whose connection was closed before it was read. */
 export const unknownPeer = 'unknown'
 
 interface Caller {
