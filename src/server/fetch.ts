@@ -139,6 +139,8 @@ class FetchExchange extends Exchange {
 
   /** Closes after the last byte of the answer. Destroys the answer when the client disconnects. */
   closeWith(answer: Readable): void {
+    // The client may have disconnected before the answer began.
+    if (this.#isClosed) answer.destroy()
     this.onClose((isAnswered) => {
       if (!isAnswered) answer.destroy()
     })

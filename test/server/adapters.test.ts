@@ -161,6 +161,27 @@ describe('the fetch handler', () => {
     end!()
   })
 
+  it('ends an answer that began after the abort', async () => {
+    const body = new Readable({ read: () => {} })
+    let end: (() => void) | undefined
+    const core = coreOf(() => body)
+    const handler = handlerOf({
+      ...core,
+      respond: async (exchange) => {
+        await new Promise<void>((resolve) => {
+          end = resolve
+        })
+        return core.respond(exchange)
+      },
+    })
+    const controller = new AbortController()
+    const asked = handler(new Request(path, { signal: controller.signal }))
+    controller.abort()
+    await expect(asked).rejects.toThrow(/aborted/)
+    end!()
+    await expect.poll(() => body.destroyed).toBe(true)
+  })
+
   it('waits for what runs when it closes, and takes nothing new', async () => {
     const { handler, catalog } = await serveInMemory()
     let end: (() => void) | undefined
