@@ -57,7 +57,10 @@ export function handlerOf(core: HttpCore): FetchHandler {
       const run = core
         .respond(exchange)
         .then((answer) => resolve(responseOf(core, exchange, answer)))
-        .catch(reject)
+        .catch((error) => {
+          reject(error)
+          exchange.close(false)
+        })
         .finally(() => inFlight.delete(run))
       inFlight.add(run)
     })

@@ -141,6 +141,26 @@ export function responder(context: HttpContext): Responder {
     }
   }
 
+  /** Answers a request that counts as in flight, until the client has read a large answer. */
+  async function admitted(exchange: Exchange, match: Match): Promise<StreamableAnswer> {
+    try {
+      admission.enter()
+    } catch (error) {
+      return failure(context, exchange, error)
+    }
+    let isLarge = match.route.rows === true
+    try {
+      const answer = await run(exchange, match)
+      isLarge = reserveAnswer(context, exchange, answer) || isLarge
+      return answer
+    } catch (error) {
+      return failure(context, exchange, error)
+    } finally {
+      if (isLarge && !exchange.isClosed) exchange.onClose(() => admission.leave())
+      else admission.leave()
+    }
+  }
+
   return async (exchange) => {
     let answer: StreamableAnswer
     if (isChangesPath(exchange.path, segments)) {
@@ -158,18 +178,7 @@ export function responder(context: HttpContext): Responder {
       const refused = failure(context, exchange, wrongMethod(match.route, exchange.method), 405)
       answer = { ...refused, headers: { allow: allowedMethods(match.route) } }
     } else {
-      const translated = inDialect(exchange, match, options.listing)
-      let entered = false
-      let isLarge = translated.route.rows === true
-      try {
-        admission.enter()
-        entered = true
-        answer = await run(exchange, translated)
-        isLarge = reserveAnswer(context, exchange, answer) || isLarge
-      } catch (error) {
-        answer = failure(context, exchange, error)
-      }
-      if (entered) release(context, exchange, isLarge)
+      answer = await admitted(exchange, inDialect(exchange, match, options.listing))
     }
     metrics.count(exchange.match?.operation ?? 'none', answer.status, performance.now() - exchange.started)
     return answer
@@ -243,12 +252,6 @@ function inDialect(exchange: Exchange, match: Match, listing: HttpOptions['listi
   exchange.dialect = dialect
   exchange.match = operation === match.operation ? match : { ...match, operation }
   return exchange.match
-}
-
-/** Ends the admission of a request. One with a large answer stays admitted until the client has read it. */
-function release({ admission }: HttpContext, exchange: Exchange, isLarge: boolean): void {
-  if (!isLarge || exchange.isClosed) admission.leave()
-  else exchange.onClose(() => admission.leave())
 }
 
 /** Reserves memory until the client has read a large answer. Returns whether it is large. Fails without room. */

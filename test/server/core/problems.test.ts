@@ -194,6 +194,21 @@ describe('limits', () => {
     expect((await as('token-of-caller-two')).status).toBe(200)
   })
 
+  it('count no request that failed with the hook for refused ones', async () => {
+    const onRefused = () => {
+      throw new Error('the audit log is full')
+    }
+    const auth = { tokens: ['the-right-token-1'] }
+    const { ask } = await serveInMemory({ auth, onRefused, limits: { inFlight: 2 } })
+    const path = '/v1/namespace/$/list'
+    for (const [method, refused] of [
+      ['GET', path],
+      ['POST', '/v1/table/t/query'],
+    ] as const)
+      for (let i = 0; i < 3; i++) await expect(ask(method, refused)).rejects.toThrow('the audit log is full')
+    expect((await ask('GET', path, undefined, { 'x-api-key': 'the-right-token-1' })).status).toBe(200)
+  })
+
   it('bound what is under way at once, and let in again who comes later', async () => {
     const { ask, catalog } = await serveInMemory({ limits: { inFlight: 2, retryAfter: 7 } })
     const held: (() => void)[] = []
