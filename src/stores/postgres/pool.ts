@@ -1,3 +1,4 @@
+import { closedError } from '../../base/store/body.ts'
 import type { StoreMetrics } from '../../base/store/store.ts'
 import { clearTimeout, performance, setTimeout, type Timer } from '../../base/time.ts'
 import type { Address } from './address.ts'
@@ -99,9 +100,11 @@ export class Pool {
     }
   }
 
+  /** Closes the connections. Work that waits for one is refused, and so is later work. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#retryTimer)
+    for (const { reject } of this.#waiting.splice(0)) reject(closedError())
     await Promise.all(Array.from(this.#open, (connection) => connection.close()))
     this.#open.clear()
   }
@@ -128,6 +131,7 @@ export class Pool {
 
   /** Waits for a change of the connections. Opens one more meanwhile, unless the limit is reached. */
   #waitForChange(): Promise<void> {
+    if (this.#isClosed) return Promise.reject(closedError())
     return new Promise((resolve, reject) => {
       this.#waiting.push({ requestsBefore: this.#requests, resolve, reject })
       this.#request()

@@ -86,11 +86,13 @@ export class PostgresStore implements Store {
     return this.#context.engine.home
   }
 
-  inTurn<T>(name: string | readonly string[], work: () => Promise<T>): Promise<T> {
+  async inTurn<T>(name: string | readonly string[], work: () => Promise<T>): Promise<T> {
+    this.#refuse()
     return this.#turns.run([name].flat(), work)
   }
 
-  isTurnTaken(name: string): Promise<boolean> {
+  async isTurnTaken(name: string): Promise<boolean> {
+    this.#refuse()
     return this.#turns.isTaken(name)
   }
 

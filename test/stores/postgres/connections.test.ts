@@ -2,6 +2,7 @@ import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { serve } from '../../../src/server/index.ts'
 import { readAddress } from '../../../src/stores/postgres/address.ts'
+import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
 import { Pool } from '../../../src/stores/postgres/pool.ts'
 import { gate } from '../../support/gate.ts'
 import { missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
@@ -144,4 +145,32 @@ test.skipIf(missingPostgres)('an answer of the server is told to nobody who aske
   heard.open()
   expect(await late).toBe('late')
   expect(await pool.shared(async () => 'later')).toBe('later')
+})
+
+describe.skipIf(missingPostgres)('a store that is closed', () => {
+  test('refuses turns, and what waits for a connection, and makes no further one', async () => {
+    const server = await sharedServer()
+    const url = await server.freshUrl()
+    const store = await openPostgresStore(url)
+    await store.close()
+    const closed = { code: 'ServiceUnavailable', message: expect.stringContaining('is closed') }
+    await expect(store.inTurn!('one', async () => {})).rejects.toMatchObject(closed)
+    await expect(store.isTurnTaken!('one')).rejects.toMatchObject(closed)
+
+    let checks = 0
+    const asked = gate()
+    const answered = gate()
+    const pool = new Pool(await readAddress(url), () => {
+      checks++
+      asked.open()
+      return answered.opened
+    })
+    const waiting = expect(pool.shared(async () => {})).rejects.toMatchObject(closed)
+    await asked.opened
+    await pool.close()
+    answered.open()
+    await waiting
+    await expect(pool.alone(async () => {})).rejects.toMatchObject(closed)
+    expect(checks).toBe(1)
+  })
 })
