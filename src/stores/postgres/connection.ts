@@ -1,7 +1,11 @@
 import type { QueryArrayConfig } from 'pg'
+import { clearTimeout, setTimeout } from '../../base/time.ts'
 import type { Address } from './address.ts'
 import { connect, type DriverClient } from './driver.ts'
 import type { Row, Statement } from './statements.ts'
+
+/** How long the end of a connection waits for a silent server, in milliseconds. */
+const goodbyeMillis = 3_000
 
 interface Answer {
   readonly rows: readonly Row[]
@@ -64,11 +68,14 @@ export class Connection {
     }
   }
 
+  /** Resolves when the connection has ended. A server that is paused or out of reach is not waited for. */
   async close(): Promise<void> {
     this.isLost = true
     // Keep the process alive until the connection has ended.
     this.#client.ref()
+    const late = setTimeout(() => this.drop(), goodbyeMillis)
     await this.#client.end().catch(() => {})
+    clearTimeout(late)
   }
 
   /** Destroys the connection. Its outstanding statements fail. */

@@ -173,4 +173,17 @@ describe.skipIf(missingPostgres)('a store that is closed', () => {
     await expect(pool.alone(async () => {})).rejects.toMatchObject(closed)
     expect(checks).toBe(1)
   })
+
+  test('waits only a few seconds for a server that is silent', async () => {
+    const server = await PostgresServer.start()
+    const store = await openPostgresStore(`${await server.freshUrl()}&application_name=silent`)
+    const [backend] = await server.query(`SELECT pid FROM pg_stat_activity WHERE application_name = 'silent'`)
+    const pid = backend!.pid as number
+    process.kill(pid, 'SIGSTOP')
+    onTestFinished(async () => {
+      process.kill(pid, 'SIGCONT')
+      await server.stop()
+    })
+    await store.close()
+  })
 })
