@@ -22,7 +22,6 @@ export type {
   Value,
   Writer,
 } from '../base/store/store.ts'
-export type { StorageOptionsHook } from '../catalog/handle/core.ts'
 export type {
   Catalog,
   CatalogMetrics,
@@ -47,6 +46,8 @@ export type {
 export type { CatalogOptions } from '../catalog/handle/open-core.ts'
 export type { ReadOnlyOption } from '../catalog/handle/read-only.ts'
 export type { OpenTransactionOptions } from '../catalog/handle/session-limits.ts'
+export type { StorageOptionsHook } from '../catalog/locations/context.ts'
+export type { AuthorizeHook } from '../catalog/lookup/access.ts'
 export type { AdoptReport } from '../catalog/maintenance/adopt/report.ts'
 export type { BackupOptions, BackupReport } from '../catalog/maintenance/backup/backup.ts'
 export type { RestoreOptions, RestoreReport } from '../catalog/maintenance/backup/restore.ts'
@@ -92,7 +93,6 @@ export { dropNamespace } from '../catalog/operations/drop-namespace.ts'
 export { dropTable } from '../catalog/operations/drop-table.ts'
 export { dropTableIndex } from '../catalog/operations/drop-table-index.ts'
 export { explainTableQueryPlan } from '../catalog/operations/explain-table-query-plan.ts'
-export type { AuthorizeHook } from '../catalog/operations/framework/authorize.ts'
 export type { Operation, OperationOptions, Progress } from '../catalog/operations/framework/operation.ts'
 export { getTableStats } from '../catalog/operations/get-table-stats.ts'
 export { getTableTagVersion } from '../catalog/operations/get-table-tag-version.ts'

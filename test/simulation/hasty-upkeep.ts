@@ -1,7 +1,6 @@
 import type { Key } from '../../src/base/store/store.ts'
 import { nextTurn, performance, sleep } from '../../src/base/time.ts'
-import type { Core } from '../../src/catalog/handle/core.ts'
-import { runLeased } from '../../src/catalog/transactions/leased.ts'
+import { type LeaseContext, runLeased } from '../../src/catalog/transactions/leased.ts'
 import type { UpkeepTask, UpkeepTurn } from '../../src/catalog/transactions/upkeep.ts'
 
 /** The steps of a turn: few, since a simulation keeps few records. */
@@ -12,17 +11,19 @@ class TurnIsOver extends Error {}
 /** A former implementation of the upkeep: a turn pauses after each step, and ends after a fixed amount of work. */
 export class HastyUpkeep {
   changes = 0
+  readonly #core: LeaseContext
   readonly #tasks: readonly UpkeepTask[]
   #marks: { readonly key: Key; readonly changes: number }[] = []
   #running: Promise<void> | undefined
 
-  constructor(tasks: readonly UpkeepTask[]) {
+  constructor(core: LeaseContext, tasks: readonly UpkeepTask[]) {
+    this.#core = core
     this.#tasks = tasks
   }
 
-  begin(core: Core, key: Key, changes: number): void {
+  begin(key: Key, changes: number): void {
     this.#marks.push({ key, changes })
-    this.#running ??= nextTurn().then(() => this.#run(core))
+    this.#running ??= nextTurn().then(() => this.#run())
   }
 
   yieldIfBehind(): undefined {}
@@ -31,14 +32,14 @@ export class HastyUpkeep {
     await this.#running
   }
 
-  async #run(core: Core): Promise<void> {
+  async #run(): Promise<void> {
     try {
       while (this.#marks.length > 0) {
         const marks = this.#marks.splice(0)
-        await core.store.write((writer) => {
+        await this.#core.store.write((writer) => {
           for (const { key, changes } of marks) writer.put(key, changes)
         })
-        await runLeased(core, ['upkeep'], (signal) => this.#turn(core, signal))
+        await runLeased(this.#core, ['upkeep'], (signal) => this.#turn(signal))
       }
     } catch {
       // The next turn retries.
@@ -47,7 +48,7 @@ export class HastyUpkeep {
     }
   }
 
-  async #turn(core: Core, signal: AbortSignal): Promise<void> {
+  async #turn(signal: AbortSignal): Promise<void> {
     for (const task of this.#tasks) {
       let steps = 0
       const throttled: UpkeepTurn['throttled'] = async (step) => {
@@ -57,7 +58,7 @@ export class HastyUpkeep {
         await sleep(3 * (performance.now() - began))
         return result
       }
-      await task.run(core, { signal, throttled }).catch(() => {})
+      await task.run({ signal, throttled }).catch(() => {})
     }
   }
 }

@@ -91,8 +91,9 @@ const lapseByClock: Mutation = {
 /** A turn of the upkeep removes some records, pauses, and ends, even if records are left. */
 const upkeepThatEnds: Mutation = {
   opened(catalog) {
-    const upkeep = new HastyUpkeep([clearTransactions, clearFeed, finishRemovals()])
-    Object.assign(coreOf(catalog), { upkeep })
+    const core = coreOf(catalog)
+    const tasks = [clearTransactions(core), clearFeed(core), finishRemovals(core)]
+    Object.assign(core, { upkeep: new HastyUpkeep(core, tasks) })
   },
 }
 

@@ -5,11 +5,18 @@ import { isRemote } from '../../base/scheduling/merge-ranges.ts'
 import type { CachedContent, ContentCache } from '../../contents/cache/index.ts'
 import type { CacheUse, TableEngine } from '../../engine/table/index.ts'
 import type { Core } from './core.ts'
-import type { CatalogOptions } from './open-core.ts'
+
+/** The options of a catalog that are for its engines. */
+export interface EngineOptions {
+  readonly cacheBytes?: number
+  readonly newId?: () => string
+  readonly threads?: number
+  readonly growthBytes?: number
+}
 
 /** Makes the engine of a content when it is first asked for: catalogs that read no rows load none. */
 export function engines(
-  { cacheBytes, newId, threads, growthBytes = 512 * 1024 * 1024 }: CatalogOptions,
+  { cacheBytes, newId, threads, growthBytes = 512 * 1024 * 1024 }: EngineOptions,
   now: () => number,
   cache: ContentCache | undefined,
 ): Pick<Core, 'engine' | 'closeEngines' | 'cacheUse' | 'diskCacheUse'> {

@@ -2,10 +2,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { CatalogError, invalid } from '../../base/errors.ts'
-import type { Isolation, SessionServer } from '../operations/framework/inside.ts'
+import type { SessionServer } from '../../base/store/records.ts'
 import {
   type AnyOperation,
   type Invocable,
+  type Isolation,
   invoke,
   type OperationOptions,
 } from '../operations/framework/operation.ts'

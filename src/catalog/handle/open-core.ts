@@ -8,9 +8,10 @@ import type { CatalogRecord } from '../../base/store/records.ts'
 import type { Store } from '../../base/store/store.ts'
 import { wallClock } from '../../base/time.ts'
 import type { ContentCache, ContentCacheOptions } from '../../contents/cache/index.ts'
+import type { StorageOptionsHook } from '../locations/context.ts'
 import type { ContentRoot } from '../locations/locations.ts'
 import { finishRemovals } from '../locations/removal.ts'
-import type { AuthorizeHook } from '../operations/framework/authorize.ts'
+import type { AuthorizeHook } from '../lookup/access.ts'
 import { type BackgroundOptimize, background } from '../rows/background.ts'
 import { newCounts } from '../transactions/counts.ts'
 import { Feed } from '../transactions/feed.ts'
@@ -18,7 +19,7 @@ import { Heartbeat } from '../transactions/heartbeat.ts'
 import { clearFeed, clearTransactions, markInterval } from '../transactions/retention.ts'
 import { Upkeep } from '../transactions/upkeep.ts'
 import { checkRecord, createRecord, readRecord, removeRecord } from './catalog-record.ts'
-import type { Core, SessionSource, Settings, StorageOptionsHook } from './core.ts'
+import type { Core, Settings } from './core.ts'
 import { engines } from './engines.ts'
 import { copyOf, guardedStore, recordHome, warnOfCopy } from './home.ts'
 import type { ReadOnlyOption } from './read-only.ts'
@@ -221,6 +222,8 @@ export function makeCore(
 ): Core {
   const now = clockOf(store, options)
   const settings = settingsOf(options, copy)
+  const heartbeat = new Heartbeat(store, now)
+  const forUpkeep = { store, now, heartbeat, settings, contentRoots: roots }
   const core: Core = {
     store,
     catalog,
@@ -232,17 +235,17 @@ export function makeCore(
     settings,
     running: new Map(),
     counts: newCounts(),
-    heartbeat: new Heartbeat(store, now),
+    heartbeat,
     feed: new Feed(store, catalog),
     inTurn: keyedQueue(),
     branches: new Map(),
     contended: new Map(),
     slots: semaphore(options.concurrency ?? 16),
     sessions: sessionSource(sessionLimitsOf(options.openTransactions)),
-    upkeep: new Upkeep(Math.floor(Math.random() * markInterval(settings.transactionCount)), [
-      clearTransactions,
-      clearFeed,
-      finishRemovals(),
+    upkeep: new Upkeep(forUpkeep, Math.floor(Math.random() * markInterval(settings.transactionCount)), [
+      clearTransactions(forUpkeep),
+      clearFeed(forUpkeep),
+      finishRemovals(forUpkeep),
     ]),
   }
   const { optimize = 'off', onError = warn } = options
@@ -251,7 +254,7 @@ export function makeCore(
 }
 
 /** Loads the sessions when they are first needed: most catalogs never use any. */
-function sessionSource(limits: SessionLimits): SessionSource {
+function sessionSource(limits: SessionLimits): Core['sessions'] {
   let loaded: Promise<OpenSessions> | undefined
   return {
     // They outlive the request that needs them first.

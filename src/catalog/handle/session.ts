@@ -1,8 +1,12 @@
 import { invalid, noteTransaction } from '../../base/errors.ts'
 import type { LostRaces } from '../../base/store/records.ts'
-import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
+import type {
+  AnyOperation,
+  OperationContext,
+  OperationOptions,
+  SessionOwner,
+} from '../operations/framework/operation.ts'
 import { canceled, type LongTransaction } from '../transactions/long-transaction.ts'
-import type { Core, SessionOwner } from './core.ts'
 import { lostRace } from './session-errors.ts'
 import { type RunOptions, TransactionRun } from './transaction-run.ts'
 import { TransactionTurns } from './transaction-turns.ts'
@@ -10,7 +14,7 @@ import type { TurnShare } from './turn-shares.ts'
 import { UnderWay } from './under-way.ts'
 
 export interface SessionStart extends Pick<RunOptions, 'isolation' | 'requireRoom'> {
-  readonly core: Core
+  readonly core: OperationContext
   readonly transaction: LongTransaction
   readonly owner: SessionOwner
   /** How long it may go without a request, in milliseconds. */

@@ -3,11 +3,17 @@ import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
 import { keys, type LostRaces, type SessionServer, type TransactionRecord } from '../../base/store/records.ts'
 import { clearTimeout, setTimeout } from '../../base/time.ts'
 import { beginsOrEnds, nested } from '../operations/framework/inside.ts'
-import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
+import type {
+  AnyOperation,
+  OperationContext,
+  OperationOptions,
+  SessionOwner,
+  Sessions,
+} from '../operations/framework/operation.ts'
 import { recordLapses } from '../transactions/lapsed.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { hasLapsed, isFinished, transactionNotFound } from '../transactions/transaction-record.ts'
-import type { Core, SessionOwner, Sessions } from './core.ts'
+import type { HeldSessions } from './core.ts'
 import { Session } from './session.ts'
 import {
   committed,
@@ -27,14 +33,14 @@ import { TurnShares } from './turn-shares.ts'
 type Given = Parameters<Sessions['begin']>[1]
 
 /** The transactions that are open in this process. The outcome of others is in their records. */
-export class OpenSessions implements Sessions {
-  readonly #core: Core
+export class OpenSessions implements HeldSessions {
+  readonly #core: OperationContext
   readonly #limits: SessionLimits
   readonly #open = new Map<string, Session>()
   readonly #shares = new TurnShares()
   #isClosed = false
 
-  constructor(core: Core, limits: SessionLimits) {
+  constructor(core: OperationContext, limits: SessionLimits) {
     this.#core = core
     this.#limits = limits
   }
@@ -128,7 +134,7 @@ export class OpenSessions implements Sessions {
     return record.status === 'Succeeded' ? committed(id) : notOpen(id, record)
   }
 
-  async serverOf(id: string, owner: SessionOwner): ReturnType<Sessions['serverOf']> {
+  async serverOf(id: string, owner: SessionOwner): ReturnType<HeldSessions['serverOf']> {
     if (this.#open.has(id)) return undefined
     const record = await this.#read(id)
     const { session, lease_until = 0 } = record ?? {}

@@ -1,9 +1,9 @@
 import type { Content } from '../../base/content/content.ts'
 import type { WritingEngine } from '../../engine/table/index.ts'
-import type { Core } from './core.ts'
+import type { RowsContext } from '../rows/context.ts'
 
 export interface WritingEngines {
-  readonly engine: Core['engine']
+  readonly engine: RowsContext['engine']
   /** Makes durable what the engines have written. */
   sync(): Promise<void>
 }
@@ -12,7 +12,7 @@ export interface WritingEngines {
  * Engines whose objects bear the mark of the transaction. Its operations have records of their own, but a vacuum cannot
  * see these before the commit.
  */
-export function enginesOf(core: Core, transactionId: string): WritingEngines {
+export function enginesOf(core: RowsContext, transactionId: string): WritingEngines {
   const engines = new Map<Content, Promise<WritingEngine>>()
   const make = async (content: Content) => (await core.engine(content)).writtenBy(transactionId)
   const find = (content: Content) => {

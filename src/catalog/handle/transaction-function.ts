@@ -1,8 +1,8 @@
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { type OptionNames, requireKnown } from '../../base/model/options.ts'
 import { sleep } from '../../base/time.ts'
-import { beginsOrEnds, isolations, nested, requireSame } from '../operations/framework/inside.ts'
-import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
+import { beginsOrEnds, nested, requireSame } from '../operations/framework/inside.ts'
+import { type AnyOperation, isolations, type OperationOptions } from '../operations/framework/operation.ts'
 import { createHandle, type Transact, type Transaction, type TransactionOptions } from './handle.ts'
 import { UnderWay } from './under-way.ts'
 

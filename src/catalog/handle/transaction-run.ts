@@ -5,14 +5,20 @@ import { ReadsChanged } from '../../stores/staged/read-set.ts'
 import { StagedStore } from '../../stores/staged/staged-store.ts'
 import { segmentsOf } from '../locations/locations.ts'
 import { branchOf, withoutHead } from '../lookup/versions.ts'
-import { type Isolation, isAbout } from '../operations/framework/inside.ts'
-import type { AnyOperation, OperationOptions } from '../operations/framework/operation.ts'
+import { isAbout } from '../operations/framework/inside.ts'
+import type {
+  AnyOperation,
+  Isolation,
+  OperationContext,
+  OperationOptions,
+} from '../operations/framework/operation.ts'
 import { awaitRemoval, runOperation } from '../operations/framework/run.ts'
-import { type RowsStep, rebase } from '../rows/rebase.ts'
+import type { RowsStep } from '../rows/change-types.ts'
+import { rebase } from '../rows/rebase.ts'
+import type { Participant } from '../transactions/context.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
 import type { LongTransaction, LongWork } from '../transactions/long-transaction.ts'
 import { LocationBusy } from '../transactions/retry.ts'
-import type { Core, Participant } from './core.ts'
 import { enginesOf, type WritingEngines } from './transaction-engines.ts'
 import { pause } from './transaction-function.ts'
 import { RunProgress } from './transaction-progress.ts'
@@ -51,24 +57,24 @@ export interface RunOptions {
 
 /** The operations of a transaction up to its commit. When it lost a race, another run has to begin from the start. */
 export class TransactionRun {
-  readonly #core: Core
+  readonly #core: OperationContext
   readonly #transaction: LongTransaction
   readonly #hooks: TransactionHooks
   readonly #turns: TransactionTurns
   readonly #engines: WritingEngines
   readonly #staged: StagedStore
-  readonly #inner: Core
+  readonly #inner: OperationContext
   /** The core of operations that change nothing. */
-  readonly #reading: Core
+  readonly #reading: OperationContext
   /** Stops the transaction as a whole. */
   readonly #signal: AbortSignal
   readonly #progress: RunProgress | undefined
   readonly #participants: Participant[] = []
-  readonly #afterwards: ((core: Core) => unknown)[] = []
+  readonly #afterwards: (() => unknown)[] = []
   readonly #steps: RowsStep[] = []
 
   constructor(
-    core: Core,
+    core: OperationContext,
     transaction: LongTransaction,
     signal: AbortSignal,
     { onProgress, isolation, hooks = {}, requireRoom, turns }: RunOptions,
@@ -244,7 +250,7 @@ export class TransactionRun {
   /** Rebases changes of rows onto what others committed. Returns the error of a failed rebase, if any. */
   async #rebase(moved: ReadonlySet<string>): Promise<unknown> {
     this.#staged.forget(moved)
-    const core: Core = { ...this.#inner, store: this.#staged.partialReads().store }
+    const core: OperationContext = { ...this.#inner, store: this.#staged.partialReads().store }
     const steps = this.#steps.filter(({ found }) => moved.has(found.table.id))
     this.#core.counts.lostRows += steps.length
     try {
@@ -260,9 +266,8 @@ export class TransactionRun {
 
   /** Runs what was deferred to the commit. The transaction has succeeded by then, so a failure here is no error. */
   async #afterCommit(): Promise<void> {
-    const core = this.#core
-    await Promise.allSettled(this.#afterwards.map(async (work) => work(core)))
-    for (const { change, version } of this.#steps) core.background?.changed(change, version)
+    await Promise.allSettled(this.#afterwards.map(async (work) => work()))
+    for (const { change, version } of this.#steps) this.#core.background?.changed(change, version)
   }
 
   #busy(removal: RemovalRecord, error: Error): Error {

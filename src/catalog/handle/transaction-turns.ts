@@ -2,8 +2,8 @@ import { turnMillis } from '../../base/scheduling/run-turn.ts'
 import type { LostRaces } from '../../base/store/records.ts'
 import { clearTimeout, performance, setTimeout, sleep, type Timer } from '../../base/time.ts'
 import { askForTurns, askMillis, isContended, rememberContended, turnAt } from '../rows/contention.ts'
+import type { RowsContext } from '../rows/context.ts'
 import { inProcessTurn } from '../transactions/process-turn.ts'
-import type { Core } from './core.ts'
 import { pause } from './transaction-function.ts'
 import type { TurnShare } from './turn-shares.ts'
 
@@ -30,7 +30,7 @@ const mostOutlasted = 2
  * its own. So a transaction may begin with the lost races of those before it.
  */
 export class TransactionTurns {
-  readonly #core: Core
+  readonly #core: RowsContext
   readonly #signal: AbortSignal
   readonly #share: TurnShare | undefined
   /** The branches at which it lost, by the id of the table and the name of the branch. */
@@ -46,7 +46,7 @@ export class TransactionTurns {
   #isOvertaken = false
 
   constructor(
-    core: Core,
+    core: RowsContext,
     signal: AbortSignal,
     {
       before,
@@ -207,7 +207,7 @@ class Turn {
 
 /** Waits until a turn has begun, for {@link waitMillis} at most. */
 async function takeTurn(
-  core: Core,
+  core: RowsContext,
   turn: Turn,
   isAmongProcesses: (branch: string) => boolean,
   signal: AbortSignal,
@@ -242,7 +242,7 @@ async function takeTurn(
  * excludes deadlocks, until `turn` is over.
  */
 function inTurns<T>(
-  core: Core,
+  core: RowsContext,
   [branch, ...others]: readonly string[],
   work: () => Promise<T>,
   turn?: Turn,

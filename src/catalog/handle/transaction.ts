@@ -1,5 +1,5 @@
+import type { OperationContext } from '../operations/framework/operation.ts'
 import { runLong } from '../transactions/long-transaction.ts'
-import type { Core } from './core.ts'
 import type { Transact, TransactionOptions } from './handle.ts'
 import { checkFunction, runFunction } from './transaction-function.ts'
 import { aboutTransaction, type TransactionHooks, TransactionRun } from './transaction-run.ts'
@@ -7,7 +7,7 @@ import { TransactionTurns } from './transaction-turns.ts'
 
 /** Runs a function whose operations are committed together, again when others change what it read. */
 export async function transact<T>(
-  core: Core,
+  core: OperationContext,
   work: Parameters<Transact>[0],
   options: TransactionOptions = {},
   hooks: TransactionHooks = {},

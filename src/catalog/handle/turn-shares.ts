@@ -1,5 +1,5 @@
 import { performance } from '../../base/time.ts'
-import type { SessionOwner } from './core.ts'
+import type { SessionOwner } from '../operations/framework/operation.ts'
 
 /*
  * A caller who may only read a table could block its writers: it loses two runs, takes a turn, and begins again. So a

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
 import { keys } from '../../base/store/records.ts'
-import type { Core } from '../handle/core.ts'
 import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { locationOf } from '../locations/locations.ts'
 import { findTable } from '../lookup/names.ts'
 import { branchExists, branchNotFound, findVersion } from '../lookup/versions.ts'
+import type { LanceContext } from './context.ts'
 import { checkRefName, type Dataset, requireOutside } from './dataset.ts'
 import { reconcile } from './reconcile.ts'
 import { type BranchFile, readRef, readRefs, refBytes, refPath } from './ref-files.ts'
@@ -22,7 +22,7 @@ interface BranchStart {
   readonly from_version: number | undefined
 }
 
-export async function createBranch(core: Core, dataset: Dataset, start: BranchStart): Promise<void> {
+export async function createBranch(core: LanceContext, dataset: Dataset, start: BranchStart): Promise<void> {
   const { id, name, from_branch } = start
   requireOutside(core, id, 'branches')
   const { folder, table } = dataset
@@ -77,7 +77,7 @@ export async function createBranch(core: Core, dataset: Dataset, start: BranchSt
 }
 
 export async function deleteBranch(
-  core: Core,
+  core: LanceContext,
   dataset: Dataset,
   id: Identifier,
   name: string,

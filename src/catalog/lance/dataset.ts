@@ -1,16 +1,24 @@
 import type { Content, SharedFiles } from '../../base/content/content.ts'
 import { CatalogError, invalid } from '../../base/errors.ts'
+import type { TableVersion } from '../../base/model/fields.ts'
 import { formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
 import { keys, type TableRecord, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
 import { hasManifests } from '../locations/declared-only.ts'
-import { finalNameOf, isStaged, nameOf, versionOfName, versionsFolderOf } from '../locations/lance-files.ts'
+import {
+  finalNameOf,
+  isStaged,
+  nameOf,
+  versionOfName,
+  versionsFolderOf,
+  waitingPathOf,
+} from '../locations/lance-files.ts'
 import { contentFolderOf, locationOf } from '../locations/locations.ts'
 import { isManaged } from '../locations/managed.ts'
 import { lookUpTable } from '../lookup/names.ts'
 import type { FoundTable } from '../lookup/table-record.ts'
-import { isWaiting } from './waiting-versions.ts'
+import { toTableVersion } from '../lookup/versions.ts'
+import type { LanceContext, LanceStaging } from './context.ts'
 
 /** The folder of a table that Lance's clients can write and the catalog can reach. */
 export interface DatasetFolder {
@@ -26,7 +34,7 @@ export interface DatasetFolder {
 export type TableAt = Pick<FoundTable, 'id'> & { readonly record: Pick<TableRecord, 'location'> }
 
 /** The folder of a table, if the catalog can publish versions there. */
-export function datasetFolderOf(core: Core, { id, record }: TableAt): DatasetFolder | undefined {
+export function datasetFolderOf(core: LanceContext, { id, record }: TableAt): DatasetFolder | undefined {
   const location = locationOf(core.contentRoots, id, record)
   const folder = contentFolderOf(core.contentRoots, location)
   if (folder?.content.shared === undefined) return undefined
@@ -58,7 +66,7 @@ export interface Publication {
  * manifest that Lance would not look for.
  */
 export function publicationOf(
-  core: Core,
+  core: LanceContext,
   table: TableAt,
   { branch, version, manifest_path }: StagedVersion,
 ): Publication | undefined {
@@ -84,6 +92,45 @@ export interface StagedVersion {
   readonly manifest_path: string
 }
 
+export interface WaitingVersion {
+  readonly id: Identifier
+  readonly branch: string
+  readonly version: number
+  /** The internal id of its table. */
+  readonly table: string
+  readonly folder: DatasetFolder
+  /** The manifest as its writer named it in the request. */
+  readonly staging_path: string
+}
+
+/** By transaction, and by the names that their writers gave the manifests. */
+const waiting = new WeakMap<LanceStaging, Map<string, WaitingVersion>>()
+
+/** The versions of a transaction whose manifests wait for its commit. */
+export function waitingVersions(staging: LanceStaging): Map<string, WaitingVersion> {
+  const found = waiting.get(staging)
+  if (found !== undefined) return found
+  const made = new Map<string, WaitingVersion>()
+  waiting.set(staging, made)
+  return made
+}
+
+/** Whether a version waits for the commit of the transaction that `core` is inside of. */
+export function isWaiting({ staging }: LanceContext, { staging_path }: VersionRecord): boolean {
+  if (staging === undefined || staging_path === undefined) return false
+  return waiting.get(staging)?.has(staging_path) === true
+}
+
+/** A version in the form of responses, with the path at which the caller finds its manifest. */
+export function toVersionFor(core: LanceContext, version: number, record: VersionRecord): TableVersion {
+  const described = toTableVersion(version, record)
+  if (!isWaiting(core, record)) return described
+  const staging_path = record.staging_path!
+  const { folder } = waiting.get(core.staging!)!.get(staging_path)!
+  const path = waitingPathOf(core.staging!.transactionId, nameOf(staging_path))
+  return { ...described, manifest_path: folder.objectPath + path }
+}
+
 /** A table whose folder holds a dataset of Lance. */
 export interface Dataset {
   readonly table: FoundTable
@@ -93,7 +140,7 @@ export interface Dataset {
 /**
  * The dataset of a table. Undefined when our own engine wrote the rows, or they are out of reach, or there are none.
  */
-export async function findDataset(core: Core, id: Identifier): Promise<Dataset | undefined> {
+export async function findDataset(core: LanceContext, id: Identifier): Promise<Dataset | undefined> {
   const found = await core.store.read((reader) => {
     const table = lookUpTable(reader, id)
     const folder = table && !isOurs(reader, table) ? datasetFolderOf(core, table) : undefined
@@ -105,7 +152,7 @@ export async function findDataset(core: Core, id: Identifier): Promise<Dataset |
 }
 
 /** Whether a transaction over many operations has written a table that may have no manifest outside. */
-function hasWaiting(core: Core, reader: Reader, { id, record: { main } }: FoundTable): boolean {
+function hasWaiting(core: LanceContext, reader: Reader, { id, record: { main } }: FoundTable): boolean {
   if (core.staging === undefined || main.latest === null) return false
   const latest = reader.get<VersionRecord>(keys.version(id, '', main.latest))
   return latest !== undefined && isWaiting(core, latest)
@@ -115,7 +162,7 @@ function hasWaiting(core: Core, reader: Reader, { id, record: { main } }: FoundT
  * Refuses a change of the files of a Lance dataset inside of a transaction over many operations: others would see it
  * before the commit, and it would stay after a rollback.
  */
-export function requireOutside({ staging }: Core, id: Identifier, what: string): void {
+export function requireOutside({ staging }: LanceContext, id: Identifier, what: string): void {
   if (staging === undefined) return
   throw new CatalogError(
     'InvalidTableState',

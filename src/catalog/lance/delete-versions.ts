@@ -1,8 +1,8 @@
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
-import type { Core } from '../handle/core.ts'
 import { nameOf, versionOfName, versionsFolderOf } from '../locations/lance-files.ts'
 import { onBranch } from '../lookup/versions.ts'
+import type { LanceContext } from './context.ts'
 import { type Dataset, findDataset } from './dataset.ts'
 import { reconcile } from './reconcile.ts'
 import { readRefs } from './ref-files.ts'
@@ -20,7 +20,7 @@ export interface VersionDeletion {
 
 /** Prepares deleting versions of a branch. Undefined when the table is not Lance's. */
 export async function prepareDeletion(
-  core: Core,
+  core: LanceContext,
   { id, branch }: { readonly id: Identifier; readonly branch: string },
 ): Promise<VersionDeletion | undefined> {
   const dataset = await findDataset(core, id)
@@ -59,13 +59,14 @@ export function requireDeletable(
 
 /** Removes the manifests of deleted versions, inside of a transaction over many operations after its commit. */
 export async function removeManifests(
-  core: Core,
+  core: LanceContext,
   prepared: VersionDeletion,
   paths: readonly string[],
 ): Promise<void> {
   if (core.staging) {
     waitingManifests(core.staging).check(() => requireStillDeletable(prepared, paths))
-    return core.staging.afterCommit((outside) => removeManifests(outside, prepared, paths))
+    const { outside } = core.staging
+    return core.staging.afterCommit(() => removeManifests(outside, prepared, paths))
   }
   const {
     dataset: { folder },

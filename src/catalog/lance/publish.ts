@@ -2,13 +2,14 @@ import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
-import type { Core, Staging } from '../handle/core.ts'
 import { hasManifests } from '../locations/declared-only.ts'
 import { finalNameOf, isStaged, nameBefore, nameOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { lookUpTable } from '../lookup/names.ts'
 import { tableById } from '../lookup/table-record.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { isRetryable } from '../transactions/retry.ts'
+import type { LanceContext, LanceStaging } from './context.ts'
+import type { WaitingVersion } from './dataset.ts'
 import {
   type DatasetFolder,
   type Publication,
@@ -19,7 +20,6 @@ import {
 import { linkAll, type ManifestLink } from './link-all.ts'
 import { reconcile } from './reconcile.ts'
 import { waitingManifests } from './waiting.ts'
-import type { WaitingVersion } from './waiting-versions.ts'
 
 /*
  * A version is recorded first, and then its manifest gets its final name, before the request is answered. The record
@@ -55,7 +55,7 @@ const none: StagedManifests = new Map()
  * manifest is removed. Versions without a staged manifest are recorded only. `find` is for work that makes tables itself.
  */
 export function publishing<T>(
-  core: Core,
+  core: LanceContext,
   versions: readonly VersionToPublish[],
   work: (staged: StagedManifests) => Promise<T>,
   find = byName,
@@ -75,8 +75,8 @@ export function mayBePublished({ manifest_path }: Pick<VersionToPublish, 'manife
 
 /** Inside of a transaction over many operations, manifests are published by its commit. */
 async function deferPublication<T>(
-  core: Core,
-  staging: Staging,
+  core: LanceContext,
+  staging: LanceStaging,
   versions: readonly VersionToPublish[],
   find: FindTables,
   work: (staged: StagedManifests) => Promise<T>,
@@ -119,7 +119,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 async function publishAfter<T>(
-  core: Core,
+  core: LanceContext,
   versions: readonly VersionToPublish[],
   find: FindTables,
   work: (staged: StagedManifests) => Promise<T>,
@@ -178,7 +178,7 @@ function branchesOf(
 }
 
 async function findManifests(
-  core: Core,
+  core: LanceContext,
   versions: readonly VersionToPublish[],
   find: FindTables,
 ): Promise<StagedManifests> {
@@ -201,7 +201,7 @@ async function findManifests(
 /**
  * Where a manifest is to be published. A refusal is thrown when the version is created: items before it may fail first.
  */
-function publicationIfAny(core: Core, table: TableAt, version: VersionToPublish) {
+function publicationIfAny(core: LanceContext, table: TableAt, version: VersionToPublish) {
   try {
     return publicationOf(core, table, version)
   } catch (error) {
@@ -221,7 +221,7 @@ function isRecordOf(record: VersionRecord | undefined, { manifest_path }: Versio
 }
 
 function readRecord(
-  core: Core,
+  core: LanceContext,
   { table }: StagedManifest,
   { branch, version }: VersionToPublish,
 ): Promise<VersionRecord | undefined> {
@@ -229,14 +229,14 @@ function readRecord(
 }
 
 /** Removes manifests that will never be published. An earlier try of the same request may have recorded one. */
-async function removeRefused(core: Core, staged: StagedManifests): Promise<void> {
+async function removeRefused(core: LanceContext, staged: StagedManifests): Promise<void> {
   for (const [version, manifest] of staged) {
     if (isRecordOf(await readRecord(core, manifest, version), version)) continue
     await manifest.folder.content.remove(pathOf(manifest.folder, version)).catch(() => {})
   }
 }
 
-async function requirePublished(core: Core, staged: StagedManifests): Promise<void> {
+async function requirePublished(core: LanceContext, staged: StagedManifests): Promise<void> {
   for (const [version, manifest] of staged) {
     const { record, head } = await core.store.read((reader) => readAgain(reader, manifest, version))
     // A cleanup may have removed the version already, when later ones are there, or the whole branch is dropped.

@@ -1,7 +1,6 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
-import type { Core, Staging } from '../handle/core.ts'
 import { hasManifests } from '../locations/declared-only.ts'
 import {
   finalNameOf,
@@ -15,8 +14,8 @@ import { lookUpTable } from '../lookup/names.ts'
 import { type FoundTable, tableById } from '../lookup/table-record.ts'
 import { commit, noteFoundSubject, unchanged } from '../transactions/commit.ts'
 import { applyDifferences, type Differences, readManifests } from './adopt.ts'
-import { type DatasetFolder, datasetFolderOf, isOurs } from './dataset.ts'
-import { isWaiting } from './waiting-versions.ts'
+import type { LanceContext, LanceStaging } from './context.ts'
+import { type DatasetFolder, datasetFolderOf, isOurs, isWaiting } from './dataset.ts'
 
 /*
  * The records and the manifests of a branch are reconciled before its versions are reported or changed:
@@ -32,7 +31,7 @@ type Find = (reader: Reader) => FoundTable | undefined
 
 /** Reconciles the records of a branch with its manifests, if the table is Lance's and within reach. */
 export async function reconcile(
-  core: Core,
+  core: LanceContext,
   id: Identifier,
   branch: string,
   find: Find = (reader) => lookUpTable(reader, id),
@@ -47,7 +46,7 @@ interface Wanted {
   readonly find: Find
 }
 
-async function reconcileInside(core: Core, { outside }: Staging, wanted: Wanted): Promise<void> {
+async function reconcileInside(core: LanceContext, { outside }: LanceStaging, wanted: Wanted): Promise<void> {
   const table = await core.store.read((reader) => {
     const found = wanted.find(reader)
     return found && !isOurs(reader, found) ? found : undefined
@@ -59,7 +58,7 @@ async function reconcileInside(core: Core, { outside }: Staging, wanted: Wanted)
   return reconcileHere(isOutside ? outside : core, { ...wanted, find })
 }
 
-async function reconcileHere(core: Core, { id, branch, find }: Wanted): Promise<void> {
+async function reconcileHere(core: LanceContext, { id, branch, find }: Wanted): Promise<void> {
   // Records are reported as they are, until a process that may write reconciles them.
   if (core.settings.readOnly) return
   // Records are read before files. So a file that is missing was removed: it cannot have been published later.
@@ -89,7 +88,7 @@ interface Branch {
 }
 
 /** The recorded versions of a branch. Undefined when our own engine wrote the rows, or they are out of reach. */
-function readBranch(core: Core, reader: Reader, find: Find, branch: string): Branch | undefined {
+function readBranch(core: LanceContext, reader: Reader, find: Find, branch: string): Branch | undefined {
   const table = find(reader)
   if (table === undefined || isOurs(reader, table)) return undefined
   const folder = datasetFolderOf(core, table)
@@ -155,7 +154,7 @@ interface Plan {
 }
 
 function makePlan(
-  core: Core,
+  core: LanceContext,
   reader: Reader,
   { table, folder, branch, recorded }: Branch,
   { published, staged, canMiss }: Manifests,

@@ -1,9 +1,9 @@
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
-import type { Core } from '../handle/core.ts'
 import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { findTable } from '../lookup/names.ts'
 import { findVersion, onBranch, tagExists, tagNotFound, type WantedVersion } from '../lookup/versions.ts'
+import type { LanceContext } from './context.ts'
 import { checkRefName, type Dataset, findDataset, requireOutside } from './dataset.ts'
 import { reconcile } from './reconcile.ts'
 import { readRef, refBytes, refPath, type TagFile } from './ref-files.ts'
@@ -25,7 +25,7 @@ export async function requireTag({ folder }: Dataset, id: Identifier, tag: strin
   return found
 }
 
-export async function createTag(core: Core, dataset: Dataset, target: Target): Promise<void> {
+export async function createTag(core: LanceContext, dataset: Dataset, target: Target): Promise<void> {
   const { folder } = dataset
   const { id, tag } = target
   requireOutside(core, id, 'tags')
@@ -49,7 +49,7 @@ export async function createTag(core: Core, dataset: Dataset, target: Target): P
   }
 }
 
-export async function moveTag(core: Core, dataset: Dataset, target: Target): Promise<void> {
+export async function moveTag(core: LanceContext, dataset: Dataset, target: Target): Promise<void> {
   requireOutside(core, target.id, 'tags')
   const { folder, table } = dataset
   await core.inTurn(`${table.id}/tag/${target.tag}`, async () => {
@@ -61,7 +61,12 @@ export async function moveTag(core: Core, dataset: Dataset, target: Target): Pro
   })
 }
 
-export async function deleteTag(core: Core, dataset: Dataset, id: Identifier, tag: string): Promise<void> {
+export async function deleteTag(
+  core: LanceContext,
+  dataset: Dataset,
+  id: Identifier,
+  tag: string,
+): Promise<void> {
   requireOutside(core, id, 'tags')
   await requireTag(dataset, id, tag)
   await dataset.folder.content.remove(refPath(dataset.folder, 'tags', tag))
@@ -72,7 +77,7 @@ function fieldsOf({ branch, version }: Target, manifestSize: number) {
 }
 
 /** The size of the manifest of a version. Throws what looking for the version throws. */
-async function findManifest(core: Core, { id, branch, version }: Target): Promise<number> {
+async function findManifest(core: LanceContext, { id, branch, version }: Target): Promise<number> {
   await reconcile(core, id, branch)
   const { record } = await core.store.read((reader) =>
     findVersion(reader, id, findTable(reader, id), branch, version),
@@ -82,7 +87,7 @@ async function findManifest(core: Core, { id, branch, version }: Target): Promis
 
 /** A cleanup may have removed a version while it was tagged. */
 async function requireManifest(
-  core: Core,
+  core: LanceContext,
   { folder }: Dataset,
   { id, branch, version }: Target,
 ): Promise<void> {
@@ -102,7 +107,7 @@ async function requireManifest(
  * request.
  */
 export async function reconcileWanted<Wanted extends WantedVersion>(
-  core: Core,
+  core: LanceContext,
   id: Identifier,
   wanted: Wanted,
 ): Promise<Wanted> {

@@ -1,13 +1,14 @@
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier } from '../../base/model/identifier.ts'
 import { keys, type TransactionRecord, type VersionRecord } from '../../base/store/records.ts'
-import type { Participant, Staging } from '../handle/core.ts'
 import { finalNameOf, nameOf, versionsFolderOf, waitingPathOf } from '../locations/lance-files.ts'
 import { tableById } from '../lookup/table-record.ts'
 import { onBranch } from '../lookup/versions.ts'
+import type { Participant } from '../transactions/context.ts'
+import type { LanceStaging } from './context.ts'
+import { type WaitingVersion, waitingVersions } from './dataset.ts'
 import { linkAll } from './link-all.ts'
 import { reconcile } from './reconcile.ts'
-import { type WaitingVersion, waitingVersions } from './waiting-versions.ts'
 
 /*
  * Inside of a transaction over many operations, manifests wait for its commit outside of the folders that Lance lists.
@@ -15,10 +16,10 @@ import { type WaitingVersion, waitingVersions } from './waiting-versions.ts'
  * it.
  */
 
-const participants = new WeakMap<Staging, WaitingManifests>()
+const participants = new WeakMap<LanceStaging, WaitingManifests>()
 
 /** The waiting manifests of a transaction. */
-export function waitingManifests(staging: Staging): WaitingManifests {
+export function waitingManifests(staging: LanceStaging): WaitingManifests {
   const found = participants.get(staging)
   if (found !== undefined) return found
   const made = new WaitingManifests(staging)
@@ -28,11 +29,11 @@ export function waitingManifests(staging: Staging): WaitingManifests {
 }
 
 class WaitingManifests implements Participant {
-  readonly #staging: Staging
+  readonly #staging: LanceStaging
   readonly #versions: Map<string, WaitingVersion>
   readonly #checks: (() => Promise<void>)[] = []
 
-  constructor(staging: Staging) {
+  constructor(staging: LanceStaging) {
     this.#staging = staging
     this.#versions = waitingVersions(staging)
   }

@@ -1,6 +1,6 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { Reader } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
+import type { LocationContext } from '../locations/context.ts'
 import { inspectionOf, isCreated } from '../locations/declared-only.ts'
 import { readTable } from '../lookup/table-record.ts'
 import type { PageFilter } from './paging.ts'
@@ -18,7 +18,7 @@ export interface CreatedTablesFilter extends PageFilter<Identifier> {
 }
 
 /** Drops tables that are only declared. For some tables, only the objects at their location show that. */
-export function createdTablesFilter(core: Core, recursive: boolean): CreatedTablesFilter {
+export function createdTablesFilter(core: LocationContext, recursive: boolean): CreatedTablesFilter {
   const undecided = new Map<Identifier, () => Promise<boolean>>()
   const filter: PageFilter<Identifier> = {
     // Clients may page through direct children by the last name. An empty page would give them no name.

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { limit, pageToken, requestFields, tableIdentifier } from '../../base/model/fields.ts'
 import type { Position } from '../../base/model/page-token.ts'
 import type { Key, Reader, Value } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
+import type { LanceContext } from '../lance/context.ts'
 import { type Dataset, findDataset } from '../lance/dataset.ts'
 import { findTable } from '../lookup/names.ts'
 import { type Page, pageOfEntries, readPage } from './paging.ts'
@@ -28,7 +28,7 @@ export interface NamedParts<R extends Value, T> {
 
 /** One page of the named parts of a table, as a map. */
 export async function listNamed<R extends Value, T>(
-  core: Core,
+  core: LanceContext,
   { id, page_token, limit }: v.InferOutput<typeof listNamedRequest>,
   { listing, prefix, describe, inDataset }: NamedParts<R, T>,
 ): Promise<{ named: Record<string, T>; page_token?: string }> {

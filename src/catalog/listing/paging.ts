@@ -8,10 +8,16 @@ import {
   sameNames,
 } from '../../base/model/identifier.ts'
 import { openPageToken, type Position, sealPageToken } from '../../base/model/page-token.ts'
-import { keys } from '../../base/store/records.ts'
-import type { Entry, Key, Reader, Value } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
+import { type CatalogRecord, keys } from '../../base/store/records.ts'
+import type { Entry, Key, Reader, Store, Value } from '../../base/store/store.ts'
 import { childrenAfter, isTableNext, NameCursor } from './children.ts'
+
+/** What a page needs of its catalog. */
+export interface PagingContext {
+  readonly store: Store
+  /** Its secret seals page tokens. */
+  readonly catalog: CatalogRecord
+}
 
 /** The request for one page: what the page token is bound to, and the page itself. */
 export interface ListingRequest {
@@ -81,7 +87,7 @@ export interface PageFilter<T> {
  * more items follow.
  */
 export async function readPage<T>(
-  core: Core,
+  core: PagingContext,
   asked: ListingRequest,
   read: Read<T>,
   filter?: PageFilter<T>,
@@ -100,7 +106,7 @@ export async function readPage<T>(
 const peekSize = 100
 
 async function filteredPage<T>(
-  core: Core,
+  core: PagingContext,
   read: Read<T>,
   { keep, maxDropped }: PageFilter<T>,
   start: Position | undefined,

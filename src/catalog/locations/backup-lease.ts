@@ -1,6 +1,5 @@
 import { type BackupLeaseRecord, keys } from '../../base/store/records.ts'
-import type { Reader, Writer } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
+import type { Reader, Store, Writer } from '../../base/store/store.ts'
 
 /*
  * A backup copies the content that a snapshot of the store refers to. A backup lease keeps this content from being
@@ -28,7 +27,7 @@ export function hasBackupLease(reader: Reader, now: number): boolean {
 
 /** Reads the store. If it depends on leases that have ended, they are removed first. */
 export async function onceBackupsEnded<T>(
-  { store, now }: Pick<Core, 'store' | 'now'>,
+  { store, now }: { readonly store: Store; readonly now: () => number },
   body: (reader: Reader) => T,
 ): Promise<T> {
   for (;;) {

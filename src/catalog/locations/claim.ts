@@ -2,10 +2,11 @@ import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import { keys, type RemovalRecord } from '../../base/store/records.ts'
 import type { Reader, Writer } from '../../base/store/store.ts'
-import type { Access, Core, Question } from '../handle/core.ts'
+import type { Access, Question } from '../lookup/access.ts'
 import { identifierOf, tableRecord } from '../lookup/names.ts'
 import { tableById } from '../lookup/table-record.ts'
 import { LocationBusy } from '../transactions/retry.ts'
+import type { LocationContext } from './context.ts'
 import { type ContentRoot, locationOf, segmentsOf, tablesFolder } from './locations.ts'
 import { formerIdentifier } from './waiting.ts'
 
@@ -19,7 +20,7 @@ type Claiming = 'declareTable' | 'registerTable'
  * asked about the tables that the location leads to.
  */
 export function claimLocation(
-  core: Pick<Core, 'contentRoots' | 'access'>,
+  core: LocationContext,
   writer: Writer,
   location: string,
   internalId: string,
@@ -43,7 +44,7 @@ export function claimLocation(
 
 /** Asks hooks about the tables that locations lead to, so that the claims themselves know the answers. */
 export async function decideAboutLocations(
-  { access, contentRoots, store }: Core,
+  { access, contentRoots, store }: LocationContext,
   operation: Claiming,
   locations: readonly string[],
 ): Promise<readonly Question[]> {
@@ -56,7 +57,11 @@ export async function decideAboutLocations(
 }
 
 /** Fails where a hook refuses one of the tables that a location leads to, before anything is done. */
-export async function askAboutLocation(core: Core, operation: Claiming, location: string): Promise<void> {
+export async function askAboutLocation(
+  core: LocationContext,
+  operation: Claiming,
+  location: string,
+): Promise<void> {
   const questions = await decideAboutLocations(core, operation, [location])
   core.access?.require(questions)
 }
@@ -80,7 +85,7 @@ function questionsAbout(
 
 /** The error for a location that is taken. It names the owner to those who may know of it. */
 function taken(
-  { contentRoots, access }: { contentRoots: readonly ContentRoot[]; access?: Access },
+  { contentRoots, access }: LocationContext,
   reader: Reader,
   location: string,
   owner: string,

@@ -1,10 +1,10 @@
 import type { Identity } from '../../base/model/fields.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
-import type { Core } from '../handle/core.ts'
+import type { LocationContext } from './context.ts'
 
 /** The `storage_options` of a response; empty unless the request asks for credentials and the catalog has some. */
 export async function vendedCredentials(
-  core: Core,
+  { settings }: LocationContext,
   location: string,
   request: {
     readonly id: Identifier
@@ -13,8 +13,8 @@ export async function vendedCredentials(
     readonly context?: Readonly<Record<string, string>> | null | undefined
   },
 ): Promise<{ storage_options?: Readonly<Record<string, string>> }> {
-  if (!request.vend_credentials || core.settings.storageOptions === undefined) return {}
-  const options = await core.settings.storageOptions(location, {
+  if (!request.vend_credentials || settings.storageOptions === undefined) return {}
+  const options = await settings.storageOptions(location, {
     id: request.id,
     identity: request.identity ?? undefined,
     context: request.context ?? undefined,

@@ -1,9 +1,9 @@
 import type { SharedFiles } from '../../base/content/content.ts'
 import type { TableRecord } from '../../base/store/records.ts'
-import type { Core } from '../handle/core.ts'
 import type { FoundTable } from '../lookup/names.ts'
+import type { LocationContext } from './context.ts'
 import { versionOfName, versionsFolderOf } from './lance-files.ts'
-import { type ContentFolder, contentFolderOf, locationOf } from './locations.ts'
+import { type ContentFolder, contentFolderOf, locationOf, type Roots } from './locations.ts'
 import { isManaged } from './managed.ts'
 import { registrationFolder } from './registration.ts'
 
@@ -21,7 +21,7 @@ export function isCreated({ registered, main }: TableRecord): boolean {
  * Checks whether a table is more than declared, though its record does not show it. Undefined when the record decides,
  * since the catalog cannot reach the location.
  */
-export function inspectionOf(core: Core, table: FoundTable): (() => Promise<boolean>) | undefined {
+export function inspectionOf(core: LocationContext, table: FoundTable): (() => Promise<boolean>) | undefined {
   const folder = unversionedFolder(core, table)
   if (folder === undefined) return undefined
   if (!isManaged(core, table.record)) return () => hasForeignObjects(folder)
@@ -36,13 +36,13 @@ export async function hasManifests(shared: SharedFiles, prefix: string): Promise
 }
 
 /** Whether another engine wrote rows at a table's location without notice to the catalog. */
-export async function hasForeignRows(core: Core, table: FoundTable): Promise<boolean> {
+export async function hasForeignRows(core: Roots, table: FoundTable): Promise<boolean> {
   const folder = unversionedFolder(core, table)
   return folder !== undefined && hasForeignObjects(folder)
 }
 
 /** The folder of a table that never had a version, if the catalog can reach its location. */
-function unversionedFolder(core: Core, { id, record }: FoundTable): ContentFolder | undefined {
+function unversionedFolder(core: Roots, { id, record }: FoundTable): ContentFolder | undefined {
   if (record.registered || record.main.last !== null) return undefined
   return contentFolderOf(core.contentRoots, locationOf(core.contentRoots, id, record))
 }

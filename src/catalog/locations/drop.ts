@@ -1,9 +1,8 @@
 import { keys, type TableRecord } from '../../base/store/records.ts'
 import type { Key, Writer } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
 import { type FoundTable, isNameOnly, readTable, removeTable } from '../lookup/table-record.ts'
 import type { ChangeContext } from '../transactions/commit.ts'
-import { locationOf, releaseLocation } from './locations.ts'
+import { locationOf, type Roots, releaseLocation } from './locations.ts'
 import { markRemoval } from './removal.ts'
 import { removeSharesOf } from './shared-content.ts'
 import { removeWaiting } from './waiting.ts'
@@ -13,7 +12,7 @@ import { removeWaiting } from './waiting.ts'
  * table gets the location before.
  */
 export function dropTable(
-  core: Core,
+  core: Roots,
   { writer, now }: ChangeContext,
   internalId: string,
   record: TableRecord,
@@ -29,7 +28,7 @@ export function dropTable(
  * tables' files stay. `parts` has the keys of its versions, tags and branches, if they were read.
  */
 export function removeTableRecords(
-  core: Core,
+  core: Roots,
   writer: Writer,
   { id, record }: FoundTable,
   parts: Iterable<Key> = keysOfParts(writer, id, record),
@@ -41,7 +40,7 @@ export function removeTableRecords(
 }
 
 /** Drops all tables and namespaces in a namespace, but not the namespace itself. Returns the tables' locations. */
-export function dropEverythingIn(core: Core, change: ChangeContext, namespace: string): string[] {
+export function dropEverythingIn(core: Roots, change: ChangeContext, namespace: string): string[] {
   const { writer } = change
   const locations: string[] = []
   const pending = [namespace]

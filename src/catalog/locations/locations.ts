@@ -26,6 +26,12 @@ export interface ContentRoot {
   readonly reserved: ReadonlySet<string>
 }
 
+/** What tells where content lies: the roots of its catalog, the catalog's own first. */
+export interface Roots {
+  /** Where the content of tables lies. */
+  readonly contentRoots: readonly ContentRoot[]
+}
+
 /** The folder in the catalog's own root where it chooses locations of new tables. */
 export const tablesFolder = 'tables'
 

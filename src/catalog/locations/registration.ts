@@ -10,11 +10,11 @@ import {
   type VersionRecord,
 } from '../../base/store/records.ts'
 import type { Key, Reader, Writer } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
 import { type FoundTable, identifierOf } from '../lookup/names.ts'
 import { isNameOnly } from '../lookup/table-record.ts'
 import { vacuumsBegun } from '../lookup/vacuums.ts'
 import { type ChangeContext, commit, type Unchanged } from '../transactions/commit.ts'
+import type { LocationContext } from './context.ts'
 import { removeTableRecords } from './drop.ts'
 import {
   type ContentFolder,
@@ -70,7 +70,7 @@ const writtenAtOnce = 32
  * table changed meanwhile, its registration is written again.
  */
 export async function commitDeregistering<T extends object>(
-  core: Core,
+  core: LocationContext,
   operation: string,
   subject: Identifier,
   body: (change: ChangeContext, deregister: Deregister) => T | Unchanged<T>,
@@ -145,7 +145,7 @@ export interface FoundRegistration {
 }
 
 /** Reads the newest registration of a location, whichever catalog wrote it. */
-export async function readRegistration(core: Core, location: string): Promise<FoundRegistration> {
+export async function readRegistration(core: LocationContext, location: string): Promise<FoundRegistration> {
   const key = keys.registration(segmentsOf(location))
   const own = await core.store.read((reader) => reader.get<string>(key))
   const { content, prefix } = folderOfRegistrations(core, location)
@@ -166,7 +166,7 @@ export async function readRegistration(core: Core, location: string): Promise<Fo
  * name, or files of its own that clones in another catalog name.
  */
 function sharesUnknown(
-  core: Core,
+  core: LocationContext,
   reader: Reader,
   location: string,
   { shared, versions }: Registration,
@@ -190,7 +190,7 @@ function unknownShares(location: string): CatalogError {
 }
 
 /** The end of the names of registrations that this catalog writes. */
-function writtenBy(core: Core): string {
+function writtenBy(core: LocationContext): string {
   return `-${core.catalog.id}.json`
 }
 
@@ -213,7 +213,7 @@ function isFolderOnly(path: string): boolean {
 }
 
 /** The folders, below the own root, of tables that this catalog deregistered. */
-export async function deregisteredFolders(core: Core): Promise<Set<string>> {
+export async function deregisteredFolders(core: LocationContext): Promise<Set<string>> {
   const own = segmentsOf(core.contentRoots[0]!.url)
   const paths = await core.store.read((reader) =>
     Array.from(reader.range<string>({ prefix: [...keys.registrations, ...own] }), ({ value }) => value),
@@ -240,7 +240,11 @@ function keysIn(id: string, { versions, tags, branches }: Registration): Key[] {
 }
 
 /** The registration of a table; undefined when the table has nothing to keep. */
-function registrationOf(core: Core, reader: Reader, { id, record }: FoundTable): Registration | undefined {
+function registrationOf(
+  core: LocationContext,
+  reader: Reader,
+  { id, record }: FoundTable,
+): Registration | undefined {
   if (isNameOnly(record) && Object.keys(record.properties).length === 0) return undefined
   const versions = Array.from(
     reader.range<VersionRecord>({ prefix: keys.allVersions(id) }),
@@ -270,7 +274,7 @@ function registrationOf(core: Core, reader: Reader, { id, record }: FoundTable):
  * sound.
  */
 export async function registrationFault(
-  core: Core,
+  core: LocationContext,
   segments: readonly string[],
   path: string,
 ): Promise<string | undefined> {
@@ -282,7 +286,7 @@ export async function registrationFault(
 }
 
 /** The folder of a location's registrations: within the location, or in the own root when it is out of reach. */
-function folderOfRegistrations(core: Core, location: string): ContentFolder {
+function folderOfRegistrations(core: LocationContext, location: string): ContentFolder {
   const folder = contentFolderOf(core.contentRoots, location)
   if (folder === undefined) return offsiteFolderOf(core.contentRoots, location)
   return { content: folder.content, prefix: `${folder.prefix}${registrationFolder}` }

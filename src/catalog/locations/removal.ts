@@ -1,10 +1,9 @@
 import type { Content } from '../../base/content/content.ts'
 import { CatalogError } from '../../base/errors.ts'
 import { keys, type RemovalRecord, recordFormat } from '../../base/store/records.ts'
-import type { Key, Reader, Writer } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
+import type { Key, Reader, Store, Writer } from '../../base/store/store.ts'
 import { tableById } from '../lookup/table-record.ts'
-import type { Holding } from '../transactions/heartbeat.ts'
+import type { Heartbeat, Holding } from '../transactions/heartbeat.ts'
 import { leaseMillis } from '../transactions/transaction-record.ts'
 import type { UpkeepTask } from '../transactions/upkeep.ts'
 import { endLapsedBackups, hasBackupLease, onceBackupsEnded } from './backup-lease.ts'
@@ -12,10 +11,23 @@ import {
   type ContentFolder,
   contentFolderOf,
   offsiteFolderOf,
+  type Roots,
   segmentsOf,
   tablesFolder,
 } from './locations.ts'
 import { isShared } from './shared-content.ts'
+
+/** What removing content needs of its catalog. */
+export interface RemovalContext extends Roots {
+  readonly store: Store
+  readonly now: () => number
+  readonly heartbeat: Heartbeat
+  /** Set inside of a transaction over many operations. */
+  readonly staging?: {
+    readonly outside: RemovalContext
+    afterCommit(work: () => unknown): void
+  }
+}
 
 /**
  * Marks the location of a table, within the change that drops the table, and returns the location. No table gets
@@ -33,9 +45,12 @@ export function markRemoval(writer: Writer, location: string, now: number): stri
  * a failure here is no error: the location stays marked. The next vacuum, or the next table that wants the location,
  * removes the content. Inside of a transaction over many operations, this waits for its commit.
  */
-export async function removeContent(core: Core, locations: readonly string[]): Promise<void> {
+export async function removeContent(core: RemovalContext, locations: readonly string[]): Promise<void> {
   if (locations.length === 0) return
-  if (core.staging) return core.staging.afterCommit((outside) => removeContent(outside, locations))
+  if (core.staging) {
+    const { outside } = core.staging
+    return core.staging.afterCommit(() => removeContent(outside, locations))
+  }
   // If the store cannot say whether anything needs the content, it stays for now.
   const kept = await keptContent(core, locations).catch(() => locations)
   const free = locations.filter((location) => !kept.includes(location))
@@ -82,7 +97,7 @@ function holdingOf(location: string): Holding<string | RemovalRecord> {
  * The locations whose dropped content stays: all of them while a backup runs, and those with files that clones name. They
  * are marked as abandoned, so that a later removal may empty them at once.
  */
-async function keptContent(core: Core, locations: readonly string[]): Promise<readonly string[]> {
+async function keptContent(core: RemovalContext, locations: readonly string[]): Promise<readonly string[]> {
   const kept = await onceBackupsEnded(core, (reader) =>
     hasBackupLease(reader, core.now())
       ? locations
@@ -114,9 +129,13 @@ async function removeFolder({ content, prefix }: ContentFolder): Promise<'remove
  * as when a disk breaks in the middle of it. So content stays if the store has the table, or fails to answer. Returns
  * whether the store and the content both worked.
  */
-export async function removeUnused(core: Core, internalId: string, folder: ContentFolder): Promise<boolean> {
+export async function removeUnused(
+  { store }: RemovalContext,
+  internalId: string,
+  folder: ContentFolder,
+): Promise<boolean> {
   try {
-    const isUsed = await core.store.read((reader) => tableById(reader, internalId) !== undefined)
+    const isUsed = await store.read((reader) => tableById(reader, internalId) !== undefined)
     return isUsed || (await removeFolder(folder)) === 'removed'
   } catch {
     return false
@@ -127,9 +146,9 @@ export async function removeUnused(core: Core, internalId: string, folder: Conte
 const inOneTurn = 250
 
 /** Removes the content that dead processes left, of some locations at a time. */
-export function finishRemovals(): UpkeepTask {
+export function finishRemovals(core: RemovalContext): UpkeepTask {
   let start: Key | undefined
-  const run: UpkeepTask['run'] = async (core, { throttled }) => {
+  const run: UpkeepTask['run'] = async ({ throttled }) => {
     const range = { prefix: keys.locations, limit: inOneTurn, ...(start && { start }) }
     const entries = await core.store.read((reader) => [...reader.range<string | RemovalRecord>(range)])
     start = entries.length < inOneTurn ? undefined : entries.at(-1)!.key
@@ -161,7 +180,7 @@ const mostMarks = 1_000
  * How many dropped tables have content that is still to be removed, up to {@link mostMarks}. Only those whose location the
  * catalog chose in its own root: there, nothing but marks has records. Other locations have one for each table.
  */
-export function pendingRemovals({ contentRoots }: Pick<Core, 'contentRoots'>, reader: Reader): number {
+export function pendingRemovals({ contentRoots }: Roots, reader: Reader): number {
   const prefix = keys.location([...segmentsOf(contentRoots[0]!.url), tablesFolder])
   const entries = [...reader.range<string | RemovalRecord>({ prefix, limit: mostMarks })]
   // Callers may have named a few locations there, too.

@@ -9,8 +9,8 @@ import {
   sharingFormat,
 } from '../../base/store/records.ts'
 import type { Reader, Writer } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
-import { type ContentFolder, type ContentRoot, contentFolderOf, folderName } from './locations.ts'
+import type { LocationContext } from './context.ts'
+import { type ContentFolder, type ContentRoot, contentFolderOf, folderName, type Roots } from './locations.ts'
 
 /*
  * A clone may name files that lie in the folders of other tables. A share says so for a folder and a clone. It is
@@ -37,7 +37,7 @@ export function folderIn({ content, prefix }: ContentFolder, path: string): Cont
 
 /** Notes that a clone names files in some folders. */
 export function putShares(
-  core: Core,
+  core: Roots,
   writer: Writer,
   clone: ContentFolder,
   sources: readonly ContentFolder[],
@@ -65,7 +65,7 @@ function requireSharingFormat(writer: Writer): void {
 }
 
 /** Removes the shares of a dropped table in other folders. */
-export function removeSharesOf(core: Core, writer: Writer, location: string): void {
+export function removeSharesOf(core: Roots, writer: Writer, location: string): void {
   const folder = contentFolderOf(core.contentRoots, location)
   if (folder === undefined) return
   const prefix = keys.sharesOfClone(hash(folderName(core.contentRoots, folder)))
@@ -82,7 +82,7 @@ export function isShared(roots: readonly ContentRoot[], reader: Reader, location
 }
 
 /** Whether a clone in a folder may name files in another one. */
-export function mayName(core: Core, reader: Reader, clone: ContentFolder, source: ContentFolder): boolean {
+export function mayName(core: Roots, reader: Reader, clone: ContentFolder, source: ContentFolder): boolean {
   const [key] = keysOf({
     source: folderName(core.contentRoots, source),
     clone: folderName(core.contentRoots, clone),
@@ -100,7 +100,7 @@ function allShares(reader: Reader): ShareRecord[] {
  * whose files are known.
  */
 export async function foldersOfUnknownClones(
-  core: Core,
+  core: LocationContext,
   { content }: Pick<ContentFolder, 'content'>,
   known: ReadonlySet<string>,
 ): Promise<string[]> {

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Identifier } from '../../base/model/identifier.ts'
 import { type FormerRecord, keys, recordFormat } from '../../base/store/records.ts'
 import type { Key, Reader, Writer } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
-import { type ContentRoot, folderName, rootBySegments, segmentsOf } from './locations.ts'
+import { type ContentRoot, folderName, type Roots, rootBySegments, segmentsOf } from './locations.ts'
 
 /*
  * Content that waits to be registered belonged to a table. Its identifier is kept, so that hooks can decide whether a
@@ -12,7 +11,7 @@ import { type ContentRoot, folderName, rootBySegments, segmentsOf } from './loca
 
 /** Notes that content waits: the path of its registration, and the identifier that its table had. */
 export function putWaiting(
-  { contentRoots }: Pick<Core, 'contentRoots'>,
+  { contentRoots }: Roots,
   writer: Writer,
   location: string,
   path: string,
@@ -24,11 +23,7 @@ export function putWaiting(
 }
 
 /** Removes the note that content waits at a location. */
-export function removeWaiting(
-  { contentRoots }: Pick<Core, 'contentRoots'>,
-  writer: Writer,
-  location: string,
-): void {
+export function removeWaiting({ contentRoots }: Roots, writer: Writer, location: string): void {
   const segments = segmentsOf(location)
   const path = writer.get<string>(keys.registration(segments))
   if (path === undefined) return

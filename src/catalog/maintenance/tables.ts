@@ -1,9 +1,9 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import { keys, type TableRecord, type VersionRecord } from '../../base/store/records.ts'
 import type { Key, Reader } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
 import { type ContentFolder, contentFolderOf, locationOf } from '../locations/locations.ts'
 import { tableById } from '../lookup/table-record.ts'
+import type { MaintenanceContext } from './context.ts'
 import { idOf } from './verify/record-checks.ts'
 
 export interface KnownVersion {
@@ -28,7 +28,7 @@ export interface KnownTable {
 const tablesAtATime = 100
 
 /** All tables, in batches. Each batch is read in one transaction. */
-export async function* allTables(core: Core): AsyncGenerator<KnownTable> {
+export async function* allTables(core: MaintenanceContext): AsyncGenerator<KnownTable> {
   let after: string | undefined
   do {
     const tables = await core.store.read((reader) => {
@@ -46,7 +46,12 @@ export async function* allTables(core: Core): AsyncGenerator<KnownTable> {
   } while (after !== undefined)
 }
 
-export function knownTable(core: Core, reader: Reader, internalId: string, record: TableRecord): KnownTable {
+export function knownTable(
+  core: MaintenanceContext,
+  reader: Reader,
+  internalId: string,
+  record: TableRecord,
+): KnownTable {
   const versions = Array.from(
     reader.range<VersionRecord>({ prefix: ['v', internalId] }),
     ({ key, value }) => ({

@@ -9,7 +9,6 @@ import {
 } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import type { ManifestRef } from '../../engine/table/index.ts'
-import type { Core } from '../handle/core.ts'
 import { endLapsedBackups, hasBackupLease, onceBackupsEnded } from '../locations/backup-lease.ts'
 import { isStaged, nameOf, waitingAt } from '../locations/lance-files.ts'
 import { contentFolderOf, folderName, locationOf, tablesFolder } from '../locations/locations.ts'
@@ -22,6 +21,7 @@ import { vacuumsBegun } from '../lookup/vacuums.ts'
 import { manifestOf } from '../rows/rows.ts'
 import { failLapsed, unfinishedTransactions } from '../transactions/lapsed.ts'
 import { hasLapsed, leaseMillis } from '../transactions/transaction-record.ts'
+import type { MaintenanceContext } from './context.ts'
 
 export interface VacuumOptions {
   /** Keeps objects written within this many milliseconds; 0 keeps none for its age. Default: one hour. */
@@ -52,7 +52,7 @@ export interface VacuumReport {
  *   declared a table there.
  * - Objects outside of the catalog's own root.
  */
-export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<VacuumReport> {
+export async function vacuum(core: MaintenanceContext, options: VacuumOptions = {}): Promise<VacuumReport> {
   const { graceMillis = 3_600_000, dryRun = false, signal, onProgress } = options
   if (!(graceMillis >= 0)) throw invalid('graceMillis must be a number of milliseconds from 0.')
   if (!dryRun) {
@@ -83,7 +83,7 @@ export async function vacuum(core: Core, options: VacuumOptions = {}): Promise<V
 }
 
 /** Fails while a backup runs. Must be called after the unreachable objects are known. */
-async function requireNoBackupLease(core: Core): Promise<void> {
+async function requireNoBackupLease(core: MaintenanceContext): Promise<void> {
   if (!(await onceBackupsEnded(core, (reader) => hasBackupLease(reader, core.now())))) return
   throw new CatalogError(
     'ServiceUnavailable',
@@ -124,7 +124,10 @@ function stagedNameOf(path: string): string | undefined {
  * Returns the work that may still commit objects which were listed before. Other work has committed by now, or is refused:
  * it counts as failed, or it has no record yet and compares how many vacuums began.
  */
-async function workUnderWay(core: Core, dryRun: boolean): Promise<ReadonlyMap<string, TransactionRecord>> {
+async function workUnderWay(
+  core: MaintenanceContext,
+  dryRun: boolean,
+): Promise<ReadonlyMap<string, TransactionRecord>> {
   if (!dryRun) await beginVacuum(core)
   const work = await core.store.read(unfinishedTransactions)
   // Only a record ends a lease for sure. A dry run writes none, so it uses the clock.
@@ -136,7 +139,7 @@ async function workUnderWay(core: Core, dryRun: boolean): Promise<ReadonlyMap<st
  * Counts the vacuum, and ends the leases that lapsed before. Otherwise a clock that goes back would let work and backups
  * use what is removed here.
  */
-async function beginVacuum({ store, now }: Core): Promise<void> {
+async function beginVacuum({ store, now }: MaintenanceContext): Promise<void> {
   const ids = [...(await store.read(unfinishedTransactions)).keys()]
   await store.write((writer) => {
     writer.put(keys.vacuums, vacuumsBegun(writer) + 1)
@@ -155,7 +158,7 @@ async function objectsOf(work: ReadonlyMap<string, TransactionRecord>): Promise<
 
 /** Returns a test for the objects that a table needs, or may need once transactions under way are committed. */
 async function reached(
-  core: Core,
+  core: MaintenanceContext,
   content: Content,
   work: ReadonlyMap<string, TransactionRecord>,
   signal: AbortSignal | undefined,
@@ -224,7 +227,11 @@ function nameIn(folders: ReadonlySet<string>, path: string): string | undefined 
 }
 
 /** Whether a table still has all the versions it had. */
-function isAsItWas(core: Core, internalId: string, versions: readonly ManifestRef[]): Promise<boolean> {
+function isAsItWas(
+  core: MaintenanceContext,
+  internalId: string,
+  versions: readonly ManifestRef[],
+): Promise<boolean> {
   return core.store.read((reader) => {
     const now = new Set(Array.from(versionsOf(reader, internalId), ({ manifest_path }) => manifest_path))
     return tableById(reader, internalId) !== undefined && versions.every(({ path }) => now.has(path))
@@ -250,7 +257,7 @@ interface TableContent {
 const tablesAtATime = 1_000
 
 /** All tables in this content, in batches, so that a large catalog stays responsive. */
-async function* tablesIn(core: Core, content: Content): AsyncGenerator<TableContent> {
+async function* tablesIn(core: MaintenanceContext, content: Content): AsyncGenerator<TableContent> {
   let after: string | undefined
   do {
     const chunk = await core.store.read((reader) => {
@@ -271,7 +278,7 @@ async function* tablesIn(core: Core, content: Content): AsyncGenerator<TableCont
 }
 
 function contentOf(
-  core: Core,
+  core: MaintenanceContext,
   content: Content,
   reader: Reader,
   internalId: string,

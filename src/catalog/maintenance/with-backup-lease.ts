@@ -1,18 +1,18 @@
 import { CatalogError } from '../../base/errors.ts'
 import { type BackupLeaseRecord, keys, recordFormat } from '../../base/store/records.ts'
 import type { Key, Reader } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
 import { endLapsedBackups } from '../locations/backup-lease.ts'
 import { abandonedRemovals, removeContent } from '../locations/removal.ts'
 import type { Holding } from '../transactions/heartbeat.ts'
 import { leaseMillis } from '../transactions/transaction-record.ts'
+import type { MaintenanceContext } from './context.ts'
 
 /**
  * Runs work under a backup lease, which keeps every process from removing content. When this process fails to renew
  * the lease in time, the signal is aborted and the work fails. Content dropped meanwhile is removed at the end.
  */
 export async function withBackupLease<T>(
-  core: Core,
+  core: MaintenanceContext,
   work: (signal: AbortSignal) => Promise<T>,
   signal?: AbortSignal | undefined,
 ): Promise<T> {
@@ -54,7 +54,7 @@ function recordUntil(until: number): BackupLeaseRecord {
   return { v: recordFormat, until }
 }
 
-function isLeaseValid(core: Core, key: Key): Promise<boolean> {
+function isLeaseValid(core: MaintenanceContext, key: Key): Promise<boolean> {
   return core.store.read((reader) => isValidAt(reader, key, core.now()))
 }
 

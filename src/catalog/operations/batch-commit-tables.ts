@@ -1,11 +1,12 @@
 import * as v from 'valibot'
 import { changeFields, limits, requestFields } from '../../base/model/fields.ts'
 import { mapInSlices } from '../../base/scheduling/time-slice.ts'
-import type { Core } from '../handle/core.ts'
+import type { LanceContext } from '../lance/context.ts'
 import type { TableAt } from '../lance/dataset.ts'
 import { prepareDeletion, removeManifests, type VersionDeletion } from '../lance/delete-versions.ts'
 import { mayBePublished, publishing, type StagedManifests } from '../lance/publish.ts'
 import { decideAboutLocations } from '../locations/claim.ts'
+import type { LocationContext } from '../locations/context.ts'
 import { commitDeregistering, type Deregister } from '../locations/registration.ts'
 import { lookUpTable } from '../lookup/names.ts'
 import { withNamespaceCache } from '../lookup/namespace-cache.ts'
@@ -181,7 +182,7 @@ type Deletions = Map<
 >
 
 async function prepareDeletions(
-  core: Core,
+  core: LanceContext,
   operations: readonly TableOperation[],
   made: TablesMade,
 ): Promise<Deletions> {
@@ -252,7 +253,7 @@ function declaredBy(declaration: (() => Declaration) | null | undefined): TableA
 }
 
 function runStep(
-  core: Core,
+  core: LanceContext,
   change: ChangeContext,
   detach: Deregister,
   step: TableOperation,
@@ -288,7 +289,7 @@ function runStep(
 
 /** The credentials that the declarations of a batch ask for, by their index; undefined when none does. */
 async function vendedFor(
-  core: Core,
+  core: LocationContext,
   operations: readonly TableOperation[],
   declarations: readonly ((() => Declaration) | null | undefined)[],
 ) {

@@ -1,14 +1,8 @@
 import * as v from 'valibot'
 import { choice, requestFields, responseFields, stringMap, text } from '../../base/model/fields.ts'
 import { mostIdleSeconds, refuseReserved } from '../transactions/transaction-record.ts'
-import {
-  isolations,
-  isTransactionId,
-  nested,
-  sessionServer,
-  transactionIdPattern,
-} from './framework/inside.ts'
-import { operation } from './framework/operation.ts'
+import { isTransactionId, nested, transactionIdPattern } from './framework/inside.ts'
+import { isolations, operation, sessionServer } from './framework/operation.ts'
 import { principalOf } from './framework/principal.ts'
 import { post } from './framework/route.ts'
 

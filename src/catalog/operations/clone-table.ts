@@ -12,8 +12,8 @@ import {
 } from '../../base/model/fields.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import { keys, type TableRecord, type VersionRecord } from '../../base/store/records.ts'
-import type { Core } from '../handle/core.ts'
 import { claimLocation } from '../locations/claim.ts'
+import type { LocationContext } from '../locations/context.ts'
 import {
   type ContentFolder,
   checkLocation,
@@ -32,6 +32,7 @@ import { requireReadable } from '../rows/client-columns.ts'
 import { openVersion, requireContentFolder, retryIfReplaced, versionOf } from '../rows/rows.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
+import type { OperationContext } from './framework/operation.ts'
 import { type OperationOptions, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 import { subject } from './framework/subjects.ts'
@@ -94,7 +95,7 @@ export const cloneTable = operation({
 })
 
 async function clone(
-  core: Core,
+  core: OperationContext,
   asked: Request,
   options: OperationOptions,
 ): Promise<v.InferOutput<typeof response>> {
@@ -154,7 +155,7 @@ async function clone(
 }
 
 /** The identifier of the table to clone. Refuses at once what is known to fail. */
-async function sourceOf(core: Core, asked: Request): Promise<Identifier> {
+async function sourceOf(core: LocationContext, asked: Request): Promise<Identifier> {
   const { id, source, source_location, source_version, source_tag, source_branch } = asked
   if ((source == null) === (source_location == null)) {
     throw invalid(
@@ -184,7 +185,7 @@ async function sourceOf(core: Core, asked: Request): Promise<Identifier> {
 }
 
 /** The record and the folder of the new table. */
-function newTable(core: Core, id: Identifier, properties: Readonly<Record<string, string>>) {
+function newTable(core: OperationContext, id: Identifier, properties: Readonly<Record<string, string>>) {
   const internalId = core.newTableId()
   const record: Omit<TableRecord, 'parent' | 'created_at'> = {
     name: id.at(-1)!,

@@ -12,11 +12,10 @@ import {
 } from '../../base/model/fields.ts'
 import { formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
 import { keys, recordFormat, type VersionRecord } from '../../base/store/records.ts'
-import type { Core } from '../handle/core.ts'
 import { newBranch } from '../lance/adopt.ts'
-import { publicationOf } from '../lance/dataset.ts'
+import type { LanceContext } from '../lance/context.ts'
+import { publicationOf, toVersionFor } from '../lance/dataset.ts'
 import { publishing, requireBranch, type StagedManifest, type StagedManifests } from '../lance/publish.ts'
-import { toVersionFor } from '../lance/waiting-versions.ts'
 import { headOf, onBranch, putVersion } from '../lookup/versions.ts'
 import { type ChangeContext, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
@@ -99,7 +98,7 @@ const uniqueName = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]
 
 /** Creates the version within a change; `created` is false when this is a retry. `key` is that of the request. */
 export function createVersion(
-  core: Core,
+  core: LanceContext,
   change: ChangeContext,
   entry: VersionEntry,
   key: string | undefined,

@@ -11,11 +11,10 @@ import {
 } from '../../base/model/fields.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import type { TableRecord } from '../../base/store/records.ts'
-import type { Core } from '../handle/core.ts'
 import { claimLocation } from '../locations/claim.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { dropTable as dropRecords } from '../locations/drop.ts'
-import { contentFolderOf, locationOf, newLocation } from '../locations/locations.ts'
+import { contentFolderOf, locationOf, newLocation, type Roots } from '../locations/locations.ts'
 import { removeContent, removeUnused } from '../locations/removal.ts'
 import { type FoundTable, findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
@@ -23,10 +22,12 @@ import { vacuumsBegun } from '../lookup/vacuums.ts'
 import { putVersion } from '../lookup/versions.ts'
 import { changeRows, createRows } from '../rows/change.ts'
 import { requireReadable, requireSameColumns } from '../rows/client-columns.ts'
+import type { RowsContext } from '../rows/context.ts'
 import { checkRows, rowsInput, schemaInput } from '../rows/input.ts'
 import { openVersion, retryIfReplaced, versionOf } from '../rows/rows.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
+import type { OperationContext } from './framework/operation.ts'
 import { type OperationOptions, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -90,7 +91,7 @@ export const createTable = operation({
 })
 
 async function createAsAsked(
-  core: Core,
+  core: OperationContext,
   asked: v.InferOutput<typeof request>,
   options: OperationOptions,
 ): Promise<v.InferOutput<typeof response>> {
@@ -122,7 +123,7 @@ async function createAsAsked(
 
 /** Gives a declared table its first version, where it was declared. */
 async function createDeclared(
-  core: Core,
+  core: RowsContext,
   { id, data, schema }: v.InferOutput<typeof request>,
   declared: FoundTable,
   options: OperationOptions,
@@ -147,7 +148,7 @@ async function createDeclared(
 }
 
 async function create(
-  core: Core,
+  core: OperationContext,
   { id, data, schema }: v.InferOutput<typeof request>,
   mode: 'Create' | 'ExistOk' | 'Overwrite',
   properties: Readonly<Record<string, string>>,
@@ -224,7 +225,7 @@ async function create(
 
 /** Refuses columns that differ from those of the existing table, if the requesting client expects that. */
 function requireColumnsOf(
-  core: Core,
+  core: RowsContext,
   { id, data, schema }: Pick<v.InferOutput<typeof request>, 'id' | 'data' | 'schema'>,
   options: OperationOptions,
 ): Promise<void> {
@@ -237,7 +238,7 @@ function isDeclared({ record }: FoundTable): boolean {
   return record.main.latest === null && !record.registered
 }
 
-function describeExisting(core: Core, { id, record }: FoundTable) {
+function describeExisting(core: Roots, { id, record }: FoundTable) {
   return {
     location: locationOf(core.contentRoots, id, record),
     properties: record.properties,

@@ -9,14 +9,15 @@ import {
 } from '../../base/model/fields.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { TableRecord } from '../../base/store/records.ts'
-import type { Core } from '../handle/core.ts'
 import { askAboutLocation, claimLocation } from '../locations/claim.ts'
+import type { LocationContext } from '../locations/context.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
 import { checkLocation, locationOf, namedLocation, newLocation } from '../locations/locations.ts'
 import { isManaged } from '../locations/managed.ts'
 import { findNamespace, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
 import { type ChangeContext, commit } from '../transactions/commit.ts'
+import type { OperationContext } from './framework/operation.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -80,7 +81,7 @@ export interface Declaration {
 
 /** Checks what can be checked before the change, and gives the table its internal id. */
 export function prepareDeclaration(
-  core: Core,
+  core: OperationContext,
   request: {
     readonly id: Identifier
     readonly location?: string | null | undefined
@@ -104,7 +105,7 @@ export function prepareDeclaration(
 
 /** The credentials for a table that is to be declared, if the request asks for some, and hooks allow its location. */
 export async function credentialsFor(
-  core: Core,
+  core: LocationContext,
   { internalId, location, isNamed }: Declaration,
   request: Parameters<typeof vendedCredentials>[2],
 ): ReturnType<typeof vendedCredentials> {
@@ -114,7 +115,7 @@ export async function credentialsFor(
 }
 
 export function declare(
-  core: Core,
+  core: LocationContext,
   { writer, now, noteSubject }: ChangeContext,
   { id, internalId, location, isNamed, properties }: Declaration,
 ): DeclaredTable {

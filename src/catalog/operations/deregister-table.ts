@@ -1,8 +1,7 @@
 import * as v from 'valibot'
 import { changeFields, requestFields, stringMap, tableIdentifier, text } from '../../base/model/fields.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
-import type { Core } from '../handle/core.ts'
-import { locationOf } from '../locations/locations.ts'
+import { locationOf, type Roots } from '../locations/locations.ts'
 import { commitDeregistering, type Deregister } from '../locations/registration.ts'
 import { type ChangeContext, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
@@ -42,7 +41,7 @@ export const deregisterTable = operation({
     ),
 })
 
-export function deregister(core: Core, change: ChangeContext, detach: Deregister, id: Identifier) {
+export function deregister(core: Roots, change: ChangeContext, detach: Deregister, id: Identifier) {
   const table = findTableToChange(change, id)
   detach(table)
   return {

@@ -6,8 +6,8 @@ import {
   tableVersion,
   wantedFields,
 } from '../../base/model/fields.ts'
+import { toVersionFor } from '../lance/dataset.ts'
 import { reconcileWanted } from '../lance/tags.ts'
-import { toVersionFor } from '../lance/waiting-versions.ts'
 import { findTable } from '../lookup/names.ts'
 import { findVersion, requireWanted, wantedVersion } from '../lookup/versions.ts'
 import { operation } from './framework/operation.ts'

@@ -12,8 +12,8 @@ import {
 import type { Reader } from '../../base/store/store.ts'
 import type { JsonArrowSchema } from '../../engine/arrow/types.ts'
 import type { Snapshot } from '../../engine/table/index.ts'
-import type { Core } from '../handle/core.ts'
 import { reconcileWanted } from '../lance/tags.ts'
+import type { LocationContext } from '../locations/context.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
 import { inspectionOf, isCreated } from '../locations/declared-only.ts'
 import { contentFolderOf, locationOf } from '../locations/locations.ts'
@@ -21,8 +21,10 @@ import { isManaged } from '../locations/managed.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
 import { type FoundVersion, findVersion, headOf, wantedVersion } from '../lookup/versions.ts'
 import { describedColumns } from '../rows/client-columns.ts'
+import { clientRules } from '../rows/client-rules.ts'
+import type { RowsContext } from '../rows/context.ts'
 import { openManifest, retryIfReplaced, versionErrors } from '../rows/rows.ts'
-import { clientRules } from './framework/client-rules.ts'
+import type { OperationContext } from './framework/operation.ts'
 import { type OperationOptions, operation, type RawRequest } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -97,7 +99,11 @@ function dependsOnVersions({ version, tag, branch, load_detailed_metadata }: Raw
 type Description = v.InferInput<typeof response>
 
 /** The description from a table's record. Built member by member, since spreading costs as much as the rest. */
-function describe(core: Core, asked: v.InferOutput<typeof request>, { id, record }: FoundTable): Description {
+function describe(
+  core: LocationContext,
+  asked: v.InferOutput<typeof request>,
+  { id, record }: FoundTable,
+): Description {
   const location = locationOf(core.contentRoots, id, record)
   const described: Description = { location, properties: record.properties }
   if (isManaged(core, record)) described.managed_versioning = true
@@ -107,7 +113,7 @@ function describe(core: Core, asked: v.InferOutput<typeof request>, { id, record
 
 /** Describes a table when the answer also needs its content, or credentials for its location. */
 async function describeFurther(
-  core: Core,
+  core: OperationContext,
   given: v.InferOutput<typeof request>,
   options: OperationOptions,
 ): Promise<Description> {
@@ -128,7 +134,7 @@ async function describeFurther(
   return described
 }
 
-async function isOnlyDeclared(core: Core, table: FoundTable): Promise<boolean> {
+async function isOnlyDeclared(core: LocationContext, table: FoundTable): Promise<boolean> {
   if (isCreated(table.record)) return false
   const inspect = inspectionOf(core, table)
   return inspect === undefined || !(await inspect())
@@ -148,7 +154,7 @@ function select(
 }
 
 async function details(
-  core: Core,
+  core: RowsContext,
   id: readonly string[],
   location: string,
   found: FoundVersion | undefined,

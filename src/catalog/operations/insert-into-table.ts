@@ -9,7 +9,8 @@ import {
   version,
 } from '../../base/model/fields.ts'
 import type { Change, Snapshot, WorkOptions } from '../../engine/table/index.ts'
-import { changeRows, createRows, type TableToChange } from '../rows/change.ts'
+import { changeRows, createRows } from '../rows/change.ts'
+import type { TableToChange } from '../rows/change-types.ts'
 import { checkRows, type Rows, rowsInput, schemaInput } from '../rows/input.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'

@@ -8,7 +8,6 @@ import {
   text,
 } from '../../base/model/fields.ts'
 import type { TableRecord } from '../../base/store/records.ts'
-import type { Core } from '../handle/core.ts'
 import { askAboutLocation, claimLocation } from '../locations/claim.ts'
 import { checkLocation, locationOf, namedLocation } from '../locations/locations.ts'
 import { commitDeregistering, putRegistration, readRegistration } from '../locations/registration.ts'
@@ -16,6 +15,7 @@ import { removeWaiting } from '../locations/waiting.ts'
 import { findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
 import { putTable } from '../lookup/table-record.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
+import type { OperationContext } from './framework/operation.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -52,7 +52,7 @@ export const registerTable = operation({
 })
 
 async function register(
-  core: Core,
+  core: OperationContext,
   { id, location: given, mode, properties }: v.InferOutput<typeof request>,
 ) {
   const location = checkLocation(core.contentRoots, given)

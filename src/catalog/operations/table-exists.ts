@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import { requestFields, responseFields, tableIdentifier, text, version } from '../../base/model/fields.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
-import type { Core } from '../handle/core.ts'
 import { reconcileWanted } from '../lance/tags.ts'
 import { findTable } from '../lookup/names.ts'
 import { findVersion, type WantedVersion, wantedVersion } from '../lookup/versions.ts'
+import type { CommitContext } from '../transactions/context.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -33,7 +33,7 @@ export const tableExists = operation({
   },
 })
 
-function find({ store }: Core, id: Identifier, asked: WantedVersion): Promise<object> {
+function find({ store }: CommitContext, id: Identifier, asked: WantedVersion): Promise<object> {
   return store.read((reader) => {
     const table = findTable(reader, id)
     const { branch, version } = wantedVersion(reader, id, table, asked)

@@ -1,34 +1,13 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { Reader } from '../../base/store/store.ts'
-import type { Changed, Snapshot, WorkOptions } from '../../engine/table/index.ts'
-import type { Core } from '../handle/core.ts'
+import type { Changed, Snapshot } from '../../engine/table/index.ts'
 import { type FoundTable, tableNotFound } from '../lookup/names.ts'
 import { tableById } from '../lookup/table-record.ts'
 import { type FoundVersion, findVersion, headOf, nextVersion, putVersion } from '../lookup/versions.ts'
 import { noteFoundSubject } from '../transactions/commit.ts'
-import type { LongTransaction } from '../transactions/long-transaction.ts'
-import type { RowsChange, RowsChanged, TableToWrite } from './change.ts'
+import type { Attempt, KnownHead, RowsChange, RowsChanged } from './change-types.ts'
+import type { RowsContext } from './context.ts'
 import { foreign, openManifest, requireOurs, versionOf } from './rows.ts'
-
-/** The head of a branch, as far as this process knows. A commit compares it with the store. */
-export interface KnownHead {
-  /** Its latest version; undefined when the table is declared only. */
-  readonly current: FoundVersion | undefined
-  /** The rows of the latest version, if this process wrote them. Their manifest may not be written yet. */
-  readonly snapshot?: Snapshot | undefined
-  /** The number of the next version. */
-  readonly version: number
-}
-
-/** What is to be committed as the next version, and how. */
-export interface Attempt {
-  // biome-ignore lint/suspicious/noExplicitAny: what was checked and prepared is the change's own affair
-  readonly change: RowsChange<any, any>
-  readonly found: TableToWrite
-  readonly prepared: unknown
-  readonly transaction: Pick<LongTransaction, 'id' | 'recorded' | 'releaseSlot' | 'commit'>
-  readonly work: WorkOptions
-}
 
 /** A next version that is written, and that no record names yet. */
 export interface Draft {
@@ -47,13 +26,13 @@ export interface Committed {
 }
 
 /** Reads the head of the branch of an attempt. */
-export function readHead(core: Core, { change, found }: Attempt): Promise<KnownHead> {
+export function readHead(core: RowsContext, { change, found }: Attempt): Promise<KnownHead> {
   return core.store.read((reader) => headIn(reader, change, currentTable(reader, change.id, found.table)))
 }
 
 /** Writes the next version of a branch. The files are durable once the engine of the attempt has synced. */
 export async function writeDraft(
-  core: Core,
+  core: RowsContext,
   { change, found, prepared, transaction, work }: Attempt,
   from: KnownHead,
 ): Promise<Draft> {

@@ -1,10 +1,9 @@
 import { CatalogError, type ErrorCode, invalid } from '../../base/errors.ts'
-import type { Identifier } from '../../base/model/identifier.ts'
 import { type OptionNames, requireKnown } from '../../base/model/options.ts'
 import { semaphore } from '../../base/scheduling/semaphore.ts'
 import type { OptimizeGoals } from '../../engine/table/index.ts'
-import type { Core } from '../handle/core.ts'
 import { runLeased } from '../transactions/leased.ts'
+import type { Background, RowsContext } from './context.ts'
 import { optimize, type RunOptimize } from './optimize.ts'
 
 /** When the catalog optimizes tables by itself, and how far. */
@@ -19,14 +18,6 @@ export interface BackgroundOptimize {
   readonly minDeletedShare?: number
 }
 
-/** Optimizes tables while others work on them. */
-export interface Background {
-  /** Notifies of a new version. Returns at once. */
-  changed(table: { readonly id: Identifier; readonly branch: string }, version: number): void
-  /** Stops the work under way. Nothing of it is committed. */
-  stop(): Promise<void>
-}
-
 /** Errors that background work may meet in a sound catalog: another change came first, or the table is gone. */
 const harmless = new Set<ErrorCode>(['ConcurrentModification', 'TableNotFound', 'TableBranchNotFound'])
 
@@ -39,7 +30,7 @@ const names: OptionNames<BackgroundOptimize> = {
 
 /** Optimizes one table at a time; `onError` gets its errors. */
 export function background(
-  core: Core,
+  core: RowsContext,
   options: BackgroundOptimize,
   onError: (error: unknown) => void,
 ): Background {
@@ -52,7 +43,7 @@ export function background(
     throw invalid('optimize.every must be a whole number of versions from 2.')
   }
   // A semaphore of its own, so that callers never wait for background work.
-  const own: Core = { ...core, slots: semaphore(1) }
+  const own: RowsContext = { ...core, slots: semaphore(1) }
   const gentle: OptimizeGoals = { ...goals, gentle: true }
   const stopped = new AbortController()
   const { signal } = stopped

@@ -1,78 +1,23 @@
-import type { Identifier } from '../../base/model/identifier.ts'
-import type { Reader } from '../../base/store/store.ts'
-import type {
-  ApplyOptions,
-  Change,
-  Changed,
-  Snapshot,
-  TableEngine,
-  WorkOptions,
-  WritingEngine,
-} from '../../engine/table/index.ts'
-import type { Core } from '../handle/core.ts'
+import type { ApplyOptions, Change, Changed, Snapshot } from '../../engine/table/index.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
-import type { ContentFolder } from '../locations/locations.ts'
-import { type FoundTable, findTable } from '../lookup/names.ts'
+import { findTable } from '../lookup/names.ts'
 import { vacuumsBegun } from '../lookup/vacuums.ts'
-import { clientRules } from '../operations/framework/client-rules.ts'
-import type { OperationOptions } from '../operations/framework/operation.ts'
 import { runLong } from '../transactions/long-transaction.ts'
-import { headIn, type KnownHead } from './attempt.ts'
+import { headIn } from './attempt.ts'
+import type {
+  BranchAtWork,
+  KnownHead,
+  RowsChange,
+  RowsChanged,
+  TableToChange,
+  TableToWrite,
+} from './change-types.ts'
 import { requireReadable } from './client-columns.ts'
-import { type BranchAtWork, commitWaiting } from './commit-waiting.ts'
+import { clientRules } from './client-rules.ts'
+import { commitWaiting } from './commit-waiting.ts'
+import type { RowsContext, RowsOptions } from './context.ts'
 import type { Rows } from './input.ts'
 import { declaredOnly, foreign, openManifest, requireContentFolder, retryIfReplaced } from './rows.ts'
-
-/** A table whose rows are to be changed, as it was at the start. */
-export interface TableToChange {
-  readonly id: Identifier
-  readonly table: FoundTable
-  readonly folder: ContentFolder
-  readonly engine: TableEngine
-  /** Its latest version; undefined when the table is declared only. */
-  readonly base: Snapshot | undefined
-}
-
-/** The same table, with the engine that writes for the change. */
-export interface TableToWrite extends TableToChange {
-  readonly engine: WritingEngine
-}
-
-/** A change of a table's rows: how it is recorded, and its steps. */
-export interface RowsChange<Checked, Prepared> {
-  readonly operation: string
-  readonly id: Identifier
-  readonly branch: string
-  /** Throws unless a condition holds, at the start and again at the commit. */
-  readonly require?: (reader: Reader, table: FoundTable) => void
-  /** Checks what it can before anything is recorded. `prepare` gets its result. */
-  readonly check?: (found: TableToChange) => Checked | Promise<Checked>
-  /** Does the slow work, once. */
-  readonly prepare: (
-    found: TableToChange,
-    options: WorkOptions,
-    checked: Checked,
-  ) => Prepared | Promise<Prepared>
-  /**
-   * Makes the next version from the current one (undefined: none yet), or returns the current one to make none. It runs
-   * again when another commit is first, so that changes which do not truly conflict all succeed.
-   */
-  readonly apply: (
-    found: TableToChange,
-    prepared: Prepared,
-    current: Snapshot | undefined,
-    options: ApplyOptions,
-  ) => Promise<Changed>
-  /** What the caller learns of the new version besides its number and its row counts. */
-  readonly reported?: (made: Snapshot) => unknown
-}
-
-/** The result of a change of rows. */
-export interface RowsChanged extends Changed {
-  readonly version: number
-  /** The version that the change was applied to. */
-  readonly base: Snapshot | undefined
-}
 
 /** The table at the start of a change of rows. */
 export interface Start extends TableToChange {
@@ -83,8 +28,8 @@ export interface Start extends TableToChange {
 
 /** Changes rows of a table in a transaction of its own, which begins with what `start` found, if that is given. */
 export async function changeRows<Checked, Prepared>(
-  core: Core,
-  options: OperationOptions,
+  core: RowsContext,
+  options: RowsOptions,
   change: RowsChange<Checked, Prepared>,
   start?: Start,
 ): Promise<RowsChanged & { transaction_id: string }> {
@@ -101,7 +46,7 @@ export async function changeRows<Checked, Prepared>(
 
 /** Finds a table whose rows are to be changed, with one read. Refuses one whose rows are another engine's. */
 export async function findToChange(
-  core: Core,
+  core: RowsContext,
   change: Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require'>,
 ): Promise<Start> {
   const { id } = change
@@ -122,8 +67,8 @@ export async function findToChange(
 }
 
 async function changeIn<Checked, Prepared>(
-  core: Core,
-  options: OperationOptions,
+  core: RowsContext,
+  options: RowsOptions,
   change: RowsChange<Checked, Prepared>,
   given: Start | undefined,
 ): Promise<RowsChanged & { transaction_id: string }> {
@@ -165,7 +110,7 @@ async function changeIn<Checked, Prepared>(
 /** The change, which refuses to leave columns that the requesting client cannot read. */
 function refusingUnreadable<Checked, Prepared>(
   change: RowsChange<Checked, Prepared>,
-  options: OperationOptions,
+  options: RowsOptions,
 ): RowsChange<Checked, Prepared> {
   if (options[clientRules] === undefined) return change
   return {

@@ -2,16 +2,15 @@ import { CatalogError, invalid } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import type { JsonArrowSchema } from '../../engine/arrow/types.ts'
 import type { QueryOptions, Snapshot } from '../../engine/table/index.ts'
-import { type ClientRules, clientRules } from '../operations/framework/client-rules.ts'
-import type { OperationOptions } from '../operations/framework/operation.ts'
+import { type ClientRules, clientRules } from './client-rules.ts'
+import type { RowsOptions } from './context.ts'
 import type { Rows } from './input.ts'
 
 type Schema = Snapshot['schema']
 type Field = Schema['fields'][number]
-type Asked = Pick<OperationOptions, typeof clientRules>
 
 /** Refuses columns that the requesting client cannot read. Those that `before` has are accepted. */
-export async function requireReadable(options: Asked, schema: Schema, before?: Schema): Promise<void> {
+export async function requireReadable(options: RowsOptions, schema: Schema, before?: Schema): Promise<void> {
   const rules = options[clientRules]
   if (rules === undefined || schema === before) return
   const { toJsonSchema } = await import('../../engine/table/index.ts')
@@ -52,7 +51,7 @@ function plainField({ plain }: ClientRules, field: Field, schemas: JsonSchemas):
  * types, nullability and order are compared.
  */
 export async function requireSameColumns(
-  options: Asked,
+  options: RowsOptions,
   id: Identifier,
   there: () => Promise<Schema>,
   given: () => Promise<Rows>,

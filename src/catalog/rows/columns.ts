@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { invalid } from '../../base/errors.ts'
 import type { SchemaChange, Snapshot, TableEngine } from '../../engine/table/index.ts'
-import type { Core } from '../handle/core.ts'
-import type { OperationOptions } from '../operations/framework/operation.ts'
-import { applyToRows, changeRows, type RowsChange } from './change.ts'
+import { applyToRows, changeRows } from './change.ts'
+import type { RowsChange } from './change-types.ts'
+import type { RowsContext, RowsOptions } from './context.ts'
 
 /** Most columns, alterations or paths in one request. */
 export const mostColumns = 10_000
@@ -47,8 +47,8 @@ export async function fieldOf({
 
 /** Changes the columns of a table's branch, in a transaction of its own. */
 export async function changeColumns(
-  core: Core,
-  options: OperationOptions,
+  core: RowsContext,
+  options: RowsOptions,
   about: Pick<RowsChange<unknown, unknown>, 'operation' | 'id' | 'branch' | 'reported'>,
   change: (engine: TableEngine) => SchemaChange,
 ): Promise<{ version: number; snapshot: Snapshot; transaction_id: string }> {

@@ -1,44 +1,18 @@
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier } from '../../base/model/identifier.ts'
 import { clearTimeout, performance, setTimeout } from '../../base/time.ts'
-import type { Core } from '../handle/core.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { inProcessTurn } from '../transactions/process-turn.ts'
-import {
-  type Attempt,
-  commitDraft,
-  type Draft,
-  isSame,
-  type KnownHead,
-  readHead,
-  writeDraft,
-} from './attempt.ts'
-import type { RowsChanged } from './change.ts'
+import { commitDraft, type Draft, isSame, readHead, writeDraft } from './attempt.ts'
+import type { Attempt, BranchAtWork, KnownHead, RowsChanged, Waiting } from './change-types.ts'
 import { askForTurns, isContended, rememberContended, rememberWait, turnAt } from './contention.ts'
+import type { RowsContext } from './context.ts'
 
 /*
  * Changes of one branch that wait together are committed together. Each gets a version of its own, written on top of
  * the one before it. Then all are synced at once, and their commits are handed to the store in one turn of the event
  * loop, which makes one commit of them. When one of them fails, those behind it are written again.
  */
-
-/** A branch whose rows are being changed in this process. */
-export interface BranchAtWork {
-  /** How many changes are under way. */
-  changes: number
-  head: KnownHead
-  /** Changes that are ready to be committed, in the order in which they became so. */
-  readonly waiting: Waiting[]
-}
-
-/** A change that waits for its commit. */
-interface Waiting {
-  readonly attempt: Attempt
-  /** How often another commit was first. */
-  losses: number
-  readonly settle: (result: { readonly made: RowsChanged } | { readonly error: unknown }) => void
-  isSettled: boolean
-}
 
 /** A change and the version that was written for it. */
 interface Written {
@@ -61,7 +35,7 @@ const groupDelayMillis = 10
  * Makes and commits the next version, together with other waiting changes, and on top of what others committed first.
  */
 export function commitWaiting(
-  core: Core,
+  core: RowsContext,
   key: string,
   branch: BranchAtWork,
   attempt: Attempt,
@@ -101,7 +75,7 @@ export function commitWaiting(
 }
 
 /** Commits changes that wait. Those that lose a race wait again, before all others. */
-async function commitTogether(core: Core, key: string, branch: BranchAtWork): Promise<void> {
+async function commitTogether(core: RowsContext, key: string, branch: BranchAtWork): Promise<void> {
   const { store } = core
   if (store.inTurn === undefined) return commitNext(core, key, branch)
   // A turn binds only processes that take turns. So all take turns while others are active: a slow process would
@@ -123,7 +97,7 @@ async function commitTogether(core: Core, key: string, branch: BranchAtWork): Pr
 }
 
 /** Reads the head before the commit: others commit to the branch, so the last known head is stale after a pause. */
-async function commitAfresh(core: Core, key: string, branch: BranchAtWork): Promise<void> {
+async function commitAfresh(core: RowsContext, key: string, branch: BranchAtWork): Promise<void> {
   const head = await headNow(core, branch)
   if (head === undefined) return
   if (!isSame(head, branch.head)) rememberContended(core, key)
@@ -131,7 +105,7 @@ async function commitAfresh(core: Core, key: string, branch: BranchAtWork): Prom
   return commitNext(core, key, branch)
 }
 
-async function commitNext(core: Core, key: string, branch: BranchAtWork): Promise<void> {
+async function commitNext(core: RowsContext, key: string, branch: BranchAtWork): Promise<void> {
   const together = branch.waiting.splice(0, mostTogether).filter(mayGoOn)
   try {
     const lost = await commitChain(core, branch, together)
@@ -143,7 +117,7 @@ async function commitNext(core: Core, key: string, branch: BranchAtWork): Promis
 }
 
 /** The current head of the branch. A change that cannot read it fails. Undefined when no change is left. */
-async function headNow(core: Core, branch: BranchAtWork): Promise<KnownHead | undefined> {
+async function headNow(core: RowsContext, branch: BranchAtWork): Promise<KnownHead | undefined> {
   for (;;) {
     const first = branch.waiting[0]
     if (first === undefined) return undefined
@@ -158,7 +132,7 @@ async function headNow(core: Core, branch: BranchAtWork): Promise<KnownHead | un
 
 /** Writes versions on top of each other, and commits them. Returns the changes that lost a race. */
 async function commitChain(
-  core: Core,
+  core: RowsContext,
   branch: BranchAtWork,
   together: readonly Waiting[],
 ): Promise<Waiting[]> {
@@ -185,7 +159,7 @@ async function commitChain(
 }
 
 /** Writes the version of a change. A change that fails is settled. */
-async function write(core: Core, waiting: Waiting, head: KnownHead): Promise<Draft | undefined> {
+async function write(core: RowsContext, waiting: Waiting, head: KnownHead): Promise<Draft | undefined> {
   try {
     return await writeDraft(core, waiting.attempt, head)
   } catch (error) {
@@ -207,7 +181,7 @@ function isSlow(work: Promise<unknown>): Promise<boolean> {
 
 /** Commits what is written, in its order. Returns the changes that lost a race. */
 async function commitWritten(
-  { counts }: Core,
+  { counts }: RowsContext,
   branch: BranchAtWork,
   written: readonly Written[],
 ): Promise<Waiting[]> {

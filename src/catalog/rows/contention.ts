@@ -1,18 +1,10 @@
 import { performance } from '../../base/time.ts'
-import type { Core } from '../handle/core.ts'
+import type { Contention, RowsContext } from './context.ts'
 
 /*
  * A turn binds only processes that take turns. So a process remembers at which branches it met others, and takes turns
  * at these.
  */
-
-/** What a process knows of others that change a branch, in milliseconds of `performance.now`. */
-export interface Contention {
-  /** How long the process takes turns there. */
-  readonly until: number
-  /** When the process last asked. */
-  readonly askedAt: number
-}
 
 /** How long a process takes turns at a branch after others committed to it, in milliseconds. */
 const contendedMillis = 1_000
@@ -41,20 +33,20 @@ export function turnAt(key: string): string {
 }
 
 /** Whether others committed to a branch a short while ago, or took a turn for it. */
-export function isContended({ contended }: Core, key: string): boolean {
+export function isContended({ contended }: RowsContext, key: string): boolean {
   const known = contended.get(key)
   return known !== undefined && performance.now() < known.until
 }
 
 /** Remembers that others commit to a branch. */
-export function rememberContended({ contended }: Core, key: string, millis = contendedMillis): void {
+export function rememberContended({ contended }: RowsContext, key: string, millis = contendedMillis): void {
   const now = performance.now()
   const until = Math.max(now + millis, contended.get(key)?.until ?? 0)
   remember(contended, key, { until, askedAt: now })
 }
 
 /** Remembers what a wait for a turn shows about the processes that had it. */
-export function rememberWait(core: Core, key: string, millis: number): void {
+export function rememberWait(core: RowsContext, key: string, millis: number): void {
   if (millis <= shortMillis) return
   if (millis <= longMillis) {
     rememberContended(core, key, slowMillis)
@@ -65,7 +57,7 @@ export function rememberWait(core: Core, key: string, millis: number): void {
 }
 
 /** Checks now and then whether a slower process takes turns, and is overtaken in them. Does not block the change. */
-export function askForTurns(core: Core, key: string): void {
+export function askForTurns(core: RowsContext, key: string): void {
   const { contended, store } = core
   const now = performance.now()
   const known = contended.get(key)
@@ -82,7 +74,7 @@ export function askForTurns(core: Core, key: string): void {
   )
 }
 
-function remember(contended: Core['contended'], key: string, contention: Contention): void {
+function remember(contended: Map<string, Contention>, key: string, contention: Contention): void {
   contended.delete(key)
   contended.set(key, contention)
   if (contended.size > mostContended) contended.delete(contended.keys().next().value!)

@@ -11,9 +11,8 @@ import {
 } from '../../base/model/fields.ts'
 import type { IndexType } from '../../base/model/index-types.ts'
 import type { NewIndex, Snapshot } from '../../engine/table/index.ts'
-import type { Core } from '../handle/core.ts'
-import type { OperationOptions } from '../operations/framework/operation.ts'
 import { applyToRows, changeRows } from './change.ts'
+import type { RowsContext, RowsOptions } from './context.ts'
 import { distanceType } from './search.ts'
 
 const count = v.nullish(
@@ -80,11 +79,11 @@ const textTypes = ['FTS', 'INVERTED']
 
 /** Records an index of one of the types, in a new version of the table. */
 export async function recordIndex(
-  core: Core,
+  core: RowsContext,
   operation: string,
   request: v.InferOutput<typeof indexRequest>,
   types: readonly IndexType[],
-  options: OperationOptions,
+  options: RowsOptions,
 ): Promise<{ transaction_id: string }> {
   const { id, branch, column, name, replace } = request
   const index: NewIndex = {

@@ -4,8 +4,7 @@ import { invalid } from '../../base/errors.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import type { RowsInput, SchemaInput } from '../../engine/arrow/types.ts'
 import type { ArrowInput, WorkOptions } from '../../engine/table/index.ts'
-import type { Core } from '../handle/core.ts'
-import type { OperationOptions } from '../operations/framework/operation.ts'
+import type { RowsContext, RowsOptions } from './context.ts'
 
 /** Rows as callers give them: Arrow IPC bytes, an Arrow table, or an array of row objects. */
 export const rowsInput = v.custom<RowsInput>(
@@ -43,10 +42,10 @@ export interface PendingRows {
  * row object has are left out.
  */
 export async function checkRows(
-  core: Core,
+  core: RowsContext,
   input: RowsInput,
   schema: SchemaInput | null | undefined,
-  options: OperationOptions,
+  options: RowsOptions,
   partial = false,
 ): Promise<PendingRows> {
   // Both are checked further when they are read.

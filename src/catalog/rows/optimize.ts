@@ -1,8 +1,8 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { OptimizeGoals, Snapshot, WorkOptions } from '../../engine/table/index.ts'
-import type { Core } from '../handle/core.ts'
-import type { OperationOptions } from '../operations/framework/operation.ts'
-import { applyToRows, changeRows, findToChange, type TableToChange } from './change.ts'
+import { applyToRows, changeRows, findToChange } from './change.ts'
+import type { TableToChange } from './change-types.ts'
+import type { RowsContext, RowsOptions } from './context.ts'
 import { declaredOnly, retryIfReplaced } from './rows.ts'
 
 /** The result of optimizing a table. */
@@ -22,15 +22,15 @@ export interface Optimized {
 /** Runs the work of optimizing a table, or leaves it to a process that already does it: then there is no result. */
 export type RunOptimize = <T>(
   tableId: string,
-  work: (options: OperationOptions) => Promise<T>,
+  work: (options: RowsOptions) => Promise<T>,
 ) => Promise<T | undefined>
 
 /** Merges the small fragments of a table's branch, if there are any. */
 export async function optimize(
-  core: Core,
+  core: RowsContext,
   { id, branch }: { id: Identifier; branch: string },
   goals: OptimizeGoals,
-  options: OperationOptions,
+  options: RowsOptions,
   run: RunOptimize = (_, work) => work(options),
 ): Promise<Optimized> {
   const start = await findToChange(core, { id, branch })

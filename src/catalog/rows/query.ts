@@ -11,7 +11,7 @@ import {
   withAnyKey,
 } from '../../base/model/fields.ts'
 import type { Ordering, QueryOptions } from '../../engine/table/index.ts'
-import type { Core } from '../handle/core.ts'
+import type { RowsSettings } from './context.ts'
 import { versionErrors } from './rows.ts'
 import { searchFields, searchOf } from './search.ts'
 
@@ -111,7 +111,7 @@ export const queryErrors = [...versionErrors, 'TableColumnNotFound', 'Unsupporte
 type Query = { readonly [Name in keyof typeof queryFields]?: v.InferOutput<(typeof queryFields)[Name]> }
 
 /** What a query asks of the rows of a version. */
-export function queryOptionsOf(request: Query, { queryColumns, orderKeys }: Core['settings']): QueryOptions {
+export function queryOptionsOf(request: Query, { queryColumns, orderKeys }: RowsSettings): QueryOptions {
   refuseText(request)
   const { limit, k, offset, filter, order_by, with_row_id } = request
   const columns = selection(request.columns)

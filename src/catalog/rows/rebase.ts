@@ -1,22 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier } from '../../base/model/identifier.ts'
-import type { RowCounts, WorkOptions } from '../../engine/table/index.ts'
-import type { Core } from '../handle/core.ts'
+import type { WorkOptions } from '../../engine/table/index.ts'
 import { type ChangeContext, runChange } from '../transactions/commit.ts'
 import { recordChange } from '../transactions/record-change.ts'
-import { type Attempt, commitDraft, readHead, writeDraft } from './attempt.ts'
-import type { RowsChanged } from './change.ts'
-
-/** A change of rows within a transaction over many operations, as it was made there. */
-export interface RowsStep extends Pick<Attempt, 'change' | 'found' | 'prepared'> {
-  readonly transactionId: string
-  /** The number of the version that it made. Only the commit of the whole transaction makes this final. */
-  version: number
-  readonly affected: number
-  readonly counts?: RowCounts | undefined
-  readonly reported?: unknown
-}
+import { commitDraft, readHead, writeDraft } from './attempt.ts'
+import type { RowsChanged, RowsStep } from './change-types.ts'
+import type { RowsContext } from './context.ts'
 
 const mostAttempts = 100
 
@@ -25,7 +15,11 @@ const mostAttempts = 100
  * which has forgotten these changes. Fails with `ConcurrentModification` when a change would have another result than
  * its caller received.
  */
-export async function rebase(core: Core, steps: readonly RowsStep[], work: WorkOptions): Promise<void> {
+export async function rebase(
+  core: RowsContext,
+  steps: readonly RowsStep[],
+  work: WorkOptions,
+): Promise<void> {
   for (const step of steps) {
     const { change, found, prepared, transactionId, affected, counts, reported } = step
     const commit = <T>(body: (change: ChangeContext) => T) => {

@@ -3,7 +3,6 @@ import { formatIdentifier, type Identifier } from '../../base/model/identifier.t
 import { recordFormat, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import type { ManifestRef, Snapshot, TableEngine } from '../../engine/table/index.ts'
-import type { Core } from '../handle/core.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { type ContentFolder, contentFolderOf, locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable, lookUpTable } from '../lookup/names.ts'
@@ -16,9 +15,10 @@ import {
   wantedVersion,
 } from '../lookup/versions.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
+import type { RowsContext } from './context.ts'
 
 /** The folder of a table's content. Throws `InvalidTableState` when it is out of reach. */
-export function requireContentFolder(core: Core, id: Identifier, table: FoundTable): ContentFolder {
+export function requireContentFolder(core: RowsContext, id: Identifier, table: FoundTable): ContentFolder {
   const location = locationOf(core.contentRoots, table.id, table.record)
   const folder = contentFolderOf(core.contentRoots, location)
   if (folder === undefined) {
@@ -41,7 +41,7 @@ export const versionErrors = [
 
 /** The rows of one version. */
 export async function openVersion(
-  core: Core,
+  core: RowsContext,
   id: Identifier,
   wanted: WantedVersion,
 ): Promise<{ table: FoundTable; engine: TableEngine; snapshot: Snapshot; found: FoundVersion }> {
@@ -58,7 +58,7 @@ export async function openVersion(
  * name.
  */
 export async function retryIfReplaced<T>(
-  core: Core,
+  core: RowsContext,
   id: Identifier,
   table: FoundTable,
   work: () => Promise<T>,
@@ -77,7 +77,7 @@ export async function retryIfReplaced<T>(
 
 /** A version whose rows our engine wrote. */
 export async function readRows(
-  core: Core,
+  core: RowsContext,
   id: Identifier,
   wanted: WantedVersion,
 ): Promise<{ table: FoundTable; found: FoundVersion }> {

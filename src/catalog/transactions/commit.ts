@@ -1,8 +1,8 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import { keys, recordFormat, type TransactionRecord } from '../../base/store/records.ts'
 import type { Writer } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
 import { type FoundTable, findTable, identifierOf } from '../lookup/names.ts'
+import type { CommitContext } from './context.ts'
 import { NotingWriter } from './noting-writer.ts'
 import { recordChange } from './record-change.ts'
 import { afterChange } from './retention.ts'
@@ -62,7 +62,7 @@ function isUnchanged<T>(result: T | Unchanged<T>): result is Unchanged<T> {
  * sees the whole change. Resolves to what `body` returned, with the change's `transaction_id`.
  */
 export async function commit<T extends object>(
-  core: Core,
+  core: CommitContext,
   operation: string,
   subject: Identifier,
   body: (change: ChangeContext) => T | Unchanged<T>,
@@ -117,7 +117,7 @@ export function runChange<T>(
 
 /** The record of a change that is already done. Frozen, so that a store that keeps objects need not copy it. */
 function succeeded(
-  { origin }: Core,
+  { origin }: CommitContext,
   operation: string,
   subject: Identifier,
   { subjectId, subjectIds }: Changed,

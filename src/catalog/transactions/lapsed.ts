@@ -1,6 +1,6 @@
 import { keys, type TransactionRecord } from '../../base/store/records.ts'
 import type { Reader, Writer } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
+import type { CommitContext } from './context.ts'
 import { hasLapsed, isFinished, lapsedMessage } from './transaction-record.ts'
 
 /*
@@ -46,10 +46,7 @@ export function failLapsed(writer: Writer, ids: readonly string[], now: number):
 const inOneStep = 250
 
 /** Records which of these transactions have lapsed. One that was committed meanwhile stays so. */
-export async function recordLapses(
-  { store, now }: Pick<Core, 'store' | 'now'>,
-  ids: readonly string[],
-): Promise<void> {
+export async function recordLapses({ store, now }: CommitContext, ids: readonly string[]): Promise<void> {
   for (let from = 0; from < ids.length; from += inOneStep) {
     const some = ids.slice(from, from + inOneStep)
     await store.write((writer) => {
@@ -73,7 +70,7 @@ export class LapsesToRecord extends Error {
  * Running: their commit may still come. So does a transaction, which reads one snapshot.
  */
 export async function withRecordedLapses<T>(
-  core: Pick<Core, 'store' | 'now' | 'settings' | 'staging'>,
+  core: CommitContext,
   read: (hasEnded: (record: TransactionRecord) => boolean) => Promise<T>,
 ): Promise<T> {
   if (core.settings.readOnly || core.staging) return read(() => false)

@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { CatalogError } from '../../base/errors.ts'
 import { keys, recordFormat, type TaskRecord } from '../../base/store/records.ts'
-import type { Core } from '../handle/core.ts'
-import type { Holding } from './heartbeat.ts'
+import type { Store } from '../../base/store/store.ts'
+import type { Heartbeat, Holding } from './heartbeat.ts'
 import { leaseMillis } from './transaction-record.ts'
+
+/** What leases need of their catalog. */
+export interface LeaseContext {
+  readonly store: Store
+  readonly now: () => number
+  readonly heartbeat: Heartbeat
+}
 
 /**
  * Runs a task that only one process of the catalog does at a time. Resolves to undefined at once when another process
@@ -11,7 +18,7 @@ import { leaseMillis } from './transaction-record.ts'
  * lease.
  */
 export async function runLeased<T>(
-  core: Pick<Core, 'store' | 'now' | 'heartbeat'>,
+  core: LeaseContext,
   task: readonly string[],
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<{ readonly result: T } | undefined> {

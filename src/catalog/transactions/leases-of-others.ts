@@ -1,6 +1,6 @@
 import { type BackupLeaseRecord, keys, type TaskRecord } from '../../base/store/records.ts'
 import type { Key, Reader } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
+import type { LeaseContext } from './leased.ts'
 
 /**
  * Leases of other processes that have records of their own. Those of transactions lie among all transaction records.
@@ -15,10 +15,7 @@ export interface LeasesOfOthers {
 const mostLeases = 1_000
 
 /** How many leases other processes hold. An ended lease does not count, though its record may still exist. */
-export function leasesOfOthers(
-  reader: Reader,
-  { heartbeat, now }: Pick<Core, 'heartbeat' | 'now'>,
-): LeasesOfOthers {
+export function leasesOfOthers(reader: Reader, { heartbeat, now }: LeaseContext): LeasesOfOthers {
   const time = now()
   const count = (prefix: Key) => {
     const leases = [...reader.range<BackupLeaseRecord | TaskRecord>({ prefix, limit: mostLeases })]

@@ -3,9 +3,8 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { keys, type TransactionRecord, type TransactionStatus } from '../../base/store/records.ts'
 import type { Writer } from '../../base/store/store.ts'
 import type { WorkOptions } from '../../engine/table/index.ts'
-import type { Core } from '../handle/core.ts'
-import type { OperationOptions } from '../operations/framework/operation.ts'
 import { type ChangeContext, runChange } from './commit.ts'
+import type { LongWorkContext, LongWorkOptions } from './context.ts'
 import type { Holding } from './heartbeat.ts'
 import { failLapsed } from './lapsed.ts'
 import { type RecordedChange, recordChange } from './record-change.ts'
@@ -57,8 +56,8 @@ export interface LongWork {
  * is stopped or is canceled, the record says so and nothing was committed.
  */
 export async function runLong<T>(
-  core: Core,
-  options: OperationOptions,
+  core: LongWorkContext,
+  options: LongWorkOptions,
   about: LongWork,
   work: (transaction: LongTransaction, options: WorkOptions) => Promise<T>,
 ): Promise<T> {
@@ -146,7 +145,7 @@ export async function runLong<T>(
 }
 
 function finish<T>(
-  core: Core,
+  core: LongWorkContext,
   id: string,
   body: (change: ChangeContext) => T | undefined,
 ): Promise<T | undefined> {
@@ -163,7 +162,7 @@ function finish<T>(
 
 /** Commits work that has no record yet. */
 function finishAtOnce<T>(
-  core: Core,
+  core: LongWorkContext,
   record: WorkRecord,
   body: (change: ChangeContext) => T | undefined,
 ): Promise<T | undefined> {
@@ -175,7 +174,7 @@ function finishAtOnce<T>(
 }
 
 function succeed<T>(
-  core: Core,
+  core: LongWorkContext,
   writer: Writer,
   id: string,
   current: TransactionRecord,
@@ -201,7 +200,7 @@ function succeed<T>(
 }
 
 /** Holds the record of work under way. The work stops when it can no longer commit: canceled, or its lease ended. */
-function holdingOf(core: Core, id: string, stop: AbortController): Holding<TransactionRecord> {
+function holdingOf(core: LongWorkContext, id: string, stop: AbortController): Holding<TransactionRecord> {
   return {
     key: keys.transaction(id),
     leaseOf: (record, now) => (isFinished(outcomeAt(record, now)) ? undefined : record.lease_until),
@@ -217,7 +216,7 @@ function outcomeAt(record: TransactionRecord, now: number): TransactionStatus {
 
 /** Records that work failed. Resolves to whether a record of it exists. */
 async function fail(
-  core: Core,
+  core: LongWorkContext,
   record: WorkRecord,
   error: unknown,
   signal: AbortSignal | undefined,
@@ -251,7 +250,7 @@ async function fail(
 
 /** Changes the record unless it is finished. If its lease has ended, records that instead. */
 function update(
-  core: Core,
+  core: LongWorkContext,
   id: string,
   change: (current: TransactionRecord) => TransactionRecord,
 ): Promise<void> {

@@ -1,9 +1,9 @@
 import { performance } from '../../base/time.ts'
-import type { Core } from '../handle/core.ts'
+import type { CommitContext } from './context.ts'
 
 /** Runs work in a turn among processes, if the store supports turns, and counts the time of the wait. */
 export function inProcessTurn<T>(
-  { store, counts }: Pick<Core, 'store' | 'counts'>,
+  { store, counts }: CommitContext,
   name: string | readonly string[],
   work: () => Promise<T>,
 ): Promise<T> {

@@ -2,7 +2,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { append } from '../../base/store/append.ts'
 import { type FeedRecord, keys, recordFormat, type SubjectChange } from '../../base/store/records.ts'
 import type { Writer } from '../../base/store/store.ts'
-import type { Core } from '../handle/core.ts'
+import type { CommitContext } from './context.ts'
 import type { NotingWriter } from './noting-writer.ts'
 
 /** The most changes in an entry itself, and in each further record. Larger records are slow to read and write. */
@@ -28,7 +28,7 @@ export interface RecordedChange {
  * transaction over many operations, the changes are staged for the entry of its commit.
  */
 export function recordChange(
-  { staging, origin, feed }: Core,
+  { staging, origin, feed }: CommitContext,
   writer: Writer,
   change: RecordedChange,
   noted: NotingWriter,

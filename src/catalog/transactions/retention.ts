@@ -1,7 +1,7 @@
 import { type FeedRecord, keys, type TransactionRecord } from '../../base/store/records.ts'
-import type { Entry, Key, Reader, Value } from '../../base/store/store.ts'
+import type { Entry, Key, Reader, Store, Value } from '../../base/store/store.ts'
 import { performance } from '../../base/time.ts'
-import type { Core } from '../handle/core.ts'
+import type { CommitContext, TransactionSettings } from './context.ts'
 import { lapsedOf } from './lapsed.ts'
 import { hasLapsed, isFinished } from './transaction-record.ts'
 import type { UpkeepTask, UpkeepTurn } from './upkeep.ts'
@@ -21,16 +21,24 @@ export function markInterval(transactionCount: number): number {
  * Called after every change, which never waits for the upkeep to end, nor fails with it. The change awaits the promise
  * that this may return: it lets the upkeep begin.
  */
-export function afterChange(core: Core, transactionId: string): Promise<void> | undefined {
+export function afterChange(core: CommitContext, transactionId: string): Promise<void> | undefined {
   if (core.staging) {
-    core.staging.afterCommit((outside) => afterChange(outside, transactionId))
+    const { outside } = core.staging
+    core.staging.afterCommit(() => afterChange(outside, transactionId))
     return undefined
   }
   core.feed.wake()
   const interval = markInterval(core.settings.transactionCount)
   if (++core.upkeep.changes % interval !== 0) return undefined
-  core.upkeep.begin(core, keys.mark(transactionId), interval)
+  core.upkeep.begin(keys.mark(transactionId), interval)
   return core.upkeep.yieldIfBehind()
+}
+
+/** What clearing old records needs of its catalog. */
+interface RetentionContext {
+  readonly store: Store
+  readonly now: () => number
+  readonly settings: TransactionSettings
 }
 
 /** Records that are read and removed at once: few, since changes of users may share a commit with them. */
@@ -81,7 +89,10 @@ function isBehind(surplus: number, wanted: number): boolean {
  * Removes old records in small steps. A step reads in a transaction of its own, before the one that removes: a finished
  * transaction stays finished. So no other change conflicts with the removal.
  */
-async function removeOldTransactions(core: Core, { signal, throttled }: UpkeepTurn): Promise<boolean> {
+async function removeOldTransactions(
+  core: RetentionContext,
+  { signal, throttled }: UpkeepTurn,
+): Promise<boolean> {
   const { surplusEnd, unneeded, isLarge } = await core.store.read((reader) =>
     surplus(reader, core.settings.transactionCount),
   )
@@ -139,16 +150,18 @@ function surplus(reader: Reader, transactionCount: number): Surplus {
 }
 
 /** Clears old transaction records. */
-export const clearTransactions: UpkeepTask = {
-  run: removeOldTransactions,
-  hasMore: (reader, { settings }) => surplus(reader, settings.transactionCount).unneeded.length > 0,
+export function clearTransactions(core: RetentionContext): UpkeepTask {
+  return {
+    run: (turn) => removeOldTransactions(core, turn),
+    hasMore: (reader) => surplus(reader, core.settings.transactionCount).unneeded.length > 0,
+  }
 }
 
 /**
  * Removes feed entries in small steps: those older than transaction records may become, and the surplus. The last entry
  * stays: the number of the next one follows from it.
  */
-async function removeOldEntries(core: Core, { signal, throttled }: UpkeepTurn): Promise<boolean> {
+async function removeOldEntries(core: RetentionContext, { signal, throttled }: UpkeepTurn): Promise<boolean> {
   const { transactionAge, transactionCount } = core.settings
   for (const limit of stepSizes()) {
     signal.throwIfAborted()
@@ -183,4 +196,6 @@ async function removeOldEntries(core: Core, { signal, throttled }: UpkeepTurn): 
 }
 
 /** Clears old entries of the feed. Where there are too many, there are too many transaction records, too. */
-export const clearFeed: UpkeepTask = { run: removeOldEntries }
+export function clearFeed(core: RetentionContext): UpkeepTask {
+  return { run: (turn) => removeOldEntries(core, turn) }
+}

@@ -1,7 +1,6 @@
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import type { RemovalRecord } from '../../base/store/records.ts'
-import type { Question } from '../handle/core.ts'
 
 /** An error after which the operation runs again. Callers see the one of the last attempt. */
 abstract class RunAgain extends CatalogError {
@@ -47,15 +46,6 @@ export class LocationBusy extends RunAgain {
 
   override ofItem(item: string, message: string): LocationBusy {
     return new LocationBusy(this.removal, this.location, item, message)
-  }
-}
-
-/** Thrown when hooks have to be asked before an operation can go on. It runs again with their answers. */
-export class AccessUndecided extends Error {
-  readonly questions: readonly Question[]
-  constructor(questions: readonly Question[]) {
-    super('Hooks have to be asked first.')
-    this.questions = questions
   }
 }
 

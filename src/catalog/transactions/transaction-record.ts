@@ -2,7 +2,7 @@ import { CatalogError, invalid } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier, quote, sameNames } from '../../base/model/identifier.ts'
 import { keys, type TransactionRecord, type TransactionStatus } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
-import type { Access, Named, Question } from '../handle/core.ts'
+import type { Access, Named, Question } from '../lookup/access.ts'
 import { identifierOf, lookUpNamespace, lookUpTable } from '../lookup/names.ts'
 import { tableById } from '../lookup/table-record.ts'
 

@@ -1,14 +1,13 @@
 import type { Key, Reader } from '../../base/store/store.ts'
 import { nextTurn, performance, sleep } from '../../base/time.ts'
-import type { Core } from '../handle/core.ts'
-import { runLeased } from './leased.ts'
+import { type LeaseContext, runLeased } from './leased.ts'
 
 /** A part of the upkeep: clearing old records, finishing the removals of dead processes. */
 export interface UpkeepTask {
   /** Does a bounded amount of work, and returns whether it left more to do. */
-  run(core: Core, turn: UpkeepTurn): Promise<boolean>
+  run(turn: UpkeepTurn): Promise<boolean>
   /** Whether other processes left work to it while it ran. Optional, for work that can wait for the next change. */
-  hasMore?(reader: Reader, core: Core): boolean
+  hasMore?(reader: Reader): boolean
 }
 
 export interface UpkeepTurn {
@@ -37,6 +36,7 @@ export class Upkeep {
    * share.
    */
   changes: number
+  readonly #core: LeaseContext
   readonly #tasks: readonly UpkeepTask[]
   readonly #closing = new AbortController()
   /** Marks that are still to be written. */
@@ -45,18 +45,19 @@ export class Upkeep {
   /** Ends the current pause. */
   #endPause: (() => void) | undefined
 
-  constructor(changes: number, tasks: readonly UpkeepTask[]) {
+  constructor(core: LeaseContext, changes: number, tasks: readonly UpkeepTask[]) {
+    this.#core = core
     this.changes = changes
     this.#tasks = tasks
   }
 
   /** Writes the mark and starts the upkeep, which runs once more if this is called meanwhile. Returns at once. */
-  begin(core: Core, key: Key, changes: number): void {
+  begin(key: Key, changes: number): void {
     this.#marks.push({ key, changes })
     if (this.#marks.length > mostWaiting) this.#endPause?.()
     // In a later turn: the caller may block its thread now, and other writers would wait for as long as the upkeep
     // writes.
-    this.#running ??= nextTurn().then(() => this.#run(core))
+    this.#running ??= nextTurn().then(() => this.#run())
   }
 
   /**
@@ -74,14 +75,14 @@ export class Upkeep {
     await this.#running
   }
 
-  async #run(core: Core): Promise<void> {
+  async #run(): Promise<void> {
     try {
       let hasMore = false
       // It goes on until nothing is left: after the last change, nothing would start it again.
       while (this.#marks.length > 0 || (hasMore && !this.#closing.signal.aborted)) {
-        await this.#writeMarks(core)
-        const done = await runLeased(core, ['upkeep'], (signal) => this.#doTasks(core, signal))
-        hasMore = done !== undefined && (await this.#hasMore(core, done.result))
+        await this.#writeMarks()
+        const done = await runLeased(this.#core, ['upkeep'], (signal) => this.#doTasks(signal))
+        hasMore = done !== undefined && (await this.#hasMore(done.result))
         if (hasMore) await nextTurn()
       }
     } catch {
@@ -91,10 +92,10 @@ export class Upkeep {
     }
   }
 
-  async #writeMarks({ store }: Core): Promise<void> {
+  async #writeMarks(): Promise<void> {
     const marks = [...this.#marks]
     if (marks.length === 0) return
-    await store.write((writer) => {
+    await this.#core.store.write((writer) => {
       for (const { key, changes } of marks) writer.put(key, changes)
     })
     // Only after the write: an unavailable store must not lose the count.
@@ -102,10 +103,10 @@ export class Upkeep {
   }
 
   /** Returns which tasks left more to do; undefined for one that failed. */
-  async #doTasks(core: Core, signal: AbortSignal): Promise<readonly (boolean | undefined)[]> {
+  async #doTasks(signal: AbortSignal): Promise<readonly (boolean | undefined)[]> {
     const turn: UpkeepTurn = { signal, throttled: (step, isBehind) => this.#throttled(step, isBehind) }
     const left: (boolean | undefined)[] = []
-    for (const task of this.#tasks) left.push(await task.run(core, turn).catch(() => undefined))
+    for (const task of this.#tasks) left.push(await task.run(turn).catch(() => undefined))
     return left
   }
 
@@ -113,11 +114,11 @@ export class Upkeep {
    * Whether this process goes on. While it held the lease, others left their work to it, perhaps after its tasks had
    * run. So it checks after it has released the lease: a process that was refused had written its mark before.
    */
-  async #hasMore(core: Core, left: readonly (boolean | undefined)[]): Promise<boolean> {
+  async #hasMore(left: readonly (boolean | undefined)[]): Promise<boolean> {
     if (left.includes(true)) return true
     // A failed task runs again the next time. With marks waiting, the upkeep goes on without this check.
     if (left.includes(undefined) || this.#marks.length > 0 || this.#closing.signal.aborted) return false
-    return core.store.read((reader) => this.#tasks.some((task) => task.hasMore?.(reader, core)))
+    return this.#core.store.read((reader) => this.#tasks.some((task) => task.hasMore?.(reader)))
   }
 
   async #throttled<T>(step: () => Promise<T>, isBehind = false): Promise<T> {

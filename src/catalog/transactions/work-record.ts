@@ -3,8 +3,8 @@ import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
 import { keys, recordFormat, type TransactionRecord } from '../../base/store/records.ts'
 import type { Writer } from '../../base/store/store.ts'
 import { clearTimeout, setTimeout, type Timer } from '../../base/time.ts'
-import type { Core } from '../handle/core.ts'
 import { vacuumsBegun } from '../lookup/vacuums.ts'
+import type { CommitContext } from './context.ts'
 import { TargetReplaced } from './retry.ts'
 import { leaseMillis } from './transaction-record.ts'
 
@@ -23,7 +23,7 @@ export type WorkDescription = Omit<
  */
 export class WorkRecord {
   readonly id: string
-  readonly #core: Core
+  readonly #core: CommitContext
   readonly #description: WorkDescription
   /** How many vacuums had begun before the work wrote anything. Undefined for work that is recorded at once. */
   readonly #vacuums: number | undefined
@@ -37,7 +37,7 @@ export class WorkRecord {
 
   /** Calls `onWritten` once the record that says Queued or Running is written, and `onFailed` when that fails. */
   constructor(
-    core: Core,
+    core: CommitContext,
     id: string,
     description: WorkDescription,
     {

@@ -1,7 +1,7 @@
 import { CatalogError } from '../../base/errors.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
 import { mapInSlices } from '../../base/scheduling/time-slice.ts'
-import type { CallerHook } from '../../catalog/operations/framework/access.ts'
+import type { CallerHook } from '../../catalog/lookup/access.ts'
 import { denied } from '../../catalog/operations/framework/authorize.ts'
 import { subjectsInBody } from '../../catalog/operations/framework/subjects.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'

@@ -3,18 +3,20 @@ import { CatalogError, invalid } from '../../base/errors.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import { performance } from '../../base/time.ts'
 import type { Catalog } from '../../catalog/handle/handle.ts'
-import { callerHook } from '../../catalog/operations/framework/access.ts'
-import { clientRules } from '../../catalog/operations/framework/client-rules.ts'
 import {
   insideHeader,
   isAboutTransactions,
-  sessionServer,
   transactionNamed,
 } from '../../catalog/operations/framework/inside.ts'
-import type { OperationOptions } from '../../catalog/operations/framework/operation.ts'
-import { requestId } from '../../catalog/operations/framework/origin.ts'
+import {
+  callerHook,
+  type OperationOptions,
+  requestId,
+  sessionServer,
+} from '../../catalog/operations/framework/operation.ts'
 import { removeUnknown } from '../../catalog/operations/framework/unknown-fields.ts'
 import { operations } from '../../catalog/operations/index.ts'
+import { clientRules } from '../../catalog/rows/client-rules.ts'
 import type { ErrorStatus } from '../../protocol/status.ts'
 import { arrowStreamType, passedOnHeader, requestIdHeader, serverHeader } from '../../protocol/wire.ts'
 import { presentedToken } from '../auth/auth.ts'

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ErrorCode } from '../../base/errors.ts'
-import type { ClientRules } from '../../catalog/operations/framework/client-rules.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
+import type { ClientRules } from '../../catalog/rows/client-rules.ts'
 import type { ErrorStatus } from '../../protocol/status.ts'
 import { generatedDialect } from './generated.ts'
 import { asksForFreshAnswers, isLanceDb, lancedbDialect, namespaceDialect } from './lancedb.ts'

@@ -1,4 +1,4 @@
-import type { ClientRules, UnreadableColumn } from '../../catalog/operations/framework/client-rules.ts'
+import type { ClientRules, UnreadableColumn } from '../../catalog/rows/client-rules.ts'
 
 /*
  * LanceDB's remote client decodes the columns of a table from their type names, and knows fewer names than Arrow has

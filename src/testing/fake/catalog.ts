@@ -1,10 +1,13 @@
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { type OptionNames, requireKnown } from '../../base/model/options.ts'
-import type { Core } from '../../catalog/handle/core.ts'
 import type { Catalog, Transact, TransactionOptions } from '../../catalog/handle/handle.ts'
 import { type CatalogOptions, catalogOptionNames } from '../../catalog/handle/open-core.ts'
 import { transact } from '../../catalog/handle/transaction.ts'
-import type { AnyOperation, OperationOptions } from '../../catalog/operations/framework/operation.ts'
+import type {
+  AnyOperation,
+  OperationContext,
+  OperationOptions,
+} from '../../catalog/operations/framework/operation.ts'
 import { localHandle } from '../../tabularium/local-handle.ts'
 import type { MemoryCatalog, MemorySnapshot } from '../../tabularium/open.ts'
 import { CallLog, type CallName, type Calls } from './calls.ts'
@@ -198,7 +201,7 @@ class Fake {
   }
 
   #run(
-    core: Core,
+    core: OperationContext,
     operation: AnyOperation,
     request: unknown,
     options: OperationOptions,
@@ -258,7 +261,7 @@ class Fake {
   }
 
   #runWithFaults(
-    core: Core,
+    core: OperationContext,
     call: ReturnType<CallLog['begin']>,
     operation: AnyOperation,
     request: unknown,

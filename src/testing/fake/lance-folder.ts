@@ -1,14 +1,14 @@
 import { opendir } from 'node:fs/promises'
 import { invalid } from '../../base/errors.ts'
-import type { Core } from '../../catalog/handle/core.ts'
+import type { ContentRoot } from '../../catalog/locations/locations.ts'
 import { folderRoot } from '../../tabularium/content-root.ts'
 
 /** The folder of a fake and its forks for declared tables, which Lance's clients write directly. */
 export class LanceFolder {
-  readonly root: Core['contentRoots'][number]
+  readonly root: ContentRoot
   #subfolders = 0
 
-  private constructor(root: Core['contentRoots'][number]) {
+  private constructor(root: ContentRoot) {
     this.root = root
   }
 

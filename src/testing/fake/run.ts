@@ -1,5 +1,8 @@
-import type { Core } from '../../catalog/handle/core.ts'
-import type { AnyOperation, OperationOptions } from '../../catalog/operations/framework/operation.ts'
+import type {
+  AnyOperation,
+  OperationContext,
+  OperationOptions,
+} from '../../catalog/operations/framework/operation.ts'
 import type { runOperation } from '../../catalog/operations/framework/run.ts'
 import type { ManualClock } from './clock.ts'
 import type { ActiveFault } from './faults.ts'
@@ -13,7 +16,7 @@ export interface FaultContext {
   readonly run: typeof runOperation
   readonly internals: Internals
   /** The core that operations run on: that of the internals, or of a transaction. */
-  readonly core: Core
+  readonly core: OperationContext
   readonly options: InternalOptions
   readonly clock: ManualClock
   readonly acknowledged: Acknowledged

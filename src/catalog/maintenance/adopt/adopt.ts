@@ -2,9 +2,9 @@ import type { Content } from '../../../base/content/content.ts'
 import { CatalogError } from '../../../base/errors.ts'
 import { keys } from '../../../base/store/records.ts'
 import type { Writer } from '../../../base/store/store.ts'
-import type { Core } from '../../handle/core.ts'
 import { type ContentRoot, segmentsOf } from '../../locations/locations.ts'
 import { copiedPaths } from '../backup/copied-paths.ts'
+import type { MaintenanceContext } from '../context.ts'
 import { relocate } from '../relocate.ts'
 import { verify } from '../verify/verify.ts'
 import type { AdoptCounts } from './report.ts'
@@ -15,7 +15,7 @@ import { fill, type TwoContents, throughBoth } from './two-contents.ts'
  * the catalog with the given content as that of the original.
  */
 export async function fillContent(
-  coreOver: (content: Content) => Core,
+  coreOver: (content: Content) => MaintenanceContext,
   contents: TwoContents,
   report: AdoptCounts,
   { signal, onProgress }: { signal: AbortSignal | undefined; onProgress: () => void },
@@ -41,7 +41,7 @@ export async function fillContent(
   await requireWhole(coreOver(contents.target), signal)
 }
 
-async function requireWhole(core: Core, signal: AbortSignal | undefined): Promise<void> {
+async function requireWhole(core: MaintenanceContext, signal: AbortSignal | undefined): Promise<void> {
   try {
     const { findings } = await verify(core, { quick: true, store: false, signal })
     const broken = findings.filter(({ severity, kind }) => severity === 'problem' && kind === 'content')

@@ -3,8 +3,8 @@ import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { CatalogError, invalid } from '../../../base/errors.ts'
 import type { Identifier } from '../../../base/model/identifier.ts'
-import type { Core } from '../../handle/core.ts'
 import { folderUrl } from '../../locations/locations.ts'
+import type { MaintenanceContext } from '../context.ts'
 import { createFolderAtomically, requireFolderPath } from '../folders.ts'
 import { relocate } from '../relocate.ts'
 import { withBackupLease } from '../with-backup-lease.ts'
@@ -41,7 +41,7 @@ const maxOutside = 1_000
 
 /** Copies the catalog of a directory into another directory; see `LocalCatalog.backup`. */
 export async function backup(
-  core: Core,
+  core: MaintenanceContext,
   given: string,
   { aside, ...options }: BackupOptions & Replacing = {},
 ): Promise<BackupReport> {
@@ -74,7 +74,7 @@ function isWithin(folder: string, path: string): boolean {
 
 /** Copies the records, then the content they refer to. Then adapts the copied records to the new folder. */
 async function copy(
-  core: Core,
+  core: MaintenanceContext,
   source: string,
   folder: string,
   final: string,
@@ -87,7 +87,7 @@ async function copy(
   const outside: { id: Identifier; location: string }[] = []
   const report = { tables: 0, objects: 0, bytes: 0, elsewhere: 0, outside }
   try {
-    const copied: Core = { ...core, store }
+    const copied: MaintenanceContext = { ...core, store }
     const paths = copiedPaths(copied, (table, isInside) => {
       report.tables++
       if (isInside) return

@@ -1,8 +1,8 @@
-import type { Core } from '../../handle/core.ts'
 import { type ContentFolder, folderName, offsiteFolder } from '../../locations/locations.ts'
 import { deregisteredFolders } from '../../locations/registration.ts'
 import { foldersOfUnknownClones } from '../../locations/shared-content.ts'
 import { manifestOf } from '../../rows/rows.ts'
+import type { MaintenanceContext } from '../context.ts'
 import { allTables, type KnownTable } from '../tables.ts'
 import type { FileToCopy } from './copy-files.ts'
 
@@ -12,7 +12,7 @@ import type { FileToCopy } from './copy-files.ts'
  * `onTable` is called for every table, even when its content lies elsewhere.
  */
 export async function* copiedPaths(
-  core: Core,
+  core: MaintenanceContext,
   onTable: (table: KnownTable, isInside: boolean) => void,
 ): AsyncGenerator<FileToCopy> {
   const { content } = core.contentRoots[0]!
@@ -30,7 +30,7 @@ export async function* copiedPaths(
 }
 
 async function* pathsOfTable(
-  core: Core,
+  core: MaintenanceContext,
   table: KnownTable,
   { content, prefix }: ContentFolder,
 ): AsyncGenerator<FileToCopy> {
@@ -51,7 +51,7 @@ async function* pathsOfTable(
   }
 }
 
-async function* everythingBelow(core: Core, prefix: string): AsyncGenerator<FileToCopy> {
+async function* everythingBelow(core: MaintenanceContext, prefix: string): AsyncGenerator<FileToCopy> {
   for await (const { path } of core.contentRoots[0]!.content.list(prefix)) {
     yield { path, needed: false, linkable: false }
   }

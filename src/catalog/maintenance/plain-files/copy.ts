@@ -2,7 +2,7 @@ import { CatalogError, invalid } from '../../../base/errors.ts'
 import type { Identifier } from '../../../base/model/identifier.ts'
 import { keys, rootId } from '../../../base/store/records.ts'
 import type { Reader } from '../../../base/store/store.ts'
-import type { Core } from '../../handle/core.ts'
+import type { MaintenanceContext } from '../context.ts'
 import { withBackupLease } from '../with-backup-lease.ts'
 import { type ImportOptions, type ImportReport, importItems } from './import.ts'
 import { type NamespaceTree, readNamespaceTree } from './namespace-tree.ts'
@@ -14,8 +14,8 @@ import { filesOf } from './table-files.ts'
  * content, one file of an export at a time.
  */
 export async function copyInto(
-  source: Core,
-  target: Core,
+  source: MaintenanceContext,
+  target: MaintenanceContext,
   { signal, onProgress }: ImportOptions = {},
 ): Promise<ImportReport> {
   await target.store.read(requireEmpty)
@@ -32,7 +32,7 @@ export async function copyInto(
 }
 
 async function* itemsOf(
-  core: Core,
+  core: MaintenanceContext,
   { namespaces, tables }: NamespaceTree,
   parent: Identifier,
   signal: AbortSignal,

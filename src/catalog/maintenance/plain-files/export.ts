@@ -1,7 +1,7 @@
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Identifier } from '../../../base/model/identifier.ts'
-import type { Core } from '../../handle/core.ts'
+import type { MaintenanceContext } from '../context.ts'
 import { createFolderAtomically, requireFolderPath } from '../folders.ts'
 import { withBackupLease } from '../with-backup-lease.ts'
 import { makeFolder } from './folder-names.ts'
@@ -31,7 +31,7 @@ const maxListed = 1_000
 
 /** Writes a catalog as plain files; see `LocalCatalog.exportTo`. */
 export async function exportTo(
-  core: Core,
+  core: MaintenanceContext,
   target: string,
   options: ExportOptions = {},
 ): Promise<ExportReport> {
@@ -41,7 +41,7 @@ export async function exportTo(
 }
 
 class Export {
-  readonly #core: Core
+  readonly #core: MaintenanceContext
   readonly #options: ExportOptions & { signal: AbortSignal }
   readonly #withoutRows: Identifier[] = []
   readonly #report = {
@@ -53,7 +53,7 @@ class Export {
     withoutRows: this.#withoutRows as readonly Identifier[],
   }
 
-  constructor(core: Core, options: ExportOptions & { signal: AbortSignal }) {
+  constructor(core: MaintenanceContext, options: ExportOptions & { signal: AbortSignal }) {
     this.#core = core
     this.#options = options
   }

@@ -10,7 +10,6 @@ import {
 } from '../../../base/store/records.ts'
 import type { Reader, Writer } from '../../../base/store/store.ts'
 import type { Snapshot, TableEngine } from '../../../engine/table/index.ts'
-import type { Core } from '../../handle/core.ts'
 import { claimLocation } from '../../locations/claim.ts'
 import { type ContentFolder, checkLocation, contentFolderOf, locationOf } from '../../locations/locations.ts'
 import { removeUnused } from '../../locations/removal.ts'
@@ -19,6 +18,7 @@ import { putTable } from '../../lookup/table-record.ts'
 import { versionOf } from '../../rows/rows.ts'
 import type { ChangeContext } from '../../transactions/commit.ts'
 import { type LongTransaction, runLong } from '../../transactions/long-transaction.ts'
+import type { MaintenanceContext } from '../context.ts'
 import type { NamespaceJson, TableJson } from './format.ts'
 import { type ExportItem, exportItems } from './read-export.ts'
 
@@ -50,13 +50,17 @@ interface Prepared {
 const maxListed = 1_000
 
 /** Imports an export into a catalog, whole or not at all; see `LocalCatalog.importFrom`. */
-export function importFrom(core: Core, source: string, options?: ImportOptions): Promise<ImportReport> {
+export function importFrom(
+  core: MaintenanceContext,
+  source: string,
+  options?: ImportOptions,
+): Promise<ImportReport> {
   return importItems(core, exportItems(source), options)
 }
 
 /** Imports namespaces and tables into a catalog, whole or not at all. `check` may refuse to commit. */
 export function importItems(
-  core: Core,
+  core: MaintenanceContext,
   items: AsyncIterable<ExportItem>,
   { signal, onProgress }: ImportOptions = {},
   check?: (reader: Reader) => void,
@@ -69,7 +73,7 @@ export function importItems(
 }
 
 async function importAll(
-  core: Core,
+  core: MaintenanceContext,
   items: AsyncIterable<ExportItem>,
   transaction: LongTransaction,
   { signal, onProgress }: ImportOptions,
@@ -120,13 +124,13 @@ async function importAll(
  * Removes what was written for tables that do not exist. With an unavailable service, each attempt takes seconds, and
  * the caller waits for all of them. So the first failure leaves the rest to a vacuum.
  */
-async function removeUntilFailure(core: Core, tables: readonly Prepared[]): Promise<void> {
+async function removeUntilFailure(core: MaintenanceContext, tables: readonly Prepared[]): Promise<void> {
   for (const { internalId, folder } of tables) if (!(await removeUnused(core, internalId, folder))) return
 }
 
 /** Writes the rows of a table to its future location. */
 async function prepare(
-  core: Core,
+  core: MaintenanceContext,
   transactionId: string,
   { id, json, rows, where }: Extract<ExportItem, { readonly kind: 'table' }>,
   signal: AbortSignal | undefined,
@@ -195,7 +199,7 @@ function versionKey(branch: string, version: number): string {
 
 /** Creates a namespace, unless it exists. Returns the number of created namespaces. */
 function putNamespace(
-  core: Core,
+  core: MaintenanceContext,
   { writer, noteSubject }: ChangeContext,
   id: Identifier,
   json: NamespaceJson,
@@ -212,7 +216,7 @@ function putNamespace(
 }
 
 function putImported(
-  core: Core,
+  core: MaintenanceContext,
   { writer, transactionId, noteSubject }: ChangeContext,
   { id, internalId, json, snapshots }: Prepared,
 ): void {

@@ -6,8 +6,8 @@ import {
   type TagRecord,
 } from '../../../base/store/records.ts'
 import type { Reader } from '../../../base/store/store.ts'
-import type { Core } from '../../handle/core.ts'
 import { type FoundTable, readTable } from '../../lookup/table-record.ts'
+import type { MaintenanceContext } from '../context.ts'
 import { type KnownTable, knownTable } from '../tables.ts'
 
 /** A table with its tags and branches. */
@@ -25,11 +25,11 @@ export interface NamespaceTree {
 }
 
 /** Reads all namespaces and tables of the catalog in one transaction. */
-export function readNamespaceTree(core: Core): Promise<NamespaceTree> {
+export function readNamespaceTree(core: MaintenanceContext): Promise<NamespaceTree> {
   return core.store.read((reader) => treeOf(core, reader, rootId))
 }
 
-function treeOf(core: Core, reader: Reader, id: string): NamespaceTree {
+function treeOf(core: MaintenanceContext, reader: Reader, id: string): NamespaceTree {
   const namespaces = Array.from(reader.range<string>({ prefix: keys.namespaceNames(id) }), ({ value }) =>
     treeOf(core, reader, value),
   )
@@ -43,7 +43,11 @@ function treeOf(core: Core, reader: Reader, id: string): NamespaceTree {
   }
 }
 
-function tableWithRefs(core: Core, reader: Reader, { id: internalId, record }: FoundTable): TableWithRefs {
+function tableWithRefs(
+  core: MaintenanceContext,
+  reader: Reader,
+  { id: internalId, record }: FoundTable,
+): TableWithRefs {
   return {
     ...knownTable(core, reader, internalId, record),
     tags: Array.from(reader.range<TagRecord>({ prefix: keys.tags(internalId) }), ({ key, value }) => [

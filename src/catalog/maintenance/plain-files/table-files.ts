@@ -1,7 +1,7 @@
 import type { VersionRecord } from '../../../base/store/records.ts'
 import type { TableEngine } from '../../../engine/table/index.ts'
-import type { Core } from '../../handle/core.ts'
 import { manifestOf } from '../../rows/rows.ts'
+import type { MaintenanceContext } from '../context.ts'
 import type { KnownVersion } from '../tables.ts'
 import { folderName } from './folder-names.ts'
 import type { TableJson } from './format.ts'
@@ -32,7 +32,11 @@ interface Part {
 }
 
 /** Describes the files of a table: of the latest version of its main branch or, with `history`, of all versions. */
-export async function filesOf(core: Core, table: TableWithRefs, history: boolean): Promise<TableFiles> {
+export async function filesOf(
+  core: MaintenanceContext,
+  table: TableWithRefs,
+  history: boolean,
+): Promise<TableFiles> {
   const { record, folder, versions, fromOwnEngine } = table
   const engine = folder && fromOwnEngine ? await core.engine(folder.content) : undefined
   const isElsewhere = engine === undefined && (versions.length > 0 || (await isForeign(table)))

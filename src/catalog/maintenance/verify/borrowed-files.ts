@@ -1,13 +1,13 @@
 import type { Identifier } from '../../../base/model/identifier.ts'
-import type { Core } from '../../handle/core.ts'
 import { type ContentFolder, folderName } from '../../locations/locations.ts'
 import { foldersOfUnknownClones } from '../../locations/shared-content.ts'
+import type { MaintenanceContext } from '../context.ts'
 import { findLeftovers } from './leftovers.ts'
 import type { Findings } from './report.ts'
 
 /** The files that clones name in the folders of other tables, and the tables whose leftovers wait for all clones. */
 export class BorrowedFiles {
-  readonly #core: Core
+  readonly #core: MaintenanceContext
   readonly #known = new Set<string>()
   readonly #files = new Set<string>()
   readonly #waiting: {
@@ -16,7 +16,7 @@ export class BorrowedFiles {
     readonly reached: ReadonlySet<string>
   }[] = []
 
-  constructor(core: Core) {
+  constructor(core: MaintenanceContext) {
     this.#core = core
   }
 

@@ -1,9 +1,9 @@
 import type { Identifier } from '../../../base/model/identifier.ts'
 import { keys } from '../../../base/store/records.ts'
-import type { Core } from '../../handle/core.ts'
 import { type ContentFolder, tablesFolder } from '../../locations/locations.ts'
 import { olderThan } from '../../locations/object-age.ts'
 import { registrationFolder } from '../../locations/registration.ts'
+import type { MaintenanceContext } from '../context.ts'
 import type { Findings } from './report.ts'
 
 /** A commit may still refer to a younger object. */
@@ -11,7 +11,7 @@ const graceMillis = 3_600_000
 
 /** Reports objects of our engine at a table's location that no version refers to. */
 export async function findLeftovers(
-  core: Core,
+  core: MaintenanceContext,
   { content, prefix }: ContentFolder,
   isNeeded: (path: string) => boolean,
   findings: Findings,
@@ -29,7 +29,7 @@ export async function findLeftovers(
 }
 
 /** Reports folders below the catalog's own root that belong to no table. */
-export async function findLostFolders(core: Core, findings: Findings): Promise<void> {
+export async function findLostFolders(core: MaintenanceContext, findings: Findings): Promise<void> {
   const { content } = core.contentRoots[0]!
   const isOld = olderThan(graceMillis, core.now())
   let current: { folder: string; objects: number; bytes: number } | undefined
@@ -51,7 +51,7 @@ export async function findLostFolders(core: Core, findings: Findings): Promise<v
 }
 
 /** Whether a folder belongs to no table, registered or deregistered. */
-async function isLost(core: Core, folder: string): Promise<boolean> {
+async function isLost(core: MaintenanceContext, folder: string): Promise<boolean> {
   const { content, url } = core.contentRoots[0]!
   const internalId = folder.slice(tablesFolder.length + 1, -1)
   const location = `${url}${folder.slice(0, -1)}`

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Entry, Key, Reader } from '../../../base/store/store.ts'
-import type { Core } from '../../handle/core.ts'
+import type { MaintenanceContext } from '../context.ts'
 import { checks, type Fault, ownerId } from './record-checks.ts'
 import type { Finding, Findings } from './report.ts'
 
@@ -16,7 +16,7 @@ interface Chunk {
 }
 
 /** Verifies that every record has the right shape, and that it fits the other records. */
-export async function verifyRecords(core: Core, findings: Findings): Promise<void> {
+export async function verifyRecords(core: MaintenanceContext, findings: Findings): Promise<void> {
   let after: Key | undefined
   do {
     const chunk = await core.store.read((reader) => verifyChunk(core, reader, after))
@@ -28,7 +28,7 @@ export async function verifyRecords(core: Core, findings: Findings): Promise<voi
   } while (after)
 }
 
-function verifyChunk(core: Core, reader: Reader, after: Key | undefined): Chunk {
+function verifyChunk(core: MaintenanceContext, reader: Reader, after: Key | undefined): Chunk {
   const now = core.now()
   // The range begins with `after` itself, unless that record was removed.
   const range = after === undefined ? { limit: chunkSize } : { start: after, limit: chunkSize + 1 }

@@ -1,11 +1,11 @@
 import { keys, type VersionRecord } from '../../../base/store/records.ts'
 import type { StoreInspection } from '../../../base/store/store.ts'
 import type { ManifestRef } from '../../../engine/table/index.ts'
-import type { Core } from '../../handle/core.ts'
 import type { ContentFolder } from '../../locations/locations.ts'
 import { registrationFault } from '../../locations/registration.ts'
 import { isShared } from '../../locations/shared-content.ts'
 import { manifestOf } from '../../rows/rows.ts'
+import type { MaintenanceContext } from '../context.ts'
 import { allTables, type KnownTable, type KnownVersion } from '../tables.ts'
 import { BorrowedFiles } from './borrowed-files.ts'
 import { findLeftovers, findLostFolders } from './leftovers.ts'
@@ -13,7 +13,7 @@ import { verifyRecords } from './records.ts'
 import { Findings, type VerifyOptions, type VerifyReport } from './report.ts'
 
 /** Verifies everything a catalog holds; see `LocalCatalog.verify`. */
-export async function verify(core: Core, options: VerifyOptions = {}): Promise<VerifyReport> {
+export async function verify(core: MaintenanceContext, options: VerifyOptions = {}): Promise<VerifyReport> {
   const findings = new Findings(options)
   findings.progress('store')
   if (core.store.inspect && options.store !== false) {
@@ -48,7 +48,11 @@ export function damagedStore(
   return findings.report()
 }
 
-async function verifyContent(core: Core, findings: Findings, options: VerifyOptions): Promise<void> {
+async function verifyContent(
+  core: MaintenanceContext,
+  findings: Findings,
+  options: VerifyOptions,
+): Promise<void> {
   const borrowed = new BorrowedFiles(core)
   for await (const table of allTables(core)) {
     findings.progress('content')
@@ -68,7 +72,7 @@ async function verifyContent(core: Core, findings: Findings, options: VerifyOpti
 }
 
 async function verifyTable(
-  core: Core,
+  core: MaintenanceContext,
   table: KnownTable,
   folder: ContentFolder,
   findings: Findings,
@@ -111,12 +115,12 @@ function rowsFault({ key, record }: KnownVersion, rows: number | undefined): str
   return `The version ${JSON.stringify(key)} should have ${record.rows} rows and its manifest has ${rows}. Restore the catalog from a backup.`
 }
 
-async function isStill(core: Core, { key, record }: KnownVersion): Promise<boolean> {
+async function isStill(core: MaintenanceContext, { key, record }: KnownVersion): Promise<boolean> {
   const now = await core.store.read((reader) => reader.get<VersionRecord>(key))
   return now?.manifest_path === record.manifest_path
 }
 
-async function verifyRegistrations(core: Core, findings: Findings): Promise<void> {
+async function verifyRegistrations(core: MaintenanceContext, findings: Findings): Promise<void> {
   const registrations = await core.store.read((reader) => [
     ...reader.range<string>({ prefix: keys.registrations }),
   ])

@@ -1,18 +1,27 @@
 import { CatalogError } from '../../../base/errors.ts'
-import type { Access, Core, Named, Question } from '../../handle/core.ts'
-import { AccessUndecided } from '../../transactions/retry.ts'
+import {
+  type Access,
+  AccessUndecided,
+  type CallerHook,
+  type Named,
+  type Question,
+} from '../../lookup/access.ts'
 import { askAbout } from './authorize.ts'
-import type { AnyOperation, OperationOptions, RawRequest } from './operation.ts'
+import {
+  type AnyOperation,
+  callerHook,
+  type OperationContext,
+  type OperationOptions,
+  type RawRequest,
+} from './operation.ts'
 import { subjectsInBody } from './subjects.ts'
 
-/** The member of the options with the hook of a server, which is asked about what the catalog finds out. */
-export const callerHook = Symbol('callerHook')
-
-/** Rejects where the caller may not do what is asked. */
-export type CallerHook = (question: Question) => Promise<void>
-
 /** What the caller of a request may do and see. Undefined where no hook decides that: then it is everything. */
-export function accessOf(core: Core, request: unknown, options: OperationOptions): Access | undefined {
+export function accessOf(
+  core: OperationContext,
+  request: unknown,
+  options: OperationOptions,
+): Access | undefined {
   const ofServer = options[callerHook]
   if (core.settings.authorize === undefined && ofServer === undefined) return undefined
   return new AskedHooks(async (question) => {

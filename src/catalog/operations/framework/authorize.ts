@@ -1,34 +1,16 @@
 import { CatalogError } from '../../../base/errors.ts'
-import type { Identity } from '../../../base/model/fields.ts'
 import type { Identifier } from '../../../base/model/identifier.ts'
 import { mapInSlices } from '../../../base/scheduling/time-slice.ts'
-import type { Core } from '../../handle/core.ts'
 import { checkLocation } from '../../locations/locations.ts'
-import type { AnyOperation, RawRequest } from './operation.ts'
-import type { Subject } from './subjects.ts'
-
-/**
- * Asked before every operation. Returning false, or throwing, refuses it with `PermissionDenied`; a
- * `CatalogError` it throws is passed on as it is. Asked again for what a request names besides: the new name of a
- * renamed table, each item of a batch as if it was called alone, and the table that a location or a transaction leads to.
- * Asked about `describeTable` and `describeNamespace` to find out which names and transactions the caller may learn of.
- */
-export type AuthorizeHook = (asked: {
-  readonly operation: string
-  readonly changes: boolean
-  readonly id: Identifier | undefined
-  /**
-   * The location that registerTable, declareTable or cloneTable names, in its normal spelling. Where a table of this catalog
-   * lies at it, or did so until it was deregistered, `id` is that table's identifier when the hook is asked again.
-   */
-  readonly location?: string | undefined
-  readonly identity: Identity | undefined
-  readonly context: Readonly<Record<string, string>> | undefined
-  readonly request: unknown
-}) => unknown
+import type { AuthorizeHook } from '../../lookup/access.ts'
+import type { AnyOperation, OperationContext, RawRequest, Subject } from './operation.ts'
 
 /** Asks about a request, and about everything that it names besides its own identifier. */
-export async function authorize(core: Core, operation: AnyOperation, request: unknown): Promise<void> {
+export async function authorize(
+  core: OperationContext,
+  operation: AnyOperation,
+  request: unknown,
+): Promise<void> {
   const { id } = request as { id?: Identifier }
   const { name, changes } = operation
   const raw = request as RawRequest
@@ -41,7 +23,7 @@ export async function authorize(core: Core, operation: AnyOperation, request: un
 
 /** Asks the `authorize` hook, if there is one, about something that a request means. */
 export async function askAbout(
-  core: Core,
+  core: OperationContext,
   {
     operation,
     id,

@@ -2,17 +2,8 @@ import { CatalogError, invalid } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
 import type { AnyOperation, OperationOptions } from './operation.ts'
 
-/** What the commit of a transaction may compare. */
-export const isolations = ['Serializable', 'ReadCommitted'] as const
-
-/** What the commit of a transaction compares. */
-export type Isolation = (typeof isolations)[number]
-
 /** The header that puts a request inside of a transaction; its value is the transaction's id. */
 export const insideHeader = 'x-tabularium-transaction'
-
-/** The member of the options by which `beginTransaction` learns how other servers reach this one. */
-export const sessionServer = Symbol('sessionServer')
 
 export type { SessionServer } from '../../../base/store/records.ts'
 

@@ -1,13 +1,14 @@
 import type * as v from 'valibot'
 import { type CatalogError, type ErrorCode, invalid } from '../../../base/errors.ts'
+import type { Identifier } from '../../../base/model/identifier.ts'
 import type { RequestMemory, requestMemory } from '../../../base/scheduling/request-memory.ts'
-import type { Core } from '../../handle/core.ts'
-import type { CallerHook, callerHook } from './access.ts'
-import type { ClientRules, clientRules } from './client-rules.ts'
-import type { SessionServer, sessionServer } from './inside.ts'
-import type { requestId } from './origin.ts'
+import type { RemovalRecord, SessionServer, TransactionRecord } from '../../../base/store/records.ts'
+import type { LanceContext, LanceStaging } from '../../lance/context.ts'
+import type { LocationSettings } from '../../locations/context.ts'
+import type { AuthorizeHook, CallerHook } from '../../lookup/access.ts'
+import type { ClientRules, clientRules } from '../../rows/client-rules.ts'
+import type { RowsContext, RowsSettings, RowsStaging } from '../../rows/context.ts'
 import type { Route } from './route.ts'
-import type { Subject } from './subjects.ts'
 
 /** How an operation is typed on the command line, besides what follows from its request. */
 interface OperationCommand {
@@ -43,6 +44,15 @@ interface OperationCommand {
   readonly examples?: readonly string[]
 }
 
+/** The member of the options with the hook of a server. */
+export const callerHook = Symbol('callerHook')
+
+/** The member of the options by which a server passes the id of the request. */
+export const requestId = Symbol('requestId')
+
+/** The member of the options by which `beginTransaction` learns how other servers reach this one. */
+export const sessionServer = Symbol('sessionServer')
+
 /** What every operation takes besides its request. */
 export interface OperationOptions {
   /** Stops the operation; it then rejects with the signal's reason and nothing has changed. */
@@ -74,8 +84,86 @@ export interface Progress {
   readonly total: number
 }
 
+/** What an operation works with: the parts of its catalog. Functions that it calls take those that they need. */
+export interface OperationContext extends LanceContext, RowsContext {
+  /** A new internal id of a table, which its location shows: it cannot be guessed from any other id. */
+  readonly newTableId: () => string
+  /** The sessions: transactions that were begun here, until they are committed or rolled back. */
+  readonly sessions: SessionSource
+  readonly settings: OperationSettings
+  readonly staging?: OperationStaging
+}
+
+/** What was set when the catalog was opened, as far as operations follow from it. */
+export interface OperationSettings extends LocationSettings, RowsSettings {
+  /** Asked whether an operation may run. */
+  readonly authorize: AuthorizeHook | undefined
+}
+
+/** What operations inside of a transaction defer to its commit. */
+export interface OperationStaging extends LanceStaging, RowsStaging {
+  readonly outside: OperationContext
+  /** The error for a location whose content is still to be removed: no operation inside can wait for that. */
+  busy(removal: RemovalRecord, error: Error): Error
+}
+
+/** Loads the sessions of a catalog when they are first needed. */
+export interface SessionSource {
+  of(core: OperationContext): Promise<Sessions>
+}
+
+/** What the commit of a transaction may compare. */
+export const isolations = ['Serializable', 'ReadCommitted'] as const
+
+/** What the commit of a transaction compares. */
+export type Isolation = (typeof isolations)[number]
+
+/** A caller, as a server named it; undefined where callers have no names. */
+export type SessionOwner = string | undefined
+
+/**
+ * The transactions that are open in this process. Each belongs to the caller who began it, and is hidden from others.
+ */
+export interface Sessions {
+  begin(
+    owner: SessionOwner,
+    given: {
+      readonly idleSeconds?: number | undefined
+      readonly isolation?: Isolation | undefined
+      readonly properties: Readonly<Record<string, string>>
+      /** The transaction that this one retries. It must be the caller's, and must have ended without a commit. */
+      readonly retryOf?: string | undefined
+      /** Cancels it while it waits for turns. */
+      readonly signal?: AbortSignal | undefined
+      /** The server of the request, if other servers can reach it. */
+      readonly server?: SessionServer | undefined
+    },
+  ): Promise<{ readonly id: string; readonly idleSeconds: number }>
+  run(
+    id: string,
+    owner: SessionOwner,
+    operation: AnyOperation,
+    request: unknown,
+    options: OperationOptions,
+  ): Promise<unknown>
+  /** Commits, unless that is done already. When it fails, nothing of the transaction is committed. */
+  commit(id: string, owner: SessionOwner): Promise<TransactionRecord | undefined>
+  /** Rolls back; with `failure`, it is recorded as Failed. A failed one stays so. Fails when it is committed. */
+  rollback(id: string, owner: SessionOwner, failure: TransactionRecord['failure']): Promise<TransactionRecord>
+}
+
 /** A request that is not checked yet. */
 export type RawRequest = Readonly<Record<string, unknown>>
+
+/** A subject of a request, and the operation that would do the same to it alone. */
+export interface Subject {
+  readonly operation: string
+  readonly id: Identifier
+  /** The location that it names for the table. */
+  readonly location?: string | undefined
+  /** Whether that operation changes anything. Default: as the request does. */
+  readonly changes?: boolean
+}
 
 /** The `isFromStore` of operations whose answers always follow from the store alone. */
 export const always = () => true
@@ -120,7 +208,7 @@ export interface OperationDefinition<
   /** How it is typed on the command line; absent for what is not supported. */
   readonly command?: OperationCommand
   readonly run: (
-    core: Core,
+    core: OperationContext,
     request: v.InferOutput<Request>,
     options: OperationOptions,
   ) => Promise<v.InferOutput<Response>>

@@ -1,9 +1,6 @@
 import type { Origin } from '../../../base/store/records.ts'
-import type { AnyOperation, OperationOptions } from './operation.ts'
+import { type AnyOperation, type OperationOptions, requestId } from './operation.ts'
 import { principalOf } from './principal.ts'
-
-/** The member of the options by which a server passes the id of the request. */
-export const requestId = Symbol('requestId')
 
 /** The caller and the request of a change, as far as a server named them. */
 export function originOf(

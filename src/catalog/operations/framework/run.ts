@@ -1,16 +1,16 @@
 import { CatalogError, transactionOf } from '../../../base/errors.ts'
 import type { RemovalRecord } from '../../../base/store/records.ts'
 import { sleep } from '../../../base/time.ts'
-import type { Core } from '../../handle/core.ts'
 import { removeContent } from '../../locations/removal.ts'
 import { isShared, stillShared } from '../../locations/shared-content.ts'
-import { AccessUndecided, isRetryable, LocationBusy } from '../../transactions/retry.ts'
+import { AccessUndecided } from '../../lookup/access.ts'
+import { isRetryable, LocationBusy } from '../../transactions/retry.ts'
 import { accessOf } from './access.ts'
 import { authorize } from './authorize.ts'
 import { ofItem } from './batch.ts'
 import { isAbout, requireSame, transactionNamed } from './inside.ts'
 import { checkLong } from './long-lists.ts'
-import type { AnyOperation, OperationOptions } from './operation.ts'
+import type { AnyOperation, OperationContext, OperationOptions } from './operation.ts'
 import { originOf } from './origin.ts'
 import { ownAnswer } from './own-answer.ts'
 import { principalOf } from './principal.ts'
@@ -20,7 +20,7 @@ import { principalOf } from './principal.ts'
  * right before the result reaches the caller.
  */
 export async function runOperation(
-  core: Core,
+  core: OperationContext,
   operation: AnyOperation,
   request: unknown,
   options: OperationOptions,
@@ -67,7 +67,7 @@ export async function runOperation(
 }
 
 /** Waits for a location, or fails as the item of the batch that wants it. */
-async function untilFree(core: Core, busy: LocationBusy): Promise<void> {
+async function untilFree(core: OperationContext, busy: LocationBusy): Promise<void> {
   const { removal, item } = busy
   try {
     if (core.staging === undefined) return await awaitRemoval(core, busy)
@@ -81,7 +81,7 @@ async function untilFree(core: Core, busy: LocationBusy): Promise<void> {
 
 /** Runs an operation inside of a transaction that was begun before. */
 async function runInside(
-  core: Core,
+  core: OperationContext,
   id: string,
   operation: AnyOperation,
   request: unknown,
@@ -96,7 +96,7 @@ const attempts = 100
 
 /** Waits for the process that empties a location, or empties it here if that process is dead. */
 export async function awaitRemoval(
-  core: Core,
+  core: OperationContext,
   { removal, location }: Pick<LocationBusy, 'removal' | 'location'>,
 ): Promise<void> {
   await requireRemovable(core, { removal, location })
@@ -107,7 +107,7 @@ export async function awaitRemoval(
 
 /** Refuses a location that no process empties, since clones need its files. */
 async function requireRemovable(
-  core: Core,
+  core: OperationContext,
   { removal, location }: Pick<LocationBusy, 'removal' | 'location'>,
 ): Promise<void> {
   if (!isAbandoned(core, removal)) return
@@ -116,6 +116,6 @@ async function requireRemovable(
     throw stillShared(location)
 }
 
-function isAbandoned(core: Core, { until }: RemovalRecord): boolean {
+function isAbandoned(core: OperationContext, { until }: RemovalRecord): boolean {
   return until < core.now()
 }

@@ -1,15 +1,5 @@
 import type { Identifier } from '../../../base/model/identifier.ts'
-import type { AnyOperation, RawRequest } from './operation.ts'
-
-/** A subject of a request, and the operation that would do the same to it alone. */
-export interface Subject {
-  readonly operation: string
-  readonly id: Identifier
-  /** The location that it names for the table. */
-  readonly location?: string | undefined
-  /** Whether that operation changes anything. Default: as the request does. */
-  readonly changes?: boolean
-}
+import type { AnyOperation, RawRequest, Subject } from './operation.ts'
 
 /** Every identifier that a request names, its own first. */
 export function identifiersIn(operation: AnyOperation, request: RawRequest): readonly Identifier[] {

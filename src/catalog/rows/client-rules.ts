@@ -1,4 +1,4 @@
-import type { JsonArrowField } from '../../../engine/arrow/types.ts'
+import type { JsonArrowField } from '../../engine/arrow/types.ts'
 
 /** The member of the options by which a transport says what its client expects of tables and their columns. */
 export const clientRules = Symbol('clientRules')
