@@ -6,6 +6,7 @@ import { fromInteger, fromNumber } from './from-number.ts'
 import { fromText } from './from-text.ts'
 import { fromTime } from './from-time.ts'
 import type { Convert } from './numbers.ts'
+import { castOfNumbers } from './of-numbers.ts'
 import { textOf } from './to-text.ts'
 
 /** The converter between logical types; undefined if there is no such cast, by `arrow_cast::can_cast_types`. */
@@ -63,7 +64,8 @@ export function eachItem(convert: Convert): Convert {
 export function castPlan(arg: Plan, type: DataType, orNull: boolean, at: number): CastPlan | undefined {
   const convert = converter(arg.type, type)
   if (!convert) return undefined
-  return { kind: 'cast', type, arg, orNull, at, convert: strictly(convert, arg.type, type, orNull, at) }
+  const strict = strictly(convert, arg.type, type, orNull, at)
+  return { kind: 'cast', type, arg, orNull, at, convert: strict, ofNumbers: castOfNumbers(arg.type, type) }
 }
 
 function strictly(

@@ -3,7 +3,7 @@ import { roundToHalf } from '../../arrow/half.ts'
 import { rowError } from '../errors.ts'
 import type { ArithmeticPlan, Plan, Scalar } from '../plan/plan.ts'
 import type { ValueNode } from './node.ts'
-import { readerOf, scalarsFrom } from './read.ts'
+import { readerOf, valuesFrom } from './read.ts'
 
 type Number = number | bigint
 
@@ -16,7 +16,7 @@ export function arithmeticNode(plan: ArithmeticPlan, left: ValueNode, right: Val
       const [x, y] = [left, right].map((node) =>
         node.constant === undefined ? readerOf(node.vector(frame, need)) : () => node.constant!,
       )
-      return scalarsFrom(frame, plan.type, need, (row) => {
+      return valuesFrom(frame, plan.type, need, (row) => {
         const a = x!(row)
         const b = y!(row)
         return a === null || b === null ? null : calculate(plan, a as Number, b as Number)
@@ -38,7 +38,7 @@ export function negateNode({ type }: Extract<Plan, { kind: 'negate' }>, arg: Val
     raises: arg.raises,
     vector(frame, need) {
       const read = readerOf(arg.vector(frame, need))
-      return scalarsFrom(frame, type, need, (row) => {
+      return valuesFrom(frame, type, need, (row) => {
         const value = read(row)
         return value === null ? null : inType(type, -(value as bigint))
       })

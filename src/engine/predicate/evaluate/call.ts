@@ -1,64 +1,67 @@
 import { type DataType, Type } from '@uwdata/flechette'
-import { type Bitmap, intersect, subtract } from '../../arrow/bitmap.ts'
+import { countRows, intersect, isEmpty, subtract } from '../../arrow/bitmap.ts'
 import type { CallPlan, CastPlan, NonNullScalar, Scalar } from '../plan/plan.ts'
 import { charge, chargeBytes, checkTime, spend } from '../work.ts'
-import type { Frame } from './frame.ts'
+import { Target } from './case.ts'
 import type { ValueNode } from './node.ts'
-import { readerOf, scalarsFrom } from './read.ts'
+import { readerOf, valuesFrom } from './read.ts'
 import { sizeOf } from './scalar.ts'
-import type { Vector } from './vector.ts'
 
 type Read = (row: number) => Scalar
 
 /** A function of the dialect, called for each needed row. */
 export function callNode(plan: CallPlan, args: readonly ValueNode[]): ValueNode {
   const { strict, takesFirst } = plan.function
-  const caller = takesFirst ? callerOfFirst : callerOf
+  if (takesFirst) return firstNode(plan, args)
   return {
     cost: args.reduce((sum, arg) => sum + arg.cost, 20),
     raises: true,
     vector(frame, need) {
-      let rowsToEvaluate: Bitmap = need
       const readers = args.map((arg): Read => {
         checkTime()
         const { constant } = arg
-        if (constant === undefined) {
-          const vector = arg.vector(frame, rowsToEvaluate)
-          if (takesFirst) rowsToEvaluate = withoutValue(frame, rowsToEvaluate, vector)
-          return readerOf(vector)
-        }
-        if (takesFirst && constant !== null) rowsToEvaluate = frame.noRows()
-        return () => constant
+        return constant === undefined ? readerOf(arg.vector(frame, need)) : () => constant
       })
-      return scalarsFrom(frame, plan.type, need, caller(counted(plan), strict, readers))
+      return valuesFrom(frame, plan.type, need, callerOf(counted(plan), strict, readers))
     },
   }
 }
 
-/** The rows that still need a value after an argument supplied the value of others. */
-function withoutValue(frame: Frame, rowsToEvaluate: Bitmap, { valid }: Vector): Bitmap {
-  const open = frame.noRows()
-  if (valid !== null) subtract(rowsToEvaluate, valid, open, frame.words)
-  return open
-}
-
-/**
- * As `callerOf`, but without the arguments after the first one that is not null: they are not evaluated for the row.
- */
-function callerOfFirst(evaluate: (...args: Scalar[]) => Scalar, _: boolean, readers: readonly Read[]): Read {
-  return (row) => {
-    const values: Scalar[] = []
-    for (const read of readers) {
-      values.push(read(row))
-      if (values.at(-1) !== null) break
-    }
-    return evaluate(...values)
+/** The first argument that is not null. Each is evaluated only for the rows that still have no value. */
+function firstNode(plan: CallPlan, args: readonly ValueNode[]): ValueNode {
+  const { name } = plan.function
+  const chargeValue = (value: Scalar) => {
+    const size = sizeOf(value)
+    if (size === 0) return
+    charge(size * stepsOfSize, name, plan.at)
+    spend(size * stepsOfSize)
+    chargeBytes(typeof value === 'string' ? 2 * size : size * bytesOfItem)
+  }
+  return {
+    cost: args.reduce((sum, arg) => sum + arg.cost, 5),
+    raises: true,
+    vector(frame, need) {
+      const target = new Target(frame, plan.type)
+      const mark = frame.mark()
+      const open = frame.copyOf(need)
+      for (const [i, arg] of args.entries()) {
+        checkTime()
+        charge(countRows(open, frame.words) * stepsOfCall * (i === 0 ? 2 : 1), name, plan.at)
+        const inner = frame.mark()
+        target.put(arg, open, chargeValue)
+        frame.release(inner)
+        subtract(open, target.valid, open, frame.words)
+        if (isEmpty(open, frame.words)) break
+      }
+      frame.release(mark)
+      return target.vector
+    },
   }
 }
 
 /** Steps for each character, byte or item that a function takes or returns. */
-const stepsOfSize = 4
-const stepsOfCall = 50
+export const stepsOfSize = 4
+export const stepsOfCall = 50
 
 const bytesOfItem = 8
 
@@ -111,7 +114,7 @@ export function castNode(plan: CastPlan, arg: ValueNode): ValueNode {
       const read = readerOf(vector)
       const rowsToEvaluate = frame.copyOf(need)
       if (vector.valid !== null) intersect(rowsToEvaluate, vector.valid, rowsToEvaluate, frame.words)
-      return scalarsFrom(frame, type, rowsToEvaluate, (row) => {
+      return valuesFrom(frame, type, rowsToEvaluate, (row) => {
         const value = read(row)
         spend(stepsOfCall + sizeOf(value) * stepsOfSize)
         const made = value === null ? null : convert(value as NonNullScalar)

@@ -1,4 +1,4 @@
-import { type DataType, Type } from '@uwdata/flechette'
+import type { DataType } from '@uwdata/flechette'
 import { addRow, type Bitmap, forEachRow, intersect, isEmpty, subtract } from '../../arrow/bitmap.ts'
 import { compare } from '../plan/fold.ts'
 import type { CasePlan, NonNullScalar, Plan, Scalar } from '../plan/plan.ts'
@@ -7,9 +7,8 @@ import type { Build } from './build.ts'
 import { eachNeeded } from './each-needed.ts'
 import type { Frame } from './frame.ts'
 import { type ValueNode, wantTrue } from './node.ts'
-import { readerOf } from './read.ts'
-import { isLong } from './scalar.ts'
-import type { NumberArray, Vector } from './vector.ts'
+import { readerOf, vectorFor, writerOf } from './read.ts'
+import type { Vector } from './vector.ts'
 
 /** Writes the rows of `open` that take a branch into `chosen`. */
 type Choose = (frame: Frame, open: Bitmap, operand: Read | undefined, chosen: Bitmap) => void
@@ -83,22 +82,22 @@ function chooser(when: Plan, compared: boolean, build: Build) {
 }
 
 /** Collects values from several expressions. It allocates its scratch memory on construction. */
-class Target {
+export class Target {
   readonly vector: Vector
+  /** The rows that have a value. */
+  readonly valid: Bitmap
   readonly #frame: Frame
-  readonly #valid: Bitmap
 
   constructor(frame: Frame, type: DataType) {
     this.#frame = frame
-    this.#valid = frame.noRows()
-    this.vector = vectorFor(frame, type, this.#valid)
+    this.valid = frame.noRows()
+    this.vector = vectorFor(frame, type, this.valid)
   }
 
-  /** Copies an expression's values for some rows. */
-  put(node: ValueNode, rows: Bitmap): void {
-    const { vector } = this
+  /** Copies an expression's values for some rows. Calls `charge` for each value that may have any size. */
+  put(node: ValueNode, rows: Bitmap, charge?: (value: Scalar) => void): void {
+    const { vector, valid } = this
     const { words } = this.#frame
-    const valid = this.#valid
     const source = node.constant === undefined ? node.vector(this.#frame, rows) : undefined
     if (source !== undefined && source.kind === vector.kind && isArray(source) && isArray(vector)) {
       const known = source.valid
@@ -121,6 +120,7 @@ class Target {
       (row) => {
         const value = read(row)
         if (value === null) return
+        charge?.(value)
         addRow(valid, row)
         write(row, value)
       },
@@ -131,43 +131,4 @@ class Target {
 
 function isArray(vector: Vector): vector is Extract<Vector, { kind: 'numbers' | 'longs' }> {
   return vector.kind === 'numbers' || vector.kind === 'longs'
-}
-
-function vectorFor(frame: Frame, type: DataType, valid: Bitmap): Vector {
-  if (type.typeId === Type.Bool) return { kind: 'booleans', type, valid, values: frame.noRows() }
-  if (type.typeId !== Type.Decimal && isLong(type)) {
-    const array = type.typeId === Type.Int && !type.signed ? BigUint64Array : BigInt64Array
-    return { kind: 'longs', type, valid, values: frame.array(array, frame.length) }
-  }
-  const array = arrayOf(type)
-  if (array !== undefined) {
-    return { kind: 'numbers', type, valid, values: frame.array(array, frame.length) as NumberArray }
-  }
-  return { kind: 'scalars', type, valid, values: new Array(frame.length).fill(null) }
-}
-
-/** The array type for values that are numbers in JavaScript. */
-function arrayOf(type: DataType): typeof Int32Array | undefined {
-  switch (type.typeId) {
-    case Type.Float:
-      return (type.precision === 2 ? Float64Array : Float32Array) as never
-    case Type.Int:
-    case Type.Date:
-    case Type.Time:
-      return type.values as never
-    default:
-      return undefined
-  }
-}
-
-function writerOf(vector: Vector): (row: number, value: NonNullScalar) => void {
-  if (vector.kind === 'booleans') {
-    return (row, value) => {
-      if (value === true) addRow(vector.values, row)
-    }
-  }
-  const values = (vector as { readonly values: unknown }).values as Scalar[]
-  return (row, value) => {
-    values[row] = value
-  }
 }

@@ -1,11 +1,11 @@
 import { type DataType, Type } from '@uwdata/flechette'
-import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
-import type { Scalar } from '../plan/plan.ts'
+import { addRow, type Bitmap, hasRow } from '../../arrow/bitmap.ts'
+import type { NonNullScalar, Scalar } from '../plan/plan.ts'
 import { checkTime } from '../work.ts'
 import type { Frame } from './frame.ts'
 import { Memo } from './memo.ts'
-import { entryAt, isString, readWide } from './scalar.ts'
-import type { Codes, Scalars, Vector } from './vector.ts'
+import { entryAt, isLong, isString, readWide } from './scalar.ts'
+import type { Codes, NumberArray, Vector } from './vector.ts'
 
 /** Reads single rows of a vector in the form of plan values; null where the vector is null. */
 export function readerOf(vector: Vector): (row: number) => Scalar {
@@ -70,15 +70,22 @@ function entriesOf({ key, entries }: Codes): (code: number) => Scalar {
   }
 }
 
-/** A vector of values computed one by one for the rows of `need`. */
-export function scalarsFrom(
+/**
+ * A vector of values computed one by one for the rows of `need`, in an array of their type where there is one. A year
+ * may be too large for that: then all values are made again, as they are.
+ */
+export function valuesFrom(
   frame: Frame,
   type: DataType,
   need: Bitmap,
   make: (row: number) => Scalar,
-): Scalars {
-  const values: Scalar[] = new Array(frame.length).fill(null)
+  asTheyAre = false,
+): Vector {
   const valid = frame.noRows()
+  const vector: Vector = asTheyAre
+    ? { kind: 'scalars', type, valid, values: new Array(frame.length).fill(null) }
+    : vectorFor(frame, type, valid)
+  const write = writerOf(vector)
   for (let q = 0; q < frame.words; q++) {
     // Checked every 256 rows, as the size of a value is not known in advance.
     if ((q & 7) === 7) checkTime()
@@ -86,9 +93,54 @@ export function scalarsFrom(
       const bit = rest & -rest
       const row = (q << 5) + 31 - Math.clz32(bit)
       const value = make(row)
-      values[row] = value
-      if (value !== null) valid[q]! |= bit
+      if (value === null) continue
+      if (!write(row, value)) return valuesFrom(frame, type, need, make, true)
+      valid[q]! |= bit
     }
   }
-  return { kind: 'scalars', type, valid, values }
+  return vector
+}
+
+/** A vector in scratch memory, for values of a type that are written one by one. */
+export function vectorFor(frame: Frame, type: DataType, valid: Bitmap): Vector {
+  if (type.typeId === Type.Bool) return { kind: 'booleans', type, valid, values: frame.noRows() }
+  if (type.typeId !== Type.Decimal && isLong(type)) {
+    const array = type.typeId === Type.Int && !type.signed ? BigUint64Array : BigInt64Array
+    return { kind: 'longs', type, valid, values: frame.array(array, frame.length) }
+  }
+  const array = arrayOf(type)
+  if (array !== undefined) {
+    return { kind: 'numbers', type, valid, values: frame.array(array, frame.length) as NumberArray }
+  }
+  return { kind: 'scalars', type, valid, values: new Array(frame.length).fill(null) }
+}
+
+/** The array type for values that are numbers in JavaScript. */
+function arrayOf(type: DataType): typeof Int32Array | undefined {
+  switch (type.typeId) {
+    case Type.Float:
+      return (type.precision === 2 ? Float64Array : Float32Array) as never
+    case Type.Int:
+    case Type.Date:
+    case Type.Time:
+      return type.values as never
+    default:
+      return undefined
+  }
+}
+
+/** Writes values that are not null into a vector of `vectorFor`. False if an integer does not fit its array. */
+export function writerOf(vector: Vector): (row: number, value: NonNullScalar) => boolean {
+  if (vector.kind === 'booleans') {
+    return (row, value) => {
+      if (value === true) addRow(vector.values, row)
+      return true
+    }
+  }
+  const values = (vector as { readonly values: unknown }).values as Scalar[]
+  const isInteger = vector.kind === 'numbers' && vector.type.typeId !== Type.Float
+  return (row, value) => {
+    values[row] = value
+    return !isInteger || values[row] === value
+  }
 }

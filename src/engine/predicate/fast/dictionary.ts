@@ -8,7 +8,7 @@ import { Frame } from '../evaluate/frame.ts'
 import { vectorOf } from '../evaluate/load.ts'
 import { Memo } from '../evaluate/memo.ts'
 import type { ValueNode, VectorTest } from '../evaluate/node.ts'
-import { readerOf, scalarsFrom } from '../evaluate/read.ts'
+import { readerOf, valuesFrom } from '../evaluate/read.ts'
 import { isEncoded } from '../evaluate/scalar.ts'
 import type { Codes } from '../evaluate/vector.ts'
 import type { CallPlan } from '../plan/plan.ts'
@@ -113,7 +113,7 @@ function callEntries(plan: CallPlan, only: number, slow: ValueNode, column: Valu
       const known = results.get(key) ?? new Memo()
       results.set(key, known)
       const read = readerOf(vector)
-      return scalarsFrom(frame, plan.type, need, (row) => {
+      return valuesFrom(frame, plan.type, need, (row) => {
         const code = valid === null || hasRow(valid, row) ? codes[row]! : -1
         let result = known.get(code)
         if (result === undefined) {

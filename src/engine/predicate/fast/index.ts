@@ -12,6 +12,7 @@ import { letters } from './letters.ts'
 import { listHas } from './list-has.ts'
 import { narrowDivision } from './narrow-division.ts'
 import { numberSets } from './number-sets.ts'
+import { numbers } from './numbers.ts'
 import { stepTables } from './steps.ts'
 import { textLength } from './text-length.ts'
 import { texts } from './texts.ts'
@@ -37,6 +38,7 @@ export const allFastPaths: readonly FastPath[] = [
   stepTables,
   textLength,
   doubles,
+  numbers,
   listHas,
 ]
 

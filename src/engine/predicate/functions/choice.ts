@@ -101,9 +101,11 @@ const nullif: FunctionPlanner = (call) => {
   expectArguments(call, 2)
   const type = commonType(call)
   const [first, second] = castAll(call, type)
-  return looseCall(call, type, [first!, second!], (a = null, b = null) =>
-    a !== null && b !== null && compare('=', a, b) ? null : a,
-  )
+  const evaluate = (a: Scalar = null, b: Scalar = null) =>
+    a !== null && b !== null && compare('=', a, b) ? null : a
+  // NaN equals itself.
+  const ofNumbers = (a: number, b: number) => (a === b || (Number.isNaN(a) && Number.isNaN(b)) ? null : a)
+  return looseCall(call, type, [first!, second!], evaluate, isNumeric(type) ? ofNumbers : undefined)
 }
 
 /** The greatest or least argument that is not null. */
@@ -111,13 +113,21 @@ function extreme(operator: '>' | '<'): FunctionPlanner {
   return (call) => {
     expectArguments(call, 1, Infinity)
     const type = commonType(call)
-    return looseCall(call, type, castAll(call, type), (...values) => {
+    const evaluate = (...values: Scalar[]) => {
       let best: Scalar = null
       for (const value of values) {
         if (value !== null && (best === null || compare(operator, value, best))) best = value
       }
       return best
-    })
+    }
+    // NaN is above all other numbers.
+    const isBetter = (a: number, b: number) =>
+      operator === '>'
+        ? a > b || (Number.isNaN(a) && !Number.isNaN(b))
+        : a < b || (Number.isNaN(b) && !Number.isNaN(a))
+    const ofNumbers = (...values: number[]) =>
+      values.reduce((best, value) => (isBetter(value, best) ? value : best))
+    return looseCall(call, type, castAll(call, type), evaluate, isNumeric(type) ? ofNumbers : undefined)
   }
 }
 

@@ -1,5 +1,5 @@
 import { type DataType, TimeUnit, timestamp } from '@uwdata/flechette'
-import { type Clock, clockAt, daysFromDate, unitNanoseconds } from '../../arrow/time/calendar.ts'
+import { dateFromDays, daysFromDate, floorDiv, unitNanoseconds } from '../../arrow/time/calendar.ts'
 import { zoneOffset } from '../../arrow/time/zone.ts'
 import { excerpt } from '../errors.ts'
 import { cast, refuse } from '../plan/scope.ts'
@@ -13,27 +13,28 @@ import {
   wrongType,
 } from './signature.ts'
 
-type Part = (clock: Clock) => number
+/** A part of a time, from its days since 1970-01-01, the second of the day, and the nanosecond of the second. */
+type Part = (days: number, second: number, nanosecond: number) => number
 
 const dateParts: Record<string, Part> = {
-  year: ({ year }) => year,
-  isoyear: (clock) => isoWeek(clock).year,
-  quarter: ({ month }) => Math.ceil(month / 3),
-  month: ({ month }) => month,
-  week: (clock) => isoWeek(clock).week,
-  day: ({ day }) => day,
-  doy: ({ year, month, day }) => daysFromDate(year, month, day) - daysFromDate(year, 1, 1) + 1,
-  dow: (clock) => weekday(clock) % 7,
+  year: (days) => dateFromDays(days).year,
+  isoyear: (days) => isoWeek(days).year,
+  quarter: (days) => Math.ceil(dateFromDays(days).month / 3),
+  month: (days) => dateFromDays(days).month,
+  week: (days) => isoWeek(days).week,
+  day: (days) => dateFromDays(days).day,
+  doy: (days) => days - daysFromDate(dateFromDays(days).year, 1, 1) + 1,
+  dow: (days) => weekday(days) % 7,
   isodow: weekday,
 }
 
 const timeParts: Record<string, Part> = {
-  hour: ({ hour }) => hour,
-  minute: ({ minute }) => minute,
-  second: ({ second }) => second,
-  millisecond: ({ second, nanosecond }) => second * 1e3 + Math.floor(nanosecond / 1e6),
-  microsecond: ({ second, nanosecond }) => second * 1e6 + Math.floor(nanosecond / 1e3),
-  nanosecond: ({ second, nanosecond }) => second * 1e9 + nanosecond,
+  hour: (_, second) => Math.floor(second / 3_600),
+  minute: (_, second) => Math.floor(second / 60) % 60,
+  second: (_, second) => second % 60,
+  millisecond: (_, second, nanosecond) => (second % 60) * 1e3 + Math.floor(nanosecond / 1e6),
+  microsecond: (_, second, nanosecond) => (second % 60) * 1e6 + Math.floor(nanosecond / 1e3),
+  nanosecond: (_, second, nanosecond) => (second % 60) * 1e9 + nanosecond,
 }
 
 const aliases: Record<string, string> = {
@@ -75,14 +76,14 @@ const aliases: Record<string, string> = {
 }
 
 /** The day of the week, from 1 for Monday. */
-function weekday({ year, month, day }: Clock): number {
-  return ((((daysFromDate(year, month, day) + 3) % 7) + 7) % 7) + 1
+function weekday(days: number): number {
+  return ((((days + 3) % 7) + 7) % 7) + 1
 }
 
 /** The week of ISO 8601, and the year it belongs to. */
-function isoWeek(clock: Clock): { year: number; week: number } {
-  const thursday = daysFromDate(clock.year, clock.month, clock.day) + 4 - weekday(clock)
-  const { year } = clockAt(BigInt(thursday) * 86_400_000_000_000n)
+function isoWeek(days: number): { year: number; week: number } {
+  const thursday = days + 4 - weekday(days)
+  const { year } = dateFromDays(thursday)
   return { year, week: Math.floor((thursday - daysFromDate(year, 1, 1)) / 7) + 1 }
 }
 
@@ -93,30 +94,31 @@ export const datePart: FunctionPlanner = (call) => {
   const arg = call.args[1]!
   const plan = isText(arg.type) ? cast(call.scope, arg, timestamp(TimeUnit.NANOSECOND), call.at) : arg
   const { type } = plan
-  const clock = clockOf(type)
-  if (!clock) throw wrongType(call, 1, 'a date, a time or a timestamp')
+  const picks = clockOf(type)
+  if (!picks) throw wrongType(call, 1, 'a date, a time or a timestamp')
   if (part === 'epoch') {
     // One division, for the most exact fraction.
     const inSecond = type.typeId === Type.Duration ? 0 : Number(instant(type, 1)) / 1e9
-    return strictCall(call, double, [plan], (value: number | bigint) =>
-      inSecond >= 1 ? Number(value) * inSecond : Number(value) / Math.round(1 / inSecond),
-    )
+    const epoch = (value: number | bigint) =>
+      inSecond >= 1 ? Number(value) * inSecond : Number(value) / Math.round(1 / inSecond)
+    return strictCall(call, double, [plan], epoch, undefined, epoch)
   }
   const pick = Object.hasOwn(timeParts, part) ? timeParts[part]! : isTime(type) ? undefined : dateParts[part]!
   if (!pick || isDuration(type)) throw wrongType(call, 1, 'a date or a timestamp')
-  if (part === 'nanosecond')
-    return strictCall(call, long, [plan], (value: number | bigint) => BigInt(pick(clock(value))))
+  const { evaluate, ofNumbers } = picks(pick)
+  if (part === 'nanosecond') {
+    const nanosecond = (value: number | bigint) => BigInt(evaluate(value))
+    return strictCall(call, long, [plan], nanosecond, undefined, ofNumbers)
+  }
   const step = stepOf(part, type)
   // Times in seconds reach years that are too large for the result.
   const isSeconds = type.typeId === Type.Timestamp && type.unit === TimeUnit.SECOND
   const rises = (part === 'year' || part === 'isoyear') && !isSeconds
-  return strictCall(
-    call,
-    integer,
-    [plan],
-    (value: number | bigint) => pick(clock(value)),
-    step === undefined ? undefined : { kind: 'step', step, key: `${part} ${step} ${type.typeId}`, rises },
-  )
+  const kernel =
+    step === undefined
+      ? undefined
+      : ({ kind: 'step', step, key: `${part} ${step} ${type.typeId}`, rises } as const)
+  return strictCall(call, integer, [plan], evaluate, kernel, ofNumbers)
 }
 
 /** The number of units for which a part of a date or timestamp is constant; undefined if that is of no use. */
@@ -160,13 +162,65 @@ function instant(type: DataType, value: number | bigint): bigint {
   }
 }
 
-/** A function that converts values of a type to clock fields in their zone; undefined for types without a clock. */
-function clockOf(type: DataType): ((value: number | bigint) => Clock) | undefined {
+/** How to compute a part of values of a type, in their zone; undefined for types without a clock. */
+function clockOf(type: DataType) {
   if (!isDate(type) && !isTime(type) && type.typeId !== Type.Timestamp) return undefined
   const zone = type.typeId === Type.Timestamp ? type.timezone : null
   const offset = zone === null ? undefined : zoneOffset(zone)
+  return (pick: Part) => ({
+    evaluate: (value: number | bigint): number => {
+      const utc = instant(type, value)
+      const local = offset ? utc + offset(utc) : utc
+      const seconds = floorDiv(local, second)
+      const days = floorDiv(seconds, secondsOfDay)
+      return pick(Number(days), Number(seconds - days * secondsOfDay), Number(local - seconds * second))
+    },
+    ofNumbers: ofNumbers(type, offset, pick),
+  })
+}
+
+const second = 1_000_000_000n
+const secondsOfDay = 86_400n
+
+function ofNumbers(
+  type: DataType,
+  offset: ((utc: bigint) => bigint) | undefined,
+  pick: Part,
+): (value: number) => number {
+  if (type.typeId === Type.Date && type.unit === 0) return (days) => pick(days, 0, 0)
+  const unit = Number(instant(type, 1))
+  const perSecond = 1e9 / unit
+  const ahead = offset && offsetOfSeconds(offset)
   return (value) => {
-    const utc = instant(type, value)
-    return clockAt(offset ? utc + offset(utc) : utc)
+    const utc = Math.floor(value / perSecond)
+    const seconds = ahead === undefined ? utc : utc + ahead(utc)
+    const days = Math.floor(seconds / 86_400)
+    return pick(days, seconds - days * 86_400, (value - utc * perSecond) * unit)
+  }
+}
+
+/** Most days whose offsets are kept: 45 years. */
+const mostDays = 1 << 14
+
+/**
+ * The seconds that a zone is ahead of UTC, at a time in seconds. Offsets are asked for once a day, except on the days
+ * on which they change.
+ */
+function offsetOfSeconds(offset: (utc: bigint) => bigint): (utc: number) => number {
+  const at = (utc: number) => Number(offset(BigInt(utc) * second) / second)
+  const starts = new Map<number, number>()
+  const startOf = (day: number) => {
+    let known = starts.get(day)
+    if (known === undefined) {
+      known = at(day * 86_400)
+      if (starts.size >= mostDays) starts.clear()
+      starts.set(day, known)
+    }
+    return known
+  }
+  return (utc) => {
+    const day = Math.floor(utc / 86_400)
+    const ahead = startOf(day)
+    return ahead === startOf(day + 1) ? ahead : at(utc)
   }
 }

@@ -39,7 +39,15 @@ function ofFloats(evaluate: (...values: number[]) => number, count = 1): Functio
     const round = roundTo(type)
     const apply = (...values: number[]) => round(evaluate(...values))
     const kernel = count === 1 && type === double ? ({ kind: 'double', apply: evaluate } as const) : undefined
-    return strictCall(call, type, floats(call, type), apply as (...values: never[]) => Scalar, kernel)
+    const ofNumbers = count === 1 ? (value: number) => round(evaluate(value)) : apply
+    return strictCall(
+      call,
+      type,
+      floats(call, type),
+      apply as (...values: never[]) => Scalar,
+      kernel,
+      ofNumbers,
+    )
   }
 }
 
@@ -47,7 +55,8 @@ const atan2: FunctionPlanner = (call) => {
   expectArguments(call, 2)
   const type = singleOf(call)
   const round = roundTo(type)
-  return strictCall(call, type, floats(call, type), (y: number, x: number) => round(Math.atan2(y, x)))
+  const apply = (y: number, x: number) => round(Math.atan2(y, x))
+  return strictCall(call, type, floats(call, type), apply, undefined, apply)
 }
 
 /** A test on a float. */
@@ -55,7 +64,7 @@ function testFloat(test: (value: number) => boolean): FunctionPlanner {
   return (call) => {
     expectArguments(call, 1)
     const type = floatOf(call)
-    return strictCall(call, boolean, floats(call, type), test as (value: never) => boolean)
+    return strictCall(call, boolean, floats(call, type), test as (value: never) => boolean, undefined, test)
   }
 }
 
@@ -64,14 +73,19 @@ const abs: FunctionPlanner = (call) => {
   const arg = call.args[0]!
   const { type } = arg
   if (!isNumeric(type) && !isNull(type)) throw wrongType(call, 0, 'a number')
-  if (isFloat(type)) return strictCall(call, type, [arg], Math.abs, { kind: 'double', apply: Math.abs })
+  if (isFloat(type)) {
+    return strictCall(call, type, [arg], Math.abs, { kind: 'double', apply: Math.abs }, Math.abs)
+  }
   const low = isInteger(type) ? integerRange(type)[0] : undefined
-  return strictCall(call, isNull(type) ? long : type, [arg], (value: number | bigint) => {
+  const least = low === undefined || low === 0n ? -Infinity : Number(low)
+  const evaluate = (value: number | bigint) => {
     if (BigInt(value) === low && low < 0n) {
       throw badValue(call, `${value}, whose opposite exceeds its type,`, 'CAST it to a wider type.')
     }
     return value < 0 ? -value : value
-  })
+  }
+  const ofNumbers = (value: number) => (value === least ? undefined : Math.abs(value))
+  return strictCall(call, isNull(type) ? long : type, [arg], evaluate, undefined, ofNumbers)
 }
 
 /** Rounds half away from zero. A decimal stays a decimal, with at most as many decimals as requested. */
@@ -124,20 +138,18 @@ function toDecimals(round: (value: number) => number, alone = round, typeOf = fl
   return (call) => {
     expectArguments(call, 1, 2)
     const type = floatOf(call, 1)
-    if (call.args.length === 1)
-      return strictCall(call, type, floats(call, type, 1), alone as (value: never) => number)
+    if (call.args.length === 1) {
+      const evaluate = alone as (value: never) => number
+      return strictCall(call, type, floats(call, type, 1), evaluate, undefined, alone)
+    }
     const target = typeOf(call, 1)
     const fit = roundTo(target)
     const decimals = cast(call.scope, integerArgument(call, 1), integer, call.at)
-    return strictCall(
-      call,
-      target,
-      [...floats(call, target, 1), decimals],
-      (value: number, decimals: number) => {
-        const factor = fit(10 ** decimals)
-        return fit(round(fit(value * factor)) / factor)
-      },
-    )
+    const evaluate = (value: number, decimals: number) => {
+      const factor = fit(10 ** decimals)
+      return fit(round(fit(value * factor)) / factor)
+    }
+    return strictCall(call, target, [...floats(call, target, 1), decimals], evaluate, undefined, evaluate)
   }
 }
 

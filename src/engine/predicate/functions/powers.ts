@@ -34,7 +34,14 @@ export const log: FunctionPlanner = (call) => {
   const narrow = roundTo(type)
   const quotient = (base: number, of: number) => narrow(round(round(Math.log(of)) / round(Math.log(base))))
   const evaluate = call.args.length === 1 ? (of: number) => quotient(10, of) : quotient
-  return strictCall(call, type, floats(call, type), evaluate as (...values: never[]) => Scalar)
+  return strictCall(
+    call,
+    type,
+    floats(call, type),
+    evaluate as (...values: never[]) => Scalar,
+    undefined,
+    evaluate,
+  )
 }
 
 /**
@@ -85,7 +92,7 @@ export const power: FunctionPlanner = (call) => {
   const isWide = isInteger(type) || typeName(type) === 'double'
   const value = isWide ? inverse('log', cast(call.scope, base!, double, call.at), exponent!) : undefined
   if (value) return cast(call.scope, value, double, call.at)
-  return strictCall(call, double, floats(call, double), powerOf)
+  return strictCall(call, double, floats(call, double), powerOf, undefined, powerOf)
 }
 
 function powerOf(base: number, exponent: number): number {

@@ -3,7 +3,7 @@ import type { CatalogError } from '../../../base/errors.ts'
 import { castPlan } from '../cast/index.ts'
 import { rowError } from '../errors.ts'
 import { fold, isLiteral } from '../plan/fold.ts'
-import type { Kernel, Plan, Scalar, ScalarFunction } from '../plan/plan.ts'
+import type { Kernel, OfNumbers, Plan, Scalar, ScalarFunction } from '../plan/plan.ts'
 import { cast, refuse, type Scope } from '../plan/scope.ts'
 import { isInteger, isNull, isText, long, sameType, text, typeName } from '../plan/types.ts'
 import { charge } from '../work.ts'
@@ -62,6 +62,7 @@ export function strictCall(
   args: readonly Plan[],
   evaluate: (...values: never[]) => Scalar,
   kernel?: Kernel,
+  ofNumbers?: OfNumbers,
 ): Plan {
   const { name, at } = call
   // The caller has cast the arguments to the types of `evaluate`.
@@ -70,6 +71,7 @@ export function strictCall(
     strict: true,
     evaluate: evaluate as ScalarFunction['evaluate'],
     ...(kernel && { kernel }),
+    ofNumbers,
   }
   return fold({ kind: 'call', type, function: strict, args, at })
 }
@@ -80,9 +82,10 @@ export function looseCall(
   type: DataType,
   args: readonly Plan[],
   evaluate: (...values: Scalar[]) => Scalar,
+  ofNumbers?: OfNumbers,
 ): Plan {
   const { name, at } = call
-  return fold({ kind: 'call', type, function: { name, strict: false, evaluate }, args, at })
+  return fold({ kind: 'call', type, function: { name, strict: false, evaluate, ofNumbers }, args, at })
 }
 
 /** A cast by a function. Comparisons of its result are not rewritten to compare its argument. */

@@ -4,7 +4,7 @@ import { checkDigits, rescale } from '../cast/numbers.ts'
 import { rowError } from '../errors.ts'
 import type { ArithmeticOperator } from '../syntax/syntax.ts'
 import { asDecimal, numericType } from './coerce.ts'
-import type { Plan } from './plan.ts'
+import type { OfNumbers, Plan } from './plan.ts'
 import { cast, refuse, type Scope } from './scope.ts'
 import { decimalType, isDecimal } from './types.ts'
 
@@ -34,6 +34,7 @@ export function decimalArithmetic(
       name: `decimal ${operator}`,
       strict: true,
       evaluate: (m, n) => evaluate(m as bigint, n as bigint),
+      ofNumbers: ofNumbers(operator, x, y, type),
     },
     args: [a, b],
     at,
@@ -109,6 +110,41 @@ function calculator(
   }
 }
 
+/** As `calculator`, as long as every step stays a safe integer. */
+function ofNumbers(
+  operator: ArithmeticOperator,
+  x: DecimalType,
+  y: DecimalType,
+  type: DecimalType,
+): OfNumbers | undefined {
+  if (operator === '*') return (a, b) => a * b
+  const scale = Math.max(x.scale, y.scale)
+  const [left, right, dividend] = [scale - x.scale, scale - y.scale, type.scale + y.scale - x.scale].map(
+    (digits) => 10 ** digits,
+  ) as [number, number, number]
+  const scaled = (use: (a: number, b: number) => number | undefined): OfNumbers => {
+    if (left === 1 && right === 1) return use
+    return (a, b) => {
+      const [m, n] = [a * left, b * right]
+      return Number.isSafeInteger(m) && Number.isSafeInteger(n) ? use(m, n) : undefined
+    }
+  }
+  switch (operator) {
+    case '+':
+      return scaled((m, n) => m + n)
+    case '-':
+      return scaled((m, n) => m - n)
+    case '%':
+      return scaled((m, n) => (n === 0 ? undefined : m % n))
+    default:
+      if (dividend < 1) return undefined
+      return (a, b) => {
+        const product = a * dividend
+        return b !== 0 && Number.isSafeInteger(product) ? Math.trunc(product / b) : undefined
+      }
+  }
+}
+
 /** Refuses a decimal with more digits than its type, which a column could not store. */
 export function checkedDecimal(plan: Plan, at: number): Plan {
   if (plan.type.typeId !== Type.Decimal || plan.kind === 'column' || plan.kind === 'literal') return plan
@@ -120,7 +156,15 @@ export function checkedDecimal(plan: Plan, at: number): Plan {
     const problem = `a decimal of more than ${type.precision} digits, ${formatDecimal(value as bigint, type.scale)},`
     throw rowError(at, problem, 'CAST the values to DOUBLE.')
   }
-  return { kind: 'call', type, function: { name: 'decimal', strict: true, evaluate }, args: [plan], at }
+  const limit = 10 ** Math.min(type.precision, 15)
+  const ofNumbers: OfNumbers = (value) => (value < limit && value > -limit ? value : undefined)
+  return {
+    kind: 'call',
+    type,
+    function: { name: 'decimal', strict: true, evaluate, ofNumbers },
+    args: [plan],
+    at,
+  }
 }
 
 export function negateDecimal(arg: Plan, at: number): Plan {
@@ -128,7 +172,7 @@ export function negateDecimal(arg: Plan, at: number): Plan {
   return {
     kind: 'call',
     type: arg.type,
-    function: { name: 'decimal -', strict: true, evaluate },
+    function: { name: 'decimal -', strict: true, evaluate, ofNumbers: (value) => -value },
     args: [arg],
     at,
   }

@@ -113,7 +113,17 @@ export interface CastPlan {
   readonly at: number
   /** Converts one value that is not null. Throws `InvalidInput`, or returns null with `orNull`. */
   readonly convert: (value: NonNullScalar) => Scalar
+  /** As `convert`. For a text: its bytes in UTF-8, the first and the end. */
+  readonly ofNumbers?: OfNumbers | OfBytes | undefined
 }
+
+/**
+ * A function or cast, for values that are given as numbers: also 64-bit integers, times and decimals (unscaled), which
+ * are integers up to 2^53 then. Its result has the same form, and is exact where it is such an integer. Undefined for
+ * values that it leaves to the function itself, such as those that fail.
+ */
+export type OfNumbers = (...values: number[]) => number | boolean | null | undefined
+export type OfBytes = (bytes: Uint8Array, from: number, to: number) => number | undefined
 
 export interface CallPlan {
   readonly kind: 'call'
@@ -145,6 +155,7 @@ export interface ScalarFunction {
   readonly evaluate: (...args: Scalar[]) => Scalar
   /** Uses the first argument that is not null. Those after it are not evaluated for the row, and so cannot fail. */
   readonly takesFirst?: true
+  readonly ofNumbers?: OfNumbers | undefined
   /** How to evaluate whole arrays of values, if that is worthwhile. The results equal those of `evaluate`. */
   readonly kernel?: Kernel
 }

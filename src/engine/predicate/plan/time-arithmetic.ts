@@ -2,7 +2,7 @@ import { type DataType, duration, type TimestampType, TimeUnit, Type, timestamp 
 import { hasCalendar } from '../cast/parse.ts'
 import { rowError } from '../errors.ts'
 import type { ArithmeticOperator } from '../syntax/syntax.ts'
-import type { Plan, Scalar } from './plan.ts'
+import type { OfNumbers, Plan, Scalar } from './plan.ts'
 import { cast, type Scope } from './scope.ts'
 import { isDate, isDuration, isInteger, isTimestamp, long, sameType } from './types.ts'
 
@@ -53,14 +53,21 @@ function pointInTime(a: DataType, b: DataType): TimestampType | undefined {
 function longPlan(operator: '+' | '-', type: DataType, left: Plan, right: Plan, at: number): Plan {
   const sign = operator === '+' ? 1n : -1n
   const evaluate = (a: Scalar, b: Scalar) => BigInt.asIntN(64, (a as bigint) + sign * (b as bigint))
-  return call(`time ${operator}`, type, [left, right], evaluate, at)
+  const ofNumbers = operator === '+' ? (a: number, b: number) => a + b : (a: number, b: number) => a - b
+  return call(`time ${operator}`, type, [left, right], evaluate, at, ofNumbers)
 }
 
 function dateDifference(left: Plan, right: Plan, at: number): Plan {
   const time = (value: Scalar) =>
     typeof value === 'bigint' ? value : BigInt(value as number) * dayMilliseconds
-  return call('date -', long, [left, right], (a, b) => (time(a) - time(b)) / dayMilliseconds, at)
+  const evaluate = (a: Scalar, b: Scalar) => (time(a) - time(b)) / dayMilliseconds
+  const areDays = [left, right].every(({ type }) => type.typeId === Type.Date && type.unit === 0)
+  const ofNumbers = areDays ? (a: number, b: number) => a - b : undefined
+  return call('date -', long, [left, right], evaluate, at, ofNumbers)
 }
+
+/** Days before and after 1970-01-01 that every calendar has. */
+const fewDays = 10_000_000
 
 function moveDate(date: Plan, days: Plan, operator: '+' | '-', at: number): Plan {
   const sign = operator === '+' ? 1n : -1n
@@ -74,7 +81,13 @@ function moveDate(date: Plan, days: Plan, operator: '+' | '-', at: number): Plan
     }
     return typeof value === 'bigint' ? moved * dayMilliseconds : Number(moved)
   }
-  return call(`date ${operator}`, date.type, [date, days], evaluate, at)
+  const isDay = date.type.typeId === Type.Date && date.type.unit === 0
+  const step = operator === '+' ? 1 : -1
+  const ofNumbers = (from: number, count: number) => {
+    const moved = from + step * count
+    return Math.abs(from) < fewDays && Math.abs(moved) < fewDays ? moved : undefined
+  }
+  return call(`date ${operator}`, date.type, [date, days], evaluate, at, isDay ? ofNumbers : undefined)
 }
 
 function call(
@@ -83,7 +96,8 @@ function call(
   args: readonly Plan[],
   evaluate: (a: Scalar, b: Scalar) => Scalar,
   at: number,
+  ofNumbers?: OfNumbers,
 ): Plan {
   const strict = (a: Scalar = null, b: Scalar = null) => evaluate(a, b)
-  return { kind: 'call', type, function: { name, strict: true, evaluate: strict }, args, at }
+  return { kind: 'call', type, function: { name, strict: true, evaluate: strict, ofNumbers }, args, at }
 }
