@@ -49,7 +49,7 @@ function unversionedFolder(core: Roots, { id, record }: FoundTable): ContentFold
 
 /** Whether a folder holds an object that our own engine did not write. Stops at the first one. */
 async function hasForeignObjects({ content, prefix }: ContentFolder): Promise<boolean> {
-  const { isEngineObject } = await import('../../engine/table/storage/object-names.ts')
+  const { isEngineObject } = await import('../../engine/table/storage/objects.ts')
   for await (const { path } of content.list(prefix)) {
     const name = path.slice(prefix.length)
     // Our own engine leaves objects behind when a crash interrupts it before the first version.

@@ -150,7 +150,7 @@ async function beginVacuum({ store, now }: MaintenanceContext): Promise<void> {
 
 /** Returns a test for the paths of objects that work under way wrote. */
 async function objectsOf(work: ReadonlyMap<string, TransactionRecord>): Promise<(path: string) => boolean> {
-  const { markIn, markOf } = await import('../../engine/table/storage/object-names.ts')
+  const { markIn, markOf } = await import('../../engine/table/storage/objects.ts')
   const marks = new Set<string | undefined>(Array.from(work.keys(), markOf))
   const transactions = new Set<string | undefined>(Array.from(work.keys(), encodeURIComponent))
   return (path) => marks.has(markIn(path)) || transactions.has(waitingAt(path)?.transaction)
@@ -197,7 +197,7 @@ async function reached(
   }
   // A clone that was made, or deregistered, since the tables were read may name any file of the folders it shares.
   whole.push(...(await foldersOfUnknownClones(core, { content }, walked)))
-  const { isEngineObject, markIn } = await import('../../engine/table/storage/object-names.ts')
+  const { isEngineObject, markIn } = await import('../../engine/table/storage/objects.ts')
   const isOurs = (name: string) => isEngineObject(name) || name.startsWith(registrationFolder)
   const begun = oldestBegun(work)
   return ({ path, modified }) => {

@@ -13,9 +13,9 @@ export type { ColumnStatistics } from '../predicate/prune/statistics.ts'
 export type { ColumnAlteration } from './columns/alter.ts'
 export { type FieldMetadataUpdate, metadataOf } from './columns/edits.ts'
 export { tableEngine } from './engine.ts'
-export type { NewIndex, TableIndex } from './indices/indices.ts'
+export type { NewIndex, TableIndex } from './indices.ts'
 export type { Measure } from './search/measures.ts'
-export { markIn, markOf, namesFrom } from './storage/object-names.ts'
+export { markIn, markOf, namesFrom } from './storage/objects.ts'
 export type {
   ApplyOptions,
   CacheUse,

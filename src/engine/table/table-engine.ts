@@ -4,9 +4,9 @@ import type { CatalogError } from '../../base/errors.ts'
 import type { Hold } from '../../base/scheduling/byte-budget.ts'
 import type { ColumnAlteration } from './columns/alter.ts'
 import type { FieldMetadataUpdate } from './columns/edits.ts'
-import type { CheckedChange, NewIndex, TableIndex } from './indices/indices.ts'
+import type { CheckedChange, NewIndex, TableIndex } from './indices.ts'
 import type { Measure } from './search/measures.ts'
-import type { NewName } from './storage/object-names.ts'
+import type { NewName } from './storage/objects.ts'
 
 /** Refers to the manifest of a table version. `path` is relative to the table's location. */
 export interface ManifestRef {

@@ -34,7 +34,7 @@ async function* pathsOfTable(
   table: KnownTable,
   { content, prefix }: ContentFolder,
 ): AsyncGenerator<FileToCopy> {
-  const { isEngineObject } = await import('../../../engine/table/storage/object-names.ts')
+  const { isEngineObject } = await import('../../../engine/table/storage/objects.ts')
   const seen = new Set<string>()
   if (table.fromOwnEngine) {
     const engine = await core.engine(content)

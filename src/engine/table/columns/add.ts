@@ -2,12 +2,12 @@ import type { Field } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
 import { typeName } from '../../arrow/type-name.ts'
 import type { ValueExpression } from '../../predicate/index.ts'
-import { compileValues } from '../scan/expression.ts'
+import { compileValues } from '../scan/evaluate.ts'
 import type { NewColumn } from '../table-engine.ts'
 import type { ColumnWork, EditColumns } from './column-change.ts'
-import { computing } from './compute.ts'
 import { checkNames, idsFrom, treeOfSchema } from './edits.ts'
 import { type FieldNode, idsOf, treeOf } from './field-tree.ts'
+import { computing } from './make-columns.ts'
 
 interface Computed {
   readonly node: FieldNode

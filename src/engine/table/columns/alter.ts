@@ -5,13 +5,12 @@ import { castSize } from '../../arrow/cast/cast-size.ts'
 import { mostCastBytes } from '../../arrow/fit.ts'
 import { childFields, layoutOf } from '../../arrow/layout.ts'
 import { typeName } from '../../arrow/type-name.ts'
+import { statisticsIn } from '../format/statistics.ts'
 import type { TableSchema } from '../format/table-schema.ts'
 import { batchAt } from '../read/projection.ts'
-import { statisticsIn } from '../statistics/stored-statistics.ts'
 import type { ColumnEdit, ColumnWork } from './column-change.ts'
-import { checkNames, idsFrom, taken, treeOfSchema } from './edits.ts'
+import { checkNames, type FoundField, findField, idsFrom, isInStructs, taken, treeOfSchema } from './edits.ts'
 import { type FieldNode, fieldOf, treeOf } from './field-tree.ts'
-import { type FoundField, findField, isInStructs } from './paths.ts'
 
 /** The changes to the field at a path. Absent members leave it unchanged. */
 export interface ColumnAlteration {

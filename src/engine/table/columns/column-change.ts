@@ -18,10 +18,8 @@ import type { ApplyOptions, Changed, SchemaChange, Snapshot, WorkOptions } from 
 import { Growth } from '../write/growth.ts'
 import { reviseManifest, storeSchema, writeSegment } from '../write/write-manifest.ts'
 import { ColumnFileWriter } from './column-file-writer.ts'
-import { bytesOfComputed, type ComputedColumn } from './compute.ts'
 import { type FieldNode, fieldOf, idsOf } from './field-tree.ts'
-import { compactRows } from './live-rows.ts'
-import type { ColumnSource } from './make-columns.ts'
+import { bytesOfComputed, type ColumnSource, type ComputedColumn, compactRows } from './make-columns.ts'
 
 /** The columns of a table after a change. */
 export interface ColumnEdit {

@@ -1,11 +1,18 @@
+import type { DataType, Field } from '@uwdata/flechette'
+import { invalid } from '../../../base/errors.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
-import type { AnyBatch } from '../../arrow/batch.ts'
-import type { Bitmap } from '../../arrow/bitmap.ts'
+import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
+import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
+import { nullBatch } from '../../arrow/null-batch.ts'
+import { assemble, wholeOf } from '../../arrow/take/take.ts'
+import type { ValueExpression, ValueOptions, WorkBudget } from '../../predicate/index.ts'
 import type { FragmentLayout } from '../format/manifest.ts'
 import type { TableSchema } from '../format/table-schema.ts'
 import type { FragmentRows } from '../read/fragment-read.ts'
-import { type EncodedFile, encodeFile } from '../write/fragment-write.ts'
-import { compactRows, expandRows } from './live-rows.ts'
+import { selectRows } from '../read/row-selection.ts'
+import { valueParts } from '../scan/evaluate.ts'
+import { rowNumbers } from '../scan/row-columns.ts'
+import { type EncodedFile, encodeFile, fragmentBytes } from '../write/write-rows.ts'
 
 /** New columns to compute for a fragment. Sent to worker threads in this form. */
 export interface ColumnTask {
@@ -52,4 +59,98 @@ export async function makeColumns(
   if (file.fields.length === 0) return undefined
   const batches = computed.map((batch, i) => expandRows(batch, file.fields[i]!.type, live, entry.rows))
   return encodeFile(file, batches, timeSlice)
+}
+
+/** The live rows of a fragment, without gaps. Deleted rows must not make a change of columns fail. */
+export function compactRows(rows: FragmentRows, live: Bitmap | undefined): FragmentRows {
+  if (live === undefined) return rows
+  const { runs, rows: length } = selectRows(live, rows.length, 0, rows.length)
+  return {
+    length,
+    columns: rows.columns.map((batch) => batch && assemble(batch.type, [{ batch, runs }])),
+  }
+}
+
+/** Moves values of live rows to the positions of these rows. Deleted rows get any existing value. */
+function expandRows(batch: AnyBatch, type: DataType, live: Bitmap | undefined, rows: number): AnyBatch {
+  if (live === undefined) return batch
+  if (batch.length === 0) return nullBatch(type, rows, Number.POSITIVE_INFINITY)
+  const runs: number[] = []
+  let next = 0
+  for (let row = 0; row < rows; row++) {
+    const isLive = hasRow(live, row)
+    const from = isLive ? next++ : 0
+    if (isLive && row > 0 && runs.at(-1) === from) runs[runs.length - 1] = from + 1
+    else runs.push(from, from + 1)
+  }
+  return assemble(type, [{ batch, runs }])
+}
+
+/** A column whose values come from an expression. */
+export interface ComputedColumn {
+  readonly field: Field
+  readonly expression: ValueExpression
+  readonly budget: WorkBudget
+}
+
+/** Computes columns from expressions, which all see the columns before the change. `memory` may hold the values. */
+export function computing(columns: readonly ComputedColumn[], memory?: ValueOptions['memory']): ColumnSource {
+  return {
+    reads: [...new Set(columns.flatMap(({ expression }) => expression.columns))],
+    compute: async (rows, firstRow, timeSlice) => {
+      const batches: AnyBatch[] = []
+      // All values are in memory when they are written, and each one when it is read.
+      let left = fragmentBytes
+      for (const { field, expression, budget } of columns) {
+        const options = { numberOf: rowNumbers(firstRow, undefined), budget, ...(memory && { memory }) }
+        const batch = await evaluate({ field, expression }, rows, timeSlice, options, left)
+        left -= byteLength(batch)
+        batches.push(batch)
+      }
+      return batches
+    },
+  }
+}
+
+/** The values of an expression for all rows of a fragment, computed slice by slice. */
+async function evaluate(
+  { field, expression }: Pick<ComputedColumn, 'field' | 'expression'>,
+  rows: FragmentRows,
+  timeSlice: TimeSlice,
+  options: ValueOptions,
+  mostBytes: number,
+): Promise<AnyBatch> {
+  const slices: AnyBatch[] = []
+  let bytes = 0
+  for await (const slice of valueParts(expression, rows, timeSlice, options)) {
+    slices.push(slice)
+    bytes += byteLength(slice)
+    if (bytes > mostBytes) throw tooLong(field)
+  }
+  try {
+    return assemble(field.type, slices.map(wholeOf))
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw tooLong(field, error)
+  }
+}
+
+/** The bytes of computed columns for all rows of a fragment, in parts. Values are not kept. */
+export async function* bytesOfComputed(
+  columns: readonly ComputedColumn[],
+  rows: FragmentRows,
+  firstRow: number,
+  timeSlice: TimeSlice,
+): AsyncGenerator<number> {
+  for (const { expression, budget } of columns) {
+    const options = { numberOf: rowNumbers(firstRow, undefined), budget }
+    for await (const slice of valueParts(expression, rows, timeSlice, options)) yield byteLength(slice)
+  }
+}
+
+function tooLong({ name }: Field, cause?: unknown): Error {
+  return invalid(
+    `The values of column ${JSON.stringify(name)} are too long: in one fragment, which is a file of its own, all new columns together take more than ${fragmentBytes.toLocaleString('en')} bytes. Add fewer columns at a time, compute shorter values, or add the column without values and then update it: updated rows are written in as many fragments as they need.`,
+    { cause },
+  )
 }

@@ -1,12 +1,12 @@
 import { bool, type Schema } from '@uwdata/flechette'
 import { pathIn } from '../../../base/model/relative-path.ts'
 import { makeBatch } from '../../arrow/batch.ts'
-import { allRows, type Bitmap, clearTrailing, noRows } from '../../arrow/bitmap.ts'
+import { allRows, type Bitmap, clearTrailing, countRows, noRows } from '../../arrow/bitmap.ts'
 import { encodeArrow } from '../../arrow/ipc/encode.ts'
 import { readFooter } from '../../arrow/ipc/file.ts'
 import { brokenObject, type ReadStorage, readRange, type Storage } from '../storage/objects.ts'
 import { FileParts } from './file-parts.ts'
-import type { DeletionEntry, FragmentLayout } from './manifest.ts'
+import type { DeletionEntry, FragmentEntry, FragmentLayout } from './manifest.ts'
 
 const schema: Schema = {
   fields: [
@@ -88,4 +88,45 @@ export function covers(then: Bitmap | undefined, now: Bitmap | undefined, rows: 
   if (then === undefined) return true
   const there = now ?? allRows(rows)
   return there.every((word, i) => (word & ~then[i]!) === 0)
+}
+
+/**
+ * Fragments without deletions, without some of their rows, which `deleted` counts over all of them. Omits empty ones.
+ */
+export async function withoutRows(
+  storage: Storage,
+  prefix: string,
+  fragments: readonly FragmentEntry[],
+  deleted: Bitmap,
+): Promise<FragmentEntry[]> {
+  const touched = new Map<FragmentEntry, Deleted>()
+  const kept: FragmentEntry[] = []
+  let start = 0
+  for (const entry of fragments) {
+    const { rows } = entry
+    const part = partOf(deleted, start, rows)
+    start += rows
+    const count = countRows(part)
+    if (count < rows) kept.push(entry)
+    if (count > 0 && count < rows) touched.set(entry, { rows, deleted: part, count })
+  }
+  const { entries: deletions, written } = writeDeletions(storage, prefix, [...touched.values()])
+  await written
+  const entries = new Map(
+    [...touched.keys()].map((entry, i) => [entry, { ...entry, deletions: deletions[i]! }]),
+  )
+  return kept.map((entry) => entries.get(entry) ?? entry)
+}
+
+/** The bits from `start` on, one for each row. */
+function partOf(bitmap: Bitmap, start: number, rows: number): Bitmap {
+  const part = noRows(rows)
+  const first = start >>> 5
+  const shift = start & 31
+  for (let q = 0; q < part.length; q++) {
+    const next = shift === 0 ? 0 : (bitmap[first + q + 1] ?? 0) << (32 - shift)
+    part[q] = (bitmap[first + q]! >>> shift) | next
+  }
+  clearTrailing(part, rows)
+  return part
 }

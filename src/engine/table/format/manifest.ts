@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
+import type { IndexType } from '../../../base/model/index-types.ts'
 import * as sealed from '../../../base/model/sealed-json.ts'
-import type { StoredIndex } from '../indices/stored-index.ts'
-import type { StoredStatistics } from '../statistics/stored-statistics.ts'
 import { brokenObject, type Range } from '../storage/objects.ts'
 import type { ManifestRef } from '../table-engine.ts'
+import type { StoredStatistics } from './statistics.ts'
 
 /** An immutable Arrow file of one record batch with columns of a fragment, and the byte ranges of its parts. */
 export interface ColumnFile {
@@ -288,3 +288,18 @@ export function layoutsOf(
   for (const { layouts = [''] } of segments) for (const layout of layouts) found.add(layout)
   return found
 }
+
+/** An index in the form of a manifest. */
+export interface StoredIndex {
+  readonly name: string
+  readonly uuid: string
+  /** The id of its field, which does not change when columns are renamed. */
+  readonly field: number
+  readonly type: IndexType
+  /** Milliseconds since the epoch. */
+  readonly created_at: number
+  /** The options of the request, such as `distance_type` and `num_partitions`. */
+  readonly parameters: IndexParameters
+}
+
+export type IndexParameters = Readonly<Record<string, string | number>>

@@ -1,7 +1,6 @@
 import { leadsOut } from '../../../base/model/relative-path.ts'
 import { uncached } from '../storage/coalesced-read.ts'
-import { isEngineObject } from '../storage/object-names.ts'
-import { brokenObject, type ReadStorage, readChecked } from '../storage/objects.ts'
+import { brokenObject, isEngineObject, type ReadStorage, readChecked } from '../storage/objects.ts'
 import type { ManifestRef, Snapshot } from '../table-engine.ts'
 import {
   type FragmentEntry,

@@ -5,7 +5,7 @@ import { forEachRow } from '../../arrow/bitmap.ts'
 import { RunBuilder } from '../../arrow/take/runs.ts'
 import { assemble } from '../../arrow/take/take.ts'
 import type { Predicate, WorkBudget } from '../../predicate/index.ts'
-import { compile, walk } from '../scan/fragment.ts'
+import { compile, walk } from '../scan/evaluate.ts'
 import type { MergeSource } from './source.ts'
 
 /** Pairs of a table row and a source row with the same key, at equal positions of both lists. */

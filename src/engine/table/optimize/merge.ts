@@ -18,8 +18,8 @@ import { selectRows } from '../read/row-selection.ts'
 import { ByteCache } from '../storage/cache.ts'
 import { coalesceReads, uncached } from '../storage/coalesced-read.ts'
 import type { Storage } from '../storage/objects.ts'
-import { writeFragment } from '../write/fragment-write.ts'
 import { storeSchema } from '../write/write-manifest.ts'
+import { writeFragment } from '../write/write-rows.ts'
 import { unneededBytes } from './plan.ts'
 
 /** A fragment whose rows were copied into a merged one. */

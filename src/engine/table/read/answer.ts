@@ -16,7 +16,7 @@ import { PlainColumns } from './plain-columns.ts'
 import type { Pick } from './projection.ts'
 
 /** Rows of each record batch of an answer except the last one. */
-export const batchRows = 131_072
+const batchRows = 131_072
 
 /** About the most bytes of a record batch that is created while the answer is read. */
 export const streamedBytes = 8 << 20

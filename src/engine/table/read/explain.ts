@@ -1,7 +1,7 @@
 import type { Predicate } from '../../predicate/index.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
-import { compile, prune } from '../scan/fragment.ts'
+import { compile, prune } from '../scan/evaluate.ts'
 import { withPositions, withRowColumns } from '../scan/row-columns.ts'
 import { distanceColumn } from '../search/distance-column.ts'
 import { planSearch, type SearchPlan } from '../search/search.ts'

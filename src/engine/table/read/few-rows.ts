@@ -1,7 +1,7 @@
 import { pathIn } from '../../../base/model/relative-path.ts'
 import { readCostOf } from '../../../base/scheduling/merge-ranges.ts'
 import { canReadRows, valueBuffersOf } from '../../arrow/ipc/row-reader.ts'
-import { blockBytes } from '../format/blocks.ts'
+import { blockBytes } from '../format/file-parts.ts'
 import type { FragmentLayout } from '../format/manifest.ts'
 import { fileAt, type TableFiles } from '../format/table-schema.ts'
 import type { ReadStorage } from '../storage/objects.ts'

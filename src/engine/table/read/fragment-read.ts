@@ -1,19 +1,26 @@
+import type { Schema } from '@uwdata/flechette'
+import type { Content } from '../../../base/content/content.ts'
+import { CatalogError } from '../../../base/errors.ts'
 import { pathIn } from '../../../base/model/relative-path.ts'
 import { isRemote } from '../../../base/scheduling/merge-ranges.ts'
-import type { AnyBatch } from '../../arrow/batch.ts'
-import { BodyReader } from '../../arrow/ipc/body.ts'
+import { type AnyBatch, type AnyColumn, makeColumn } from '../../arrow/batch.ts'
+import { BodyReader, type ColumnCursor, columnCursors } from '../../arrow/ipc/body.ts'
+import { dictionaryTypesOf } from '../../arrow/ipc/dictionary-ids.ts'
+import { type BatchHeader, readMessage } from '../../arrow/ipc/message.ts'
+import { type FetchRuns, RowReader } from '../../arrow/ipc/row-reader.ts'
 import { nullBatch } from '../../arrow/null-batch.ts'
 import { assemble } from '../../arrow/take/take.ts'
 import { fromSource } from '../format/column-source.ts'
 import { readLive } from '../format/deletions.ts'
-import type { FragmentLayout } from '../format/manifest.ts'
+import { blockBytes, readBlockSums, type SumOfBlock } from '../format/file-parts.ts'
+import type { ColumnFile, FragmentLayout } from '../format/manifest.ts'
 import { fileAt, type TableFiles } from '../format/table-schema.ts'
 import { type FragmentPosition, rowColumn } from '../scan/row-columns.ts'
+import { BlockReader } from '../storage/block-reader.ts'
+import type { ByteCache } from '../storage/cache.ts'
 import { coalesceReads, gatherReads } from '../storage/coalesced-read.ts'
-import { type ReadStorage, readRange } from '../storage/objects.ts'
+import { brokenObject, type Range, type ReadStorage, readRange } from '../storage/objects.ts'
 import { columnKey, type FewRows } from './few-rows.ts'
-import { type FileLayout, type OpenFile, readable, readDictionaries, readHead } from './file-head.ts'
-import { readRowsAlone } from './rows-alone.ts'
 
 /** The rows of a fragment: the requested columns, at their index in the schema, followed by row columns. */
 export interface FragmentRows {
@@ -156,4 +163,139 @@ function readColumn(file: OpenFile, index: number): Promise<AnyBatch> {
       })
     },
   )
+}
+
+/**
+ * Some rows of columns, given as runs, read from `alone`. Only for a file that has checksums of its blocks. Bytes that
+ * other rows share are read as those of whole columns.
+ */
+async function readRowsAlone(
+  file: OpenFile,
+  alone: Content,
+  indices: readonly number[],
+  runs: ArrayLike<number>,
+): Promise<AnyBatch[]> {
+  const { path, schema, entry } = file
+  const [{ header, cursors }, sumOf, ...dictionaries] = await Promise.all([
+    readHead(file),
+    readBlocks(file, entry.blocks!),
+    ...indices.map((index) => readDictionaries(file, index)),
+  ])
+  const reader = new BlockReader(alone, {
+    path,
+    end: entry.blocks![0],
+    bytesOfBlock: blockBytes,
+    sumOf,
+  })
+  const body = entry.batch[0] + entry.batch[1]
+  const fetch: FetchRuns = (start, runs) => reader.read(body + start, runs)
+  const reading = indices.map((index, i) => {
+    const { type, name } = schema.fields[index]!
+    const context = { dictionary: (id: number) => dictionaries[i]!.get(id) }
+    return new RowReader(header, context, fetch).read(type, name, cursors[index]!, runs)
+  })
+  try {
+    return await Promise.all(reading)
+  } catch (cause) {
+    // Bytes with correct checksums may still be invalid. Decoding them finds that.
+    if (cause instanceof CatalogError && cause.code !== 'InvalidInput') throw cause
+    throw undecodable(path, cause)
+  }
+}
+
+function readBlocks({ content, cache, path }: OpenFile, range: Range): Promise<SumOfBlock> {
+  return cache.get(
+    `${path}#blocks`,
+    () => range[1] + 256,
+    async () => readBlockSums(await readRange(content, path, range)),
+  )
+}
+
+/** The part of a file's entry that is needed for reading it. */
+type FileLayout = Omit<ColumnFile, 'statistics'>
+
+/** A file of a fragment, and how to read it. */
+interface OpenFile {
+  readonly content: Content
+  readonly cache: ByteCache
+  readonly path: string
+  readonly schema: Schema
+  readonly entry: FileLayout
+}
+
+interface Head {
+  readonly header: BatchHeader
+  readonly cursors: readonly ColumnCursor[]
+}
+
+/** The metadata of a file's record batch, and the positions of its columns there. */
+function readHead({ content, cache, path, schema, entry }: OpenFile): Promise<Head> {
+  return cache.get(
+    `${path}#header`,
+    () => entry.batch[1] * 4,
+    async () => {
+      const bytes = await readRange(content, path, entry.batch)
+      return readable(path, () => {
+        const message = readMessage(bytes)
+        if (message.kind !== 'records') throw new TypeError('no record batch where one should be')
+        const { header } = message
+        return {
+          header,
+          cursors: columnCursors(
+            header,
+            schema.fields.map(({ type }) => type),
+          ),
+        }
+      })
+    },
+  )
+}
+
+/** The dictionaries of a column by their ids. */
+async function readDictionaries(
+  { content, cache, path, schema, entry }: OpenFile,
+  index: number,
+): Promise<ReadonlyMap<number, AnyColumn>> {
+  const found = new Map<number, AnyColumn>()
+  // A dictionary within the values of another one has a higher number, and is needed first.
+  for (const type of dictionaryTypesOf([schema.fields[index]!]).reverse()) {
+    const cursor = entry.dictionaries?.[type.id]
+    if (cursor === undefined) throw brokenObject(path, 'lacks a dictionary')
+    const [metadata, body] = cursor
+    const column = await cache.get(
+      `${path}#dictionary${type.id}`,
+      () => body[1] + 256,
+      async () => {
+        const [head, bytes] = await Promise.all([
+          readRange(content, path, metadata),
+          readRange(content, path, body),
+        ])
+        return readable(path, () => {
+          const message = readMessage(head)
+          if (message.kind !== 'dictionary')
+            throw brokenObject(path, 'holds no dictionary where one should be')
+          const context = { dictionary: (id: number) => found.get(id) }
+          return makeColumn(type.dictionary, [
+            new BodyReader(message.header, bytes, context).read(type.dictionary, schema.fields[index]!.name),
+          ])
+        })
+      },
+    )
+    found.set(type.id, column)
+  }
+  return found
+}
+
+/** Reports bytes with a correct checksum that cannot be decoded: an error of the writer, not of the caller. */
+function readable<T>(path: string, read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    throw undecodable(path, cause)
+  }
+}
+
+/** The error for bytes with a correct checksum that cannot be decoded. */
+function undecodable(path: string, cause: unknown): CatalogError {
+  return brokenObject(path, 'is not the Arrow file that the manifest describes', { cause })
 }

@@ -1,5 +1,7 @@
+import type { AnyBatch } from '../../arrow/batch.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import { RunBuilder } from '../../arrow/take/runs.ts'
+import type { Piece } from '../../arrow/take/take.ts'
 
 export interface RowSelection {
   readonly runs: ArrayLike<number>
@@ -42,4 +44,15 @@ export function selectAllRows(rows: number, skip: number, limit: number): RowSel
   const start = Math.min(skip, rows)
   const end = Math.min(rows, start + limit)
   return { runs: end > start ? [start, end] : [], rows: end - start, skipped: start }
+}
+
+/** Rows of a fragment's column as pieces. A few rows are copied, as a view of them would keep all in memory. */
+export function piecesOf(batch: AnyBatch, { runs, rows }: RowSelection): Piece[] {
+  // A single run would become a view. Two pieces are copied.
+  return rows * 2 > batch.length
+    ? [{ batch, runs }]
+    : [
+        { batch, runs },
+        { batch, runs: [] },
+      ]
 }

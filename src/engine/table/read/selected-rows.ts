@@ -5,7 +5,7 @@ import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
-import { prune, readFragment, selectMatches } from '../scan/fragment.ts'
+import { prune, readFragment, selectMatches } from '../scan/evaluate.ts'
 import {
   type FragmentPosition,
   liveRowsOf,

@@ -3,7 +3,7 @@ import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { ColumnTask } from '../columns/make-columns.ts'
 import type { FragmentLayout, StoredColumns } from '../format/manifest.ts'
 import type { FragmentNearest, SearchTask } from '../search/search-fragment.ts'
-import type { EncodedFile } from '../write/fragment-write.ts'
+import type { EncodedFile } from '../write/write-rows.ts'
 
 /** The data that a worker thread starts with. */
 export interface WorkerSettings {

@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads'
 import { startWorker } from '../../../base/scheduling/start-worker.ts'
 import type { WorkBudget } from '../../predicate/index.ts'
 import type { ByteCache } from '../storage/cache.ts'
-import type { EncodedFile } from '../write/fragment-write.ts'
+import type { EncodedFile } from '../write/write-rows.ts'
 import {
   fromFailure,
   type GivenBack,

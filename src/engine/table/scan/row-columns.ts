@@ -133,7 +133,7 @@ export function rowStatistics(
 }
 
 /** Finds the rows of a predicate that only names rows by their ids or offsets. */
-export class NamedRows {
+class NamedRows {
   readonly #which: number
   readonly #names: Float64Array
 

@@ -4,7 +4,7 @@ import type { WorkBudget } from '../../predicate/index.ts'
 import { type FragmentEntry, layoutOfEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
-import type { EncodedFile } from '../write/fragment-write.ts'
+import type { EncodedFile } from '../write/write-rows.ts'
 import type { ScanResult } from './message.ts'
 import type { ScanPool, ScanTask } from './pool.ts'
 

@@ -2,18 +2,22 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { openContentAgain } from '../../../contents/open.ts'
 import { buffersOf } from '../../arrow/batch.ts'
-import { WorkBudget } from '../../predicate/index.ts'
-import { computing } from '../columns/compute.ts'
-import { makeColumns } from '../columns/make-columns.ts'
+import {
+  compileExpression,
+  compilePredicate,
+  type Predicate,
+  type ValueExpression,
+  WorkBudget,
+} from '../../predicate/index.ts'
+import { type ColumnTask, computing, makeColumns } from '../columns/make-columns.ts'
 import { readLive } from '../format/deletions.ts'
-import { decodeTableSchema } from '../format/table-schema.ts'
+import { decodeTableSchema, type TableSchema } from '../format/table-schema.ts'
 import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import { beginSearch } from '../search/search-fragment.ts'
 import { ByteCache } from '../storage/cache.ts'
 import type { ReadStorage } from '../storage/objects.ts'
-import type { EncodedFile } from '../write/fragment-write.ts'
-import { CompiledTexts } from './compiled-texts.ts'
-import { evaluateFragment, readFragment } from './fragment.ts'
+import type { EncodedFile } from '../write/write-rows.ts'
+import { evaluateFragment, readFragment } from './evaluate.ts'
 import {
   type Cancel,
   type GivenBack,
@@ -23,6 +27,7 @@ import {
   toFailure,
   type WorkerSettings,
 } from './message.ts'
+import { bindingSchema } from './row-columns.ts'
 import { SharedBlocks, sharedMemoryOf } from './shared-blocks.ts'
 
 /*
@@ -30,6 +35,51 @@ import { SharedBlocks, sharedMemoryOf } from './shared-blocks.ts'
  * main thread does not read, decode or compute checksums, and the replies are small. For new columns it makes the whole
  * file, which the main thread only writes.
  */
+
+/** Most compiled texts that are kept. */
+const mostKept = 64
+
+/** A worker's cache of schemas, and of predicates and expressions for them. All fragments of a table share them. */
+class CompiledTexts {
+  readonly #kept = new Map<string, unknown>()
+
+  schemaOf(request: ScanRequest): TableSchema {
+    const { schema, columns } = request
+    return this.#keep(keyOf(request), () => decodeTableSchema(schema, columns))
+  }
+
+  /** Undefined for all rows. */
+  predicateOf(request: ScanRequest): Predicate | undefined {
+    const { predicate, now } = request
+    if (predicate === undefined) return undefined
+    const schema = this.schemaOf(request)
+    return this.#keep(`${keyOf(request)} where ${now} ${predicate}`, () =>
+      compilePredicate(predicate, bindingSchema(schema, predicate), now),
+    )
+  }
+
+  expressionsOf(request: ScanRequest, { expressions }: ColumnTask): readonly ValueExpression[] {
+    const schema = this.schemaOf(request)
+    return expressions.map(({ text, now }) =>
+      this.#keep(`${keyOf(request)} value ${now} ${text}`, () =>
+        compileExpression(text, bindingSchema(schema, text), now),
+      ),
+    )
+  }
+
+  #keep<T>(key: string, make: () => T): T {
+    const known = this.#kept.get(key) as T | undefined
+    if (known !== undefined) return known
+    const made = make()
+    if (this.#kept.size >= mostKept) this.#kept.delete(this.#kept.keys().next().value!)
+    this.#kept.set(key, made)
+    return made
+  }
+}
+
+function keyOf({ schema, columns }: ScanRequest): string {
+  return `${schema} ${columns ? JSON.stringify(columns) : ''}`
+}
 
 /**
  * Blocks for two files: one being made, and one being written. Runtimes other than Node do not write files from shared

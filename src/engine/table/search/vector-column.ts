@@ -38,7 +38,7 @@ export function vectorOf(type: DataType): Pick<VectorColumn, 'dimension' | 'elem
 }
 
 /** All vector columns of a schema, those within structs included. */
-export function vectorColumns({ fields }: Pick<Schema, 'fields'>): VectorColumn[] {
+function vectorColumns({ fields }: Pick<Schema, 'fields'>): VectorColumn[] {
   const found: VectorColumn[] = []
   const visit = (field: Field, names: readonly string[], path: readonly number[]) => {
     const vector = vectorOf(field.type)

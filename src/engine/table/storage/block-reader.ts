@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import type { ByteRange, Content } from '../../../base/content/content.ts'
 import { type MergedRange, mergeRanges, readCostOf } from '../../../base/scheduling/merge-ranges.ts'
 import { nextTurn, setImmediate } from '../../../base/time.ts'
-import type { SumOfBlock } from '../format/blocks.ts'
+import type { SumOfBlock } from '../format/file-parts.ts'
 import { uncached } from './coalesced-read.ts'
 import { brokenObject } from './objects.ts'
 

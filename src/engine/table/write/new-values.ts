@@ -6,9 +6,8 @@ import { assemble } from '../../arrow/take/take.ts'
 import type { ValueExpression, WorkBudget } from '../../predicate/index.ts'
 import { rowsThatFit } from '../read/answer-reader.ts'
 import type { FragmentRows } from '../read/fragment-read.ts'
-import { selectRows } from '../read/row-selection.ts'
-import { walk } from '../scan/fragment.ts'
-import { piecesOf } from './gather.ts'
+import { piecesOf, selectRows } from '../read/row-selection.ts'
+import { walk } from '../scan/evaluate.ts'
 import { uncountedBytes, updatedBytes, type ValueHold } from './value-memory.ts'
 
 /** Bytes of new texts and lists that are computed at once. */

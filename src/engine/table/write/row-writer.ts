@@ -10,12 +10,11 @@ import {
 } from '../../arrow/bitmap.ts'
 import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
 import { type Piece, wholeOf } from '../../arrow/take/take.ts'
+import { withoutRows } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { TableFiles } from '../format/table-schema.ts'
 import type { Job } from '../job.ts'
-import { bytesPerRow, writeFragment } from './fragment-write.ts'
-import { withoutRows } from './without-rows.ts'
-import { rowsOfFragment } from './write-rows.ts'
+import { bytesPerRow, rowsOfFragment, writeFragment } from './write-rows.ts'
 
 /** Batches that are kept before they are joined. */
 const mostBatches = 256

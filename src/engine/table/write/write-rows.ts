@@ -1,12 +1,22 @@
-import type { Schema } from '@uwdata/flechette'
+import type { DataType, Field, Schema } from '@uwdata/flechette'
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
-import type { AnyBatch, AnyColumn } from '../../arrow/batch.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { type AnyBatch, type AnyColumn, byteLength } from '../../arrow/batch.ts'
+import { BodyReader } from '../../arrow/ipc/body.ts'
+import { dictionaryTypesOf } from '../../arrow/ipc/dictionary-ids.ts'
+import { encodeArrow } from '../../arrow/ipc/encode.ts'
+import { type Block, readFooter } from '../../arrow/ipc/file.ts'
+import { type BatchHeader, readMessage } from '../../arrow/ipc/message.ts'
+import { prepareBatches } from '../../arrow/ipc/prepare.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import type { Piece } from '../../arrow/take/take.ts'
-import type { FragmentEntry } from '../format/manifest.ts'
-import type { TableFiles } from '../format/table-schema.ts'
+import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
+import { FileParts, withBlockSums } from '../format/file-parts.ts'
+import { type ColumnFile, type FragmentEntry, rangesOf } from '../format/manifest.ts'
+import { addColumnStatistics, storeStatistics } from '../format/statistics.ts'
+import { layoutOfNewFile, type TableFiles, type TableSchema } from '../format/table-schema.ts'
 import type { Job } from '../job.ts'
-import { bytesPerRow, writeFragment } from './fragment-write.ts'
+import type { Range, Storage } from '../storage/objects.ts'
 
 /** Most bytes of a fragment, as estimated before it is written. */
 export const fragmentBytes = 128 * 1024 * 1024
@@ -72,4 +82,120 @@ function piecesOf(batches: readonly AnyBatch[], start: number, end: number): Pie
     if (at >= end) break
   }
   return pieces
+}
+
+/** A fragment's file before it is written: its bytes, and its manifest entry. */
+export interface EncodedFile extends Omit<ColumnFile, 'path'> {
+  readonly parts: readonly Uint8Array[]
+}
+
+/** Writes one batch for each column as a fragment. */
+export async function writeFragment(
+  job: Job,
+  { prefix, schema }: TableFiles,
+  batches: readonly AnyBatch[],
+): Promise<ColumnFile> {
+  const file = await encodeFile(schema, batches, job)
+  await job.rest()
+  return putFile(job.storage, prefix, file)
+}
+
+/** Makes the file of one batch for each column, with its checksums and statistics. */
+export async function encodeFile(
+  schema: TableSchema,
+  batches: readonly AnyBatch[],
+  timeSlice: TimeSlice,
+): Promise<EncodedFile> {
+  const statistics = new Map<string, ColumnStatistics>()
+  const columns: (readonly AnyBatch[])[] = []
+  for (const [i, batch] of batches.entries()) {
+    // The file has each dictionary as a whole, so the statistics must use it in that form.
+    const prepared = prepareBatches(schema.fields[i]!.type, [batch]).batches
+    addColumnStatistics(prepared[0]!, i, statistics)
+    columns.push(prepared)
+    if (timeSlice.due) await timeSlice.rest()
+  }
+  const { file, ...blocks } = await withBlockSums(new FileParts(encodeArrow(schema, columns)), timeSlice)
+  const layout = await layoutOfFile(file, schema.fields, timeSlice)
+  return {
+    parts: file.parts,
+    size: file.size,
+    rows: batches[0]!.length,
+    ...layout,
+    ...blocks,
+    statistics: storeStatistics(statistics),
+    ...layoutOfNewFile(schema),
+  }
+}
+
+/** Writes a file under a new name. */
+export async function putFile(
+  { content, newName }: Storage,
+  prefix: string,
+  { parts, ...file }: EncodedFile,
+): Promise<ColumnFile> {
+  const path = `data/${newName()}.arrow`
+  await content.put(prefix + path, parts)
+  return { path, ...file }
+}
+
+/** About how many bytes a row of these batches takes. */
+export function bytesPerRow(columns: readonly (readonly AnyBatch[])[], rows: number): number {
+  let sum = 0
+  for (const batches of columns) for (const batch of batches) sum += byteLength(batch)
+  return rows === 0 ? 0 : sum / rows
+}
+
+/** The layout of the file, read from its own footer and messages as readers do: manifest and file cannot differ. */
+async function layoutOfFile(
+  file: FileParts,
+  fields: readonly Field[],
+  timeSlice: TimeSlice,
+): Promise<Pick<ColumnFile, 'batch' | 'columns' | 'dictionaries' | 'rest'>> {
+  const footer = readFooter(file.tail())
+  const batch = metadataOf(file, footer.records[0]!)
+  const columns = await columnRanges(file, batch, fields, timeSlice)
+  const byId = new Map<number, readonly [Range, Range]>()
+  for (const block of footer.dictionaries) {
+    const metadata = metadataOf(file, block)
+    const message = readMessage(file.bytes(metadata[0], metadata[1]))
+    if (message.kind !== 'dictionary') throw new TypeError('a dictionary block holds no dictionary')
+    byId.set(message.id, [metadata, file.range(metadata[0] + metadata[1], block.bodyLength)])
+  }
+  // The encoder numbers dictionaries in this order, as readers of a fragment do.
+  const dictionaries = dictionaryTypesOf(fields).map((_, id) => {
+    const ranges = byId.get(id)
+    if (ranges === undefined) throw new TypeError(`the file holds no dictionary ${id}`)
+    return ranges
+  })
+  const layout = { batch, columns, ...(dictionaries.length > 0 ? { dictionaries } : {}) }
+  return { ...layout, rest: file.restOf(rangesOf(layout)) }
+}
+
+/** The metadata of a message, without continuation marker and length. */
+function metadataOf(file: FileParts, { offset, metadataLength }: Block): Range {
+  return file.range(offset + 8, metadataLength - 8)
+}
+
+async function columnRanges(
+  file: FileParts,
+  batch: Range,
+  fields: readonly Field[],
+  timeSlice: TimeSlice,
+): Promise<Range[]> {
+  const message = readMessage(file.bytes(batch[0], batch[1]))
+  if (message.kind !== 'records') throw new TypeError('a record block holds no records')
+  const body = batch[0] + batch[1]
+  const spans = columnSpans(
+    message.header,
+    fields.map(({ type }) => type),
+  )
+  const ranges: Range[] = []
+  for (const { start, end } of spans) ranges.push(await file.longRange(body + start, end - start, timeSlice))
+  return ranges
+}
+
+function columnSpans(header: BatchHeader, types: readonly DataType[]): { start: number; end: number }[] {
+  const reader = new BodyReader(header, new Uint8Array(0), { dictionary: () => undefined })
+  return types.map((type) => reader.skip(type))
 }

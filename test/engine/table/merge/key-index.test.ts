@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { TimeSlice } from '../../../../src/base/scheduling/time-slice.ts'
-import { denseKeys } from '../../../../src/engine/table/merge/dense-keys.ts'
-import { KeyIndex } from '../../../../src/engine/table/merge/key-index.ts'
+import { denseKeys, KeyIndex } from '../../../../src/engine/table/merge/key-index.ts'
 import type { KeyValues } from '../../../../src/engine/table/merge/key-values.ts'
 
 type Key = number | bigint | null

@@ -16,7 +16,7 @@ import { checkBytes } from '../read/check.ts'
 import { ByteCache } from '../storage/cache.ts'
 import { uncached } from '../storage/coalesced-read.ts'
 import { brokenObject, type ReadStorage, readChecked } from '../storage/objects.ts'
-import { writeManifest, writeSegment } from '../write/write-manifest.ts'
+import { writeManifest, writeSegment } from './write-manifest.ts'
 
 /*
  * A clone is a new table with the rows of a version. Its manifest shares the files of that version, or names copies of

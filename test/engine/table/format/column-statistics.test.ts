@@ -3,9 +3,12 @@ import { expect, test } from 'vitest'
 import type { AnyBatch } from '../../../../src/engine/arrow/batch.ts'
 import { decodeArrow } from '../../../../src/engine/arrow/ipc/decode.ts'
 import type { ColumnStatistics } from '../../../../src/engine/predicate/prune/statistics.ts'
+import {
+  addColumnStatistics,
+  statisticsAt,
+  storeStatistics,
+} from '../../../../src/engine/table/format/statistics.ts'
 import { fromJsonSchema, toArrowTable } from '../../../../src/engine/table/index.ts'
-import { addColumnStatistics } from '../../../../src/engine/table/statistics/column-statistics.ts'
-import { statisticsAt, storeStatistics } from '../../../../src/engine/table/statistics/stored-statistics.ts'
 
 const names = {
   i: 'int32',

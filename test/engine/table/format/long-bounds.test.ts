@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { longBounds } from '../../../../src/engine/table/statistics/bounds.ts'
+import { longBounds } from '../../../../src/engine/table/format/bounds.ts'
 
 const all = { bits: new Uint8Array(0), nulls: 0 }
 const safe = 2n ** 53n - 1n
