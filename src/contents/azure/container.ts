@@ -1,18 +1,27 @@
 import { Readable } from 'node:stream'
 import type { BlobDownloadResponseParsed, ContainerClient } from '@azure/storage-blob'
-import type { CatalogError } from '../../base/errors.ts'
-import { type Bucket, type BucketObject, CutOff, latestOf, removeEach, sizeOfAll } from '../bucket/bucket.ts'
-import { collect } from '../bucket/collect.ts'
-import { azureError, codeOf, isMissing, statusOf } from './errors.ts'
+import type { ByteRange } from '../../base/content/content.ts'
+import {
+  type Bucket,
+  type BucketObject,
+  collect,
+  latestOf,
+  type Reason,
+  received,
+  removeEach,
+  sizeOfAll,
+} from '../bucket/bucket.ts'
 
 /** The metadata with the id of the attempt that made a blob. Azure allows only names of variables. */
 const attemptName = 'tabularium_put'
 
 /** A container of Azure Blob Storage. */
 export class AzureContainer implements Bucket {
+  readonly root: string
   readonly #container: ContainerClient
 
   constructor(container: ContainerClient) {
+    this.root = `az://${container.containerName}/`
     this.#container = container
   }
 
@@ -38,7 +47,7 @@ export class AzureContainer implements Bucket {
     await this.#blob(key).upload(() => Readable.from([bytes]), bytes.length)
   }
 
-  async read(key: string, range?: { readonly start: number; readonly end: number }) {
+  async read(key: string, range?: ByteRange) {
     let answer: BlobDownloadResponseParsed
     try {
       answer = await this.#blob(key).download(range?.start, range && range.end - range.start)
@@ -48,15 +57,10 @@ export class AzureContainer implements Bucket {
       if (statusOf(error) === 416) return new Uint8Array(0)
       throw error
     }
-    const body = answer.readableStreamBody as Readable
-    const bytes = await collect(body, answer.contentLength).catch((cause) => {
-      throw new CutOff(`the answer for ${key} broke off`, { cause })
-    })
-    if (answer.contentLength !== undefined && answer.contentLength !== bytes.length) {
-      throw new CutOff(`the answer for ${key} has ${bytes.length} of ${answer.contentLength} bytes`)
-    }
+    const { readableStreamBody, contentLength, contentRange } = answer
+    const reading = collect(readableStreamBody as Readable, contentLength)
     // Some servers ignore ranges, and send everything.
-    return range && answer.contentRange === undefined ? bytes.subarray(range.start, range.end) : bytes
+    return received(key, reading, contentLength, contentRange === undefined ? range : undefined)
   }
 
   async sizeOf(key: string): Promise<number | undefined> {
@@ -87,8 +91,8 @@ export class AzureContainer implements Bucket {
     await removeEach(keys, (key) => this.#blob(key).deleteIfExists({ deleteSnapshots: 'include' }))
   }
 
-  explain(action: string, key: string, error: unknown): CatalogError {
-    return azureError(action, `az://${this.#container.containerName}/`, key, error)
+  reasonOf(error: unknown): Reason {
+    return [...meaningOf(error as AzureError), statusOf(error), codeOf(error)]
   }
 
   #blob(key: string) {
@@ -100,4 +104,78 @@ export class AzureContainer implements Bucket {
       .getProperties()
       .catch((error) => (isMissing(error) ? undefined : Promise.reject(error)))
   }
+}
+
+interface AzureError {
+  readonly name?: string
+  readonly message?: string
+  /** The code of the service, or of the system. */
+  readonly code?: string
+  readonly statusCode?: number
+  readonly details?: { readonly errorCode?: string }
+}
+
+/** The code of an error of the service or the system. */
+function codeOf(error: unknown): string | undefined {
+  const { code, details } = (error ?? {}) as AzureError
+  return details?.errorCode ?? code
+}
+
+function statusOf(error: unknown): number | undefined {
+  return (error as AzureError | undefined)?.statusCode
+}
+
+/** Whether an error means that there is no such blob; a missing container does not count. */
+function isMissing(error: unknown): boolean {
+  return statusOf(error) === 404 && codeOf(error) !== 'ContainerNotFound'
+}
+
+/** What an error of Azure means. */
+function meaningOf(error: AzureError): Reason {
+  const status = statusOf(error) ?? 0
+  const code = codeOf(error)
+  switch (code) {
+    case 'ContainerNotFound':
+      return ['InvalidInput', 'there is no such container. Create it, or check its name and the account.']
+    case 'InvalidResourceName':
+      return [
+        'InvalidInput',
+        'this is no name for a container. Give 3 to 63 small letters, digits and hyphens, as the container is named.',
+      ]
+    case 'ContainerBeingDeleted':
+      return ['ServiceUnavailable', 'the container is being deleted. Use another one.']
+    case 'InvalidAuthenticationInfo':
+    case 'AuthenticationFailed':
+      return [
+        'PermissionDenied',
+        `the service refuses the credentials (${code}). Renew them, and set the clock of this machine: it may differ by 15 minutes at most.`,
+      ]
+    case 'ENOTFOUND':
+      return [
+        'ServiceUnavailable',
+        'the name of the service is not known here. Check the account, the endpoint and the network.',
+      ]
+  }
+  if (/Credential|Authentication/.test(error.name ?? '')) {
+    return [
+      'PermissionDenied',
+      'no credentials were found. Set AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_KEY, or sign in with az login.',
+    ]
+  }
+  if (status === 401 || status === 403) {
+    return [
+      'PermissionDenied',
+      `the service forbids it (${code}). Give the role Storage Blob Data Contributor on the container.`,
+    ]
+  }
+  if (status === 429 || status >= 500) {
+    return ['ServiceUnavailable', `the service cannot answer now (${code}, ${status}). Try again later.`]
+  }
+  if (status === 0) {
+    return [
+      'ServiceUnavailable',
+      `the service cannot be reached (${code ?? error.name}). Check the endpoint, and try again.`,
+    ]
+  }
+  return ['Internal', `the service answered ${code ?? status}. See the cause of this error.`]
 }

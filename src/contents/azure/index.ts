@@ -27,8 +27,6 @@ export function parseAzureUrl(url: string): BucketUrl {
  * ```
  */
 export function azureContent(container: ContainerClient, prefix = ''): Content {
-  if (prefix !== '' && !prefix.endsWith('/'))
-    throw invalid('The prefix of a content ends in a slash: add one.')
   return bucketContent(new AzureContainer(container), { prefix })
 }
 

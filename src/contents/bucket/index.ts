@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { ByteRange, Content, SharedFiles } from '../../base/content/content.ts'
 import { folderSegmentsOf, segmentsOf, takenMessage } from '../../base/content/path.ts'
-import { CatalogError } from '../../base/errors.ts'
+import { CatalogError, invalid } from '../../base/errors.ts'
 import { mergeRanges } from '../../base/scheduling/merge-ranges.ts'
 import { sleep } from '../../base/time.ts'
-import { type Bucket, Busy, CutOff, forEach, mostRemoved } from './bucket.ts'
+import { type Bucket, Busy, CutOff, forEach, maxRemoved } from './bucket.ts'
 
 /** The location of a content in a bucket. */
 export interface BucketRoot {
@@ -16,11 +16,12 @@ export interface BucketRoot {
 
 /** Content as the objects of a bucket whose keys begin with a prefix. */
 export function bucketContent(bucket: Bucket, root: BucketRoot): Content {
+  if (!/^$|\/$/.test(root.prefix)) throw invalid('The prefix of a content ends in a slash: add one.')
   return new BucketContent(bucket, root)
 }
 
 /** How often undecided requests and incomplete responses are tried. */
-const mostAttempts = 5
+const maxAttempts = 5
 const firstPause = 50
 
 /** The parallel requests for parts of one object. */
@@ -112,7 +113,7 @@ class BucketContent implements Content {
     let keys: string[] = []
     for await (const { key } of this.#bucket.list(this.#prefix + path, false)) {
       keys.push(key)
-      if (keys.length < mostRemoved) continue
+      if (keys.length < maxRemoved) continue
       await this.#bucket.remove(keys)
       keys = []
     }
@@ -189,16 +190,20 @@ class BucketContent implements Content {
     })
   }
 
-  #explain(action: string, key: string, given: unknown): CatalogError {
-    const error = this.#bucket.explain(action, key, given)
-    if (given === error || error.code !== 'InvalidInput' || !this.#wasThere) return error
-    return new CatalogError('ServiceUnavailable', error.message, { cause: error.cause })
+  #explain(action: string, key: string, error: unknown): CatalogError {
+    if (error instanceof CatalogError) return error
+    const [code, sentence, ...facts] = this.#bucket.reasonOf(error)
+    return new CatalogError(
+      code === 'InvalidInput' && this.#wasThere ? 'ServiceUnavailable' : code,
+      `Cannot ${action} ${this.#bucket.root}${key}: ${sentence}`,
+      { cause: bareError(error as Error, facts) },
+    )
   }
 
-  /** Repeats `work` until it has an answer, up to {@link mostAttempts} times. */
+  /** Repeats `work` until it has an answer, up to {@link maxAttempts} times. */
   async #withRetries<T>(action: string, key: string, work: () => Promise<T | undefined>): Promise<T> {
     let cause: unknown
-    for (let attempt = 0; attempt < mostAttempts; attempt++) {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
       // Random, so that writers do not meet again.
       if (attempt > 0) await sleep(firstPause * 2 ** attempt * (0.5 + Math.random()))
       try {
@@ -215,7 +220,7 @@ class BucketContent implements Content {
     const fact = cause ? 'was cut off or damaged in each of' : 'could not be decided in'
     throw new CatalogError(
       'ServiceUnavailable',
-      `The service could not ${action} ${JSON.stringify(key)}: its answer ${fact} ${mostAttempts} attempts. Try again.`,
+      `The service could not ${action} ${JSON.stringify(key)}: its answer ${fact} ${maxAttempts} attempts. Try again.`,
       { cause },
     )
   }
@@ -225,4 +230,21 @@ class BucketContent implements Content {
 function partOf(bytes: Uint8Array, start: number, range: ByteRange): Uint8Array {
   const part = bytes.subarray(Math.max(0, range.start - start), Math.max(0, range.end - start))
   return part.length * 2 > bytes.length ? part : part.slice()
+}
+
+/** Keys of AWS, signatures of Azure, and tokens of OAuth, which messages of services may contain. */
+const credential =
+  /\b(?:AKIA|ASIA)[A-Z0-9]{8,}|\b(?:sig|Signature|AccountKey)=[^&;\s"]+|\bBearer [\w.~+/-]+|\bya29\.[\w-]+/g
+
+/**
+ * A copy of a service's error with its name, its message and some facts. Its requests with their headers, and responses
+ * that contain keys and signatures, are left out.
+ */
+function bareError(
+  { name = 'Error', message = '' }: { readonly name?: string; readonly message?: string },
+  facts: readonly unknown[],
+): Error {
+  const known = facts.filter((fact) => fact !== undefined && fact !== '' && fact !== 0)
+  const behind = known.length > 0 ? ` (${known.join(', ')})` : ''
+  return new Error(`${name}: ${message.replace(credential, '…')}${behind}`)
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
+import { lstat, mkdir, realpath } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { ByteRange, Content } from '../../base/content/content.ts'
-import { invalid } from '../../base/errors.ts'
+import { CatalogError, invalid } from '../../base/errors.ts'
 import { DiskCache } from './disk-cache.ts'
-import { privateFolder } from './private-folder.ts'
 
 /** Where objects are cached on local disk, and the limit. */
 export interface ContentCacheOptions {
@@ -22,7 +23,7 @@ export interface ContentCache {
 
 /** The folder below the user's one. Its name has the format of the files. */
 const formFolder = 'tabularium-1'
-const fewestBytes = 1 << 20
+const minBytes = 1 << 20
 
 /** Creates the folder of a cache. Refuses one that others can write. */
 export async function openContentCache(
@@ -32,12 +33,12 @@ export async function openContentCache(
   if (typeof folder !== 'string' || folder === '') {
     throw invalid('The option contentCache has no folder. Give { folder: "/var/cache/tabularium" }.')
   }
-  if (!(Number.isSafeInteger(bytes) && bytes >= fewestBytes)) {
+  if (!(Number.isSafeInteger(bytes) && bytes >= minBytes)) {
     throw invalid(
-      `The content cache of ${bytes} bytes is too small. Give a whole number, ${fewestBytes} or more.`,
+      `The content cache of ${bytes} bytes is too small. Give a whole number, ${minBytes} or more.`,
     )
   }
-  await privateFolder(folder, formFolder)
+  await privateFolder(folder)
   return { folder, bytes, owner }
 }
 
@@ -47,7 +48,7 @@ export async function openContentCache(
  */
 export async function cachedContent(content: Content, cache: ContentCache): Promise<CachedContent> {
   const { owner, bytes } = cache
-  const folder = await privateFolder(cache.folder, formFolder)
+  const folder = await privateFolder(cache.folder)
   const url = content.url && `${content.url}${separator}${encodeURIComponent(JSON.stringify(cache))}`
   return new CachedContent(content, new DiskCache(folder, bytes), owner, url)
 }
@@ -148,5 +149,48 @@ export class CachedContent implements Content {
   #key(path: string, range: ByteRange | undefined): string {
     const part = range === undefined ? 'all' : `${range.start}-${range.end}`
     return createHash('sha256').update(`${this.#owner}\0${path}\0${part}`).digest('hex')
+  }
+}
+
+/**
+ * Creates a folder for this user only, below the caller's one, and returns its path. Refuses a location where others
+ * could put files, since readers later trust the files there.
+ */
+async function privateFolder(below: string): Promise<string> {
+  try {
+    await mkdir(below, { recursive: true, mode: 0o700 })
+    const folder = join(await realpath(below), formFolder)
+    await mkdir(folder, { mode: 0o700 }).catch((error) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+    await requireSafe(folder)
+    return folder
+  } catch (cause) {
+    if (cause instanceof CatalogError) throw cause
+    throw invalid(
+      `The folder of the content cache, ${JSON.stringify(below)}, cannot be used: ${(cause as Error).message}. Give a folder that this process may write.`,
+      { cause },
+    )
+  }
+}
+
+/** Refuses a folder that others can read or write, and one below a folder that others can write. */
+async function requireSafe(folder: string): Promise<void> {
+  const user = process.getuid?.()
+  // Windows has no such permissions. There, a folder inherits those of its parent.
+  if (user === undefined) return
+  for (let path = folder; ; path = dirname(path)) {
+    const { uid, mode } = await lstat(path)
+    const isOurs = uid === user || (uid === 0 && path !== folder)
+    // In a folder like /tmp (with the sticky bit), users cannot rename the files of others.
+    const forbidden = path === folder ? 0o077 : (mode & 0o1000) === 0 ? 0o022 : 0
+    if (!isOurs || (mode & forbidden) !== 0) {
+      const fact = isOurs ? 'is open to other users' : 'belongs to another user'
+      const right = path === folder ? 'go=' : 'go-w'
+      throw invalid(
+        `The content cache cannot lie in ${JSON.stringify(folder)}: ${JSON.stringify(path)} ${fact}. Give a folder that nobody else can write${isOurs ? `, or run chmod ${right} on that one` : ''}.`,
+      )
+    }
+    if (path === dirname(path)) return
   }
 }

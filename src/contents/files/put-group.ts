@@ -1,6 +1,6 @@
 import type { PutGroup } from '../../base/content/content.ts'
-import { syncFolderTogether } from './durable-folders.ts'
 import { isMissing } from './file-errors.ts'
+import { syncFolder } from './folders.ts'
 
 /** Writes a file that is not on disk yet. */
 type WriteUnsynced = (
@@ -50,4 +50,32 @@ export class FileGroup implements PutGroup {
     }
     if (this.#failure) throw this.#failure
   }
+}
+
+/** A running sync of a folder, and the next one. */
+interface FolderSync {
+  readonly running: Promise<void>
+  next: Promise<void> | undefined
+}
+
+const syncs = new Map<string, FolderSync>()
+
+/** As {@link syncFolder}. Callers during a running sync of the folder share the next one. */
+export function syncFolderTogether(folder: string): Promise<void> {
+  const known = syncs.get(folder)
+  if (known === undefined) return beginSync(folder)
+  // The running sync may have begun before the caller's names existed.
+  const begin = () => beginSync(folder)
+  known.next ??= known.running.then(begin, begin)
+  return known.next
+}
+
+function beginSync(folder: string): Promise<void> {
+  const entry: FolderSync = { running: syncFolder(folder), next: undefined }
+  syncs.set(folder, entry)
+  const forget = () => {
+    if (entry.next === undefined) syncs.delete(folder)
+  }
+  entry.running.then(forget, forget)
+  return entry.running
 }

@@ -46,22 +46,21 @@ export function readRanges(
       return offset
     })
     const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
-    const read = await readParts(handle, parts, offsets, bytes)
-    return offsets.map((offset, i) => bytes.subarray(offset, offset + read[i]!))
+    const reads: PartReads = { handle, parts, offsets, bytes, done: new Float64Array(parts.length) }
+    const left = await readQuickly(reads)
+    if (left.length > 0) await readInThreads(reads, left)
+    return offsets.map((offset, i) => bytes.subarray(offset, offset + reads.done[i]!))
   })
 }
 
-/** Reads parts to their offsets in `bytes`. Returns how many bytes of each were read. */
-async function readParts(
-  handle: number,
-  parts: readonly ByteRange[],
-  offsets: readonly number[],
-  bytes: Uint8Array,
-): Promise<Float64Array> {
-  const done = new Float64Array(parts.length)
-  const left = await readQuickly(handle, parts, offsets, bytes, done)
-  if (left.length > 0) await readInThreads(handle, parts, offsets, bytes, done, left)
-  return done
+/** Reads of parts of an open file to their offsets in `bytes`. */
+interface PartReads {
+  readonly handle: number
+  readonly parts: readonly ByteRange[]
+  readonly offsets: readonly number[]
+  readonly bytes: Uint8Array
+  /** How many bytes of each part were read. */
+  readonly done: Float64Array
 }
 
 /**
@@ -78,13 +77,7 @@ const longestTurn = 2
 let slowUntil = 0
 
 /** Reads parts from the page cache, and returns which of them are left. */
-async function readQuickly(
-  handle: number,
-  parts: readonly ByteRange[],
-  offsets: readonly number[],
-  bytes: Uint8Array,
-  done: Float64Array,
-): Promise<number[]> {
+async function readQuickly({ handle, parts, offsets, bytes, done }: PartReads): Promise<number[]> {
   const left: number[] = []
   let now = performance.now()
   let turnBegan = now
@@ -114,11 +107,7 @@ const readsAtOnce = 32
 
 /** Reads the rest of parts. A promise for each would take longer than its read. */
 function readInThreads(
-  handle: number,
-  parts: readonly ByteRange[],
-  offsets: readonly number[],
-  bytes: Uint8Array,
-  done: Float64Array,
+  { handle, parts, offsets, bytes, done }: PartReads,
   left: readonly number[],
 ): Promise<void> {
   return new Promise((resolve, reject) => {

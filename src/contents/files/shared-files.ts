@@ -2,9 +2,8 @@ import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Link, Linked, SharedFiles } from '../../base/content/content.ts'
 import { folderSegmentsOf, segmentsOf } from '../../base/content/path.ts'
-import { type DurableFolders, syncFolder } from './durable-folders.ts'
 import { fileError, isMissing, systemCode } from './file-errors.ts'
-import { type RealFolders, unlessMissing } from './real-folders.ts'
+import { type DurableFolders, type RealFolders, syncFolder, unlessMissing } from './folders.ts'
 import { type FileLink, linkFiles, replaceFile } from './write-file.ts'
 
 /** Files below a root that other programs write, too. Links to outside of the root are refused. */

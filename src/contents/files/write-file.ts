@@ -3,16 +3,16 @@ import { link, lstat, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FreeSpace } from '../../base/scheduling/free-space.ts'
 import { semaphore } from '../../base/scheduling/semaphore.ts'
-import { syncFolder } from './durable-folders.ts'
 import { isMissing, systemCode } from './file-errors.ts'
+import { syncFolder } from './folders.ts'
 import { RawFile } from './raw-file.ts'
 
 /** Smaller parts are joined into writes of this size, since each write has its own cost. */
 const block = 1 << 20
 /** The most parts of one write, a limit of systems. */
-const mostParts = 1024
+const maxParts = 1024
 /** The most bytes of a part in one write: systems refuse more than 2 GiB. */
-const mostAtOnce = 1 << 30
+const maxAtOnce = 1 << 30
 
 /** Written files that are open until they are synced. Systems limit the open files of a process. */
 const unsynced = semaphore(64)
@@ -198,11 +198,11 @@ function* groupsOf(parts: readonly Uint8Array[]): Generator<readonly Uint8Array[
   let group: Uint8Array[] = []
   let size = 0
   for (const part of parts) {
-    for (let at = 0; at < part.length; at += mostAtOnce) {
-      const piece = part.subarray(at, at + mostAtOnce)
+    for (let at = 0; at < part.length; at += maxAtOnce) {
+      const piece = part.subarray(at, at + maxAtOnce)
       group.push(piece)
       size += piece.length
-      if (size < block && group.length < mostParts) continue
+      if (size < block && group.length < maxParts) continue
       yield group
       group = []
       size = 0

@@ -1,5 +1,5 @@
 import type { Bucket as GcsClient, GetFilesOptions, GetFilesResponse } from '@google-cloud/storage'
-import type { CatalogError } from '../../base/errors.ts'
+import type { ByteRange } from '../../base/content/content.ts'
 import {
   type Bucket,
   type BucketObject,
@@ -7,9 +7,9 @@ import {
   CutOff,
   joined,
   latestOf,
+  type Reason,
   removeEach,
 } from '../bucket/bucket.ts'
-import { gcsError, isBusy, isMissing, isUnreachable, statusOf } from './errors.ts'
 
 /** The metadata with the id of the attempt that made an object. */
 const attemptName = 'tabularium-put'
@@ -19,9 +19,11 @@ const answerMillis = 120_000
 
 /** A bucket of Google Cloud Storage. */
 export class GcsBucket implements Bucket {
+  readonly root: string
   readonly #bucket: GcsClient
 
   constructor(bucket: GcsClient) {
+    this.root = `gs://${bucket.name}/`
     this.#bucket = bucket
   }
 
@@ -52,7 +54,7 @@ export class GcsBucket implements Bucket {
   }
 
   /** Uses fetch, since a stream of the SDK neither ends nor fails when a response breaks off. */
-  async read(key: string, range?: { readonly start: number; readonly end: number }) {
+  async read(key: string, range?: ByteRange) {
     const { storage, name } = this.#bucket
     const headers = new Headers(storage.customEndpoint ? {} : await storage.authClient.getRequestHeaders())
     if (range) headers.set('range', `bytes=${range.start}-${range.end - 1}`)
@@ -105,8 +107,9 @@ export class GcsBucket implements Bucket {
     await removeEach(keys, (key) => this.#bucket.file(key).delete({ ignoreNotFound: true }))
   }
 
-  explain(action: string, key: string, error: unknown): CatalogError {
-    return gcsError(action, this.#bucket.name, key, error)
+  reasonOf(error: unknown): Reason {
+    const fact = statusOf(error) ?? systemCode(error as GcsError)
+    return [...meaningOf(this.#bucket.name, error as GcsError), fact]
   }
 
   async *#files(query: GetFilesOptions) {
@@ -126,4 +129,69 @@ export class GcsBucket implements Bucket {
       throw error
     }
   }
+}
+
+interface GcsError {
+  readonly name?: string
+  readonly message?: string
+  /** The status of the response, or the code of the system. */
+  readonly code?: number | string
+  readonly cause?: { readonly code?: unknown }
+}
+
+/** The status of the response that an error represents. */
+function statusOf(error: unknown): number | undefined {
+  const { code } = (error ?? {}) as GcsError
+  const status = Number(code)
+  return Number.isInteger(status) && status >= 300 ? status : undefined
+}
+
+/** Whether an error means that there is no such object; a missing bucket does not count. */
+function isMissing(error: unknown): boolean {
+  return statusOf(error) === 404 && !/bucket does not exist/i.test((error as GcsError).message ?? '')
+}
+
+/** Whether a status means that the same request may succeed later. */
+function isBusy(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500
+}
+
+/** The code of a system error, or of its cause. */
+function systemCode({ code, cause, name }: GcsError): string {
+  return [code, cause?.code, name].find((one) => typeof one === 'string') as string
+}
+
+/** Whether an error means that the service could not be reached. */
+function isUnreachable(error: unknown): boolean {
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH'].includes(systemCode(error as GcsError))
+}
+
+/** What an error of Google Cloud Storage means. */
+function meaningOf(bucket: string, error: GcsError): Reason {
+  const status = statusOf(error)
+  if (status === 404) {
+    return ['InvalidInput', `there is no bucket ${bucket}. Create it, or check its name.`]
+  }
+  if (/default credentials|invalid_grant|invalid_rapt/i.test(error.message ?? '')) {
+    return [
+      'PermissionDenied',
+      'no credentials that work were found. Set GOOGLE_APPLICATION_CREDENTIALS, or run gcloud auth application-default login; and see that the clock of this machine is right.',
+    ]
+  }
+  if (status === 401 || status === 403) {
+    return [
+      'PermissionDenied',
+      `the service forbids it (${status}). Give the role Storage Object User on the bucket.`,
+    ]
+  }
+  if (status !== undefined && isBusy(status)) {
+    return ['ServiceUnavailable', `the service cannot answer now (${status}). Try again later.`]
+  }
+  if (status === undefined) {
+    return [
+      'ServiceUnavailable',
+      `the service cannot be reached (${systemCode(error)}). Check the network, and try again.`,
+    ]
+  }
+  return ['Internal', `the service answered ${status}. See the cause of this error.`]
 }

@@ -1,6 +1,5 @@
 import { type Bucket, IdempotencyStrategy, Storage } from '@google-cloud/storage'
 import type { Content } from '../../base/content/content.ts'
-import { invalid } from '../../base/errors.ts'
 import { bucketContent } from '../bucket/index.ts'
 import { type BucketUrl, checkedEndpoint, parseBucketUrl } from '../bucket/url.ts'
 import { GcsBucket } from './bucket.ts'
@@ -21,8 +20,6 @@ export function parseGcsUrl(url: string): BucketUrl {
  * ```
  */
 export function gcsContent(bucket: Bucket, prefix = ''): Content {
-  if (prefix !== '' && !prefix.endsWith('/'))
-    throw invalid('The prefix of a content ends in a slash: add one.')
   return bucketContent(new GcsBucket(bucket), { prefix })
 }
 

@@ -14,11 +14,19 @@ import {
   PutObjectCommand,
   type S3Client,
 } from '@aws-sdk/client-s3'
-import type { CatalogError } from '../../base/errors.ts'
-import { type Bucket, type BucketObject, CutOff, joined, latestOf, sizeOfAll } from '../bucket/bucket.ts'
-import { collect } from '../bucket/collect.ts'
+import type { ByteRange } from '../../base/content/content.ts'
+import {
+  type Bucket,
+  type BucketObject,
+  collect,
+  joined,
+  latestOf,
+  type Reason,
+  received,
+  sizeOfAll,
+} from '../bucket/bucket.ts'
 import type { DirectAnswer, DirectReads } from './direct-reads.ts'
-import { isMissing, s3Error, statusOf } from './errors.ts'
+import { isMissing, reasonOf, statusOf, unlessMissing } from './errors.ts'
 import { attemptName, type Outcome, partBytes, putInParts, putWhole } from './upload.ts'
 
 interface Upload {
@@ -28,6 +36,7 @@ interface Upload {
 
 /** A bucket of S3, or of a service with its protocol. */
 export class S3Bucket implements Bucket {
+  readonly root: string
   readonly #client: S3Client
   readonly #bucket: string
   readonly #direct: DirectReads | undefined
@@ -37,6 +46,7 @@ export class S3Bucket implements Bucket {
 
   /** With `direct`, parts of objects are read without most of the client. */
   constructor(client: S3Client, bucket: string, direct?: DirectReads) {
+    this.root = `s3://${bucket}/`
     this.#client = client
     this.#bucket = bucket
     this.#direct = direct
@@ -59,7 +69,7 @@ export class S3Bucket implements Bucket {
     await this.#client.send(new PutObjectCommand({ Bucket: this.#bucket, Key, Body }))
   }
 
-  async read(Key: string, range?: { readonly start: number; readonly end: number }) {
+  async read(Key: string, range?: ByteRange) {
     let answer: Pick<GetObjectCommandOutput, 'Body' | 'ContentLength' | 'ContentRange'> | DirectAnswer
     try {
       const Range = range && `bytes=${range.start}-${range.end - 1}`
@@ -74,14 +84,8 @@ export class S3Bucket implements Bucket {
     }
     const { Body, ContentLength } = answer
     const reading = Body instanceof Readable ? collect(Body, ContentLength) : Body!.transformToByteArray()
-    const bytes = await reading.catch((cause) => {
-      throw new CutOff(`the answer for ${Key} broke off`, { cause })
-    })
-    if (ContentLength !== undefined && ContentLength !== bytes.length) {
-      throw new CutOff(`the answer for ${Key} has ${bytes.length} of ${ContentLength} bytes`)
-    }
     // Some servers ignore ranges, and send everything.
-    return range && answer.ContentRange === undefined ? bytes.subarray(range.start, range.end) : bytes
+    return received(Key, reading, ContentLength, answer.ContentRange === undefined ? range : undefined)
   }
 
   async sizeOf(Key: string): Promise<number | undefined> {
@@ -114,14 +118,12 @@ export class S3Bucket implements Bucket {
     else if (objects.length > 1) await this.#removeMany(objects)
   }
 
-  explain(action: string, key: string, error: unknown): CatalogError {
-    return s3Error(action, this.#bucket, key, error)
+  reasonOf(error: unknown): Reason {
+    return reasonOf(this.#bucket, error)
   }
 
   #head(Key: string) {
-    return this.#client
-      .send(new HeadObjectCommand({ Bucket: this.#bucket, Key }))
-      .catch((error) => (isMissing(error) ? undefined : Promise.reject(error)))
+    return unlessMissing(this.#client.send(new HeadObjectCommand({ Bucket: this.#bucket, Key })))
   }
 
   async *#pages(Prefix: string, Delimiter?: string): AsyncGenerator<ListObjectsV2CommandOutput> {
@@ -162,16 +164,14 @@ export class S3Bucket implements Bucket {
 
   async #abort(key: string): Promise<void> {
     const upload = this.#uploads.get(key)!
-    await this.#client
-      .send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, ...upload }))
-      .catch((error) => (isMissing(error) ? undefined : Promise.reject(error)))
+    await unlessMissing(
+      this.#client.send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, ...upload })),
+    )
     this.#uploads.delete(key)
   }
 
   async #removeOne(Key: string): Promise<void> {
-    await this.#client
-      .send(new DeleteObjectCommand({ Bucket: this.#bucket, Key }))
-      .catch((error) => (isMissing(error) ? undefined : Promise.reject(error)))
+    await unlessMissing(this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key })))
   }
 
   async #removeMany(keys: readonly string[]): Promise<void> {

@@ -1,5 +1,4 @@
-import { CatalogError, type ErrorCode } from '../../base/errors.ts'
-import { bareError } from '../bucket/bare-error.ts'
+import type { Reason } from '../bucket/bucket.ts'
 
 interface S3Error {
   readonly name?: string
@@ -25,18 +24,19 @@ export function isMissing(error: unknown): boolean {
   return statusOf(error) === 404 && nameOf(error) !== 'NoSuchBucket'
 }
 
-/** Turns an error of S3 into a `CatalogError`. A `CatalogError` is returned as it is. */
-export function s3Error(action: string, bucket: string, key: string, error: unknown): CatalogError {
-  if (error instanceof CatalogError) return error
-  const failed = `Cannot ${action} s3://${bucket}/${key}:`
-  const [code, rest] = reasonOf(bucket, error as S3Error)
-  const { $metadata, code: system } = error as S3Error
-  const request = $metadata?.requestId && `request ${$metadata.requestId}`
-  const cause = bareError(error as S3Error, [$metadata?.httpStatusCode, system, request])
-  return new CatalogError(code, `${failed} ${rest}`, { cause })
+/** The result of a request; undefined if there is no such object. */
+export function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {
+  return result.catch((error) => (isMissing(error) ? undefined : Promise.reject(error)))
 }
 
-function reasonOf(bucket: string, error: S3Error): [ErrorCode, string] {
+/** What an error of S3 means, and its status, its code of the system and its request. */
+export function reasonOf(bucket: string, error: unknown): Reason {
+  const { $metadata, code } = error as S3Error
+  const request = $metadata?.requestId && `request ${$metadata.requestId}`
+  return [...meaningOf(bucket, error as S3Error), $metadata?.httpStatusCode, code, request]
+}
+
+function meaningOf(bucket: string, error: S3Error): Reason {
   const status = statusOf(error) ?? 0
   switch (error.name) {
     case 'NoSuchBucket':

@@ -22,8 +22,6 @@ export function parseS3Url(url: string): BucketUrl {
  * ```
  */
 export function s3Content(client: S3Client, bucket: string, prefix = ''): Content {
-  if (prefix !== '' && !prefix.endsWith('/'))
-    throw invalid('The prefix of a content ends in a slash: add one.')
   return bucketContent(new S3Bucket(client, bucket), { prefix })
 }
 

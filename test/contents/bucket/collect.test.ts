@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { collect } from '../../../src/contents/bucket/collect.ts'
+import { collect } from '../../../src/contents/bucket/bucket.ts'
 
 const parts = [Buffer.from('one'), Buffer.alloc(0), Buffer.from('two'), Buffer.alloc(100_000, 'x')]
 

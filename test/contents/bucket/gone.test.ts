@@ -1,5 +1,5 @@
 import { test } from 'vitest'
-import { CatalogError } from '../../../src/base/errors.ts'
+import type { Reason } from '../../../src/contents/bucket/bucket.ts'
 import { bucketContent } from '../../../src/contents/bucket/index.ts'
 import { fails } from '../../support/refusals.ts'
 import { MemoryBucket } from './memory-bucket.ts'
@@ -13,9 +13,8 @@ class DeletedBucket extends MemoryBucket {
     return super.read(key, range)
   }
 
-  override explain(_action: string, _key: string, error: unknown): CatalogError {
-    if (error instanceof CatalogError) return error
-    return new CatalogError('InvalidInput', 'There is no such bucket. Create it, or check its name.')
+  override reasonOf(): Reason {
+    return ['InvalidInput', 'There is no such bucket. Create it, or check its name.']
   }
 }
 

@@ -1,8 +1,8 @@
-import { CatalogError } from '../../../src/base/errors.ts'
-import { type Bucket, type BucketObject, joined } from '../../../src/contents/bucket/bucket.ts'
+import { type Bucket, type BucketObject, joined, type Reason } from '../../../src/contents/bucket/bucket.ts'
 
 /** A bucket in memory that notes each request to read. */
 export class MemoryBucket implements Bucket {
+  readonly root = 'memory://'
   /** Reads as `key start-end`, or `key` alone. */
   readonly reads: string[] = []
   /** How many bytes were read. */
@@ -58,9 +58,7 @@ export class MemoryBucket implements Bucket {
     for (const key of keys) this.#objects.delete(key)
   }
 
-  explain(action: string, key: string, error: unknown): CatalogError {
-    return error instanceof CatalogError
-      ? error
-      : new CatalogError('Internal', `cannot ${action} ${key}: ${error}`)
+  reasonOf(error: unknown): Reason {
+    return ['Internal', String(error)]
   }
 }

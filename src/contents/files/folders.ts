@@ -1,10 +1,78 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { isInside } from '../../base/content/path.ts'
+import { CatalogError } from '../../base/errors.ts'
+import { performance } from '../../base/time.ts'
+import { isMissing } from './file-errors.ts'
 import { RawFile } from './raw-file.ts'
-import type { RealFolders } from './real-folders.ts'
 
 /** The most cached folders. */
 const maxFolders = 10_000
+/** How long a folder is cached, in milliseconds. */
+const maxAge = 1_000
+
+interface Known {
+  readonly path: Promise<string>
+  readonly until: number
+}
+
+/**
+ * The real paths of folders below a root, after symbolic links. Links to outside of the root are refused. A lookup
+ * takes as long as reading a small file, so its result is cached for a second.
+ */
+export class RealFolders {
+  readonly #root: string
+  readonly #known = new Map<string, Known>()
+
+  constructor(root: string) {
+    this.#root = root
+  }
+
+  /** The real path of a folder. Throws the errors of `realpath`, and `PermissionDenied` for a link to outside. */
+  find(segments: readonly string[]): Promise<string> {
+    const name = segments.join('/')
+    const known = this.#known.get(name)
+    const now = performance.now()
+    if (known && now < known.until) return known.path
+    if (this.#known.size >= maxFolders) this.#known.clear()
+    const path = this.look(segments)
+    const entry = { path, until: now + maxAge }
+    this.#known.set(name, entry)
+    path.catch(() => {
+      if (this.#known.get(name) === entry) this.#known.delete(name)
+    })
+    return path
+  }
+
+  /** The real path of a folder or file, looked up now. */
+  async look(segments: readonly string[]): Promise<string> {
+    const [root, found] = await Promise.all([realpath(this.#root), realpath(join(this.#root, ...segments))])
+    if (!isInside(root, found)) throw leadsOut(segments.join('/'), root)
+    return found
+  }
+
+  /** Clears the cache of a folder after a file in it was found missing, or of all folders. */
+  forget(segments?: readonly string[]): void {
+    if (segments === undefined) this.#known.clear()
+    else this.#known.delete(segments.join('/'))
+  }
+}
+
+/** The result, or undefined when no file of that name exists. */
+export function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {
+  return result.catch((error: unknown) => {
+    if (!isMissing(error)) throw error
+    return undefined
+  })
+}
+
+/** The error for a path where a symbolic link leads out of the root. */
+function leadsOut(path: string, root: string): CatalogError {
+  return new CatalogError(
+    'PermissionDenied',
+    `The content path ${JSON.stringify(path)} leads out of ${root} by a symbolic link: remove the link.`,
+  )
+}
 
 /**
  * Creates folders below a root. Their names survive a crash of the machine once a file in them is reported as written.
@@ -74,34 +142,6 @@ export async function syncFolder(folder: string): Promise<void> {
   } finally {
     file.close()
   }
-}
-
-/** A running sync of a folder, and the next one. */
-interface FolderSync {
-  readonly running: Promise<void>
-  next: Promise<void> | undefined
-}
-
-const syncs = new Map<string, FolderSync>()
-
-/** As {@link syncFolder}. Callers during a running sync of the folder share the next one. */
-export function syncFolderTogether(folder: string): Promise<void> {
-  const known = syncs.get(folder)
-  if (known === undefined) return beginSync(folder)
-  // The running sync may have begun before the caller's names existed.
-  const begin = () => beginSync(folder)
-  known.next ??= known.running.then(begin, begin)
-  return known.next
-}
-
-function beginSync(folder: string): Promise<void> {
-  const entry: FolderSync = { running: syncFolder(folder), next: undefined }
-  syncs.set(folder, entry)
-  const forget = () => {
-    if (entry.next === undefined) syncs.delete(folder)
-  }
-  entry.running.then(forget, forget)
-  return entry.running
 }
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {
