@@ -1,8 +1,7 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { type AnyBatch, byteLength, dictionaryOf, isNullAt } from '../batch.ts'
 import { childFields, layoutOf } from '../layout.ts'
-import { entryPositions } from './decoded.ts'
-import { hasViews } from './views.ts'
+import { entryPositions, hasViews } from './layouts.ts'
 
 /**
  * About how many bytes a batch takes in another type. A few bytes may expand to very many: each row of a dictionary may

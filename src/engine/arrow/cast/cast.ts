@@ -4,10 +4,8 @@ import { childFields, layoutOf } from '../layout.ts'
 import { nullBatch } from '../null-batch.ts'
 import { assemble } from '../take/take.ts'
 import { typeName } from '../type-name.ts'
-import { decoded } from './decoded.ts'
-import { type Convert, decimals, floats, fromIntegers, integers, toIntegers } from './numbers.ts'
-import { times } from './times.ts'
-import { laidOut, listsOf, viewed } from './views.ts'
+import { type Convert, decimals, floats, fromIntegers, integers, times, toIntegers } from './fixed-width.ts'
+import { decoded, laidOut, listsOf, viewed } from './layouts.ts'
 
 /** A value that does not fit the new type. `row` is its index in the batch that was cast. */
 export class CastFailure extends Error {

@@ -1,4 +1,4 @@
-import { type DataType, type Field, Type } from '@uwdata/flechette'
+import { type DataType, type Field, type Schema, Type } from '@uwdata/flechette'
 import { type AnyBatch, dictionaryOf, makeBatch, makeColumn, partsOf } from '../batch.ts'
 import { childFields, hasDictionary, type ValuesConstructor } from '../layout.ts'
 import { mergeDictionaries } from '../take/dictionary.ts'
@@ -92,4 +92,39 @@ function shareDictionary(type: DataType & { typeId: -1 }, batches: readonly AnyB
       return makeBatch(shared, { ...partsOf(moved), dictionary })
     }),
   }
+}
+
+type DictionaryType = DataType & { typeId: -1 }
+
+/** The dictionary types in the fields. Each comes before the dictionaries within its values. */
+export function dictionaryTypesOf(fields: readonly Field[]): DictionaryType[] {
+  const found: DictionaryType[] = []
+  const visit = (type: DataType): void => {
+    if (type.typeId === Type.Dictionary) {
+      found.push(type)
+      visit(type.dictionary)
+    } else {
+      for (const field of childFields(type)) visit(field.type)
+    }
+  }
+  for (const { type } of fields) visit(type)
+  return found
+}
+
+/** The schema with its dictionaries numbered in the order of `dictionaryTypesOf`. No two fields share one. */
+export function numberDictionaries(schema: Schema): Schema {
+  let next = 0
+  const renumber = (type: DataType): DataType => {
+    if (type.typeId === Type.Dictionary) {
+      const id = next++
+      return { ...type, id, dictionary: renumber(type.dictionary) }
+    }
+    const fields = childFields(type)
+    if (fields.length === 0) return type
+    return {
+      ...type,
+      children: fields.map((field) => ({ ...field, type: renumber(field.type) })),
+    } as DataType
+  }
+  return { ...schema, fields: schema.fields.map((field) => ({ ...field, type: renumber(field.type) })) }
 }

@@ -2,8 +2,8 @@ import type { DataType } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
 import { childFields, layoutOf } from '../layout.ts'
 import { damaged } from './body.ts'
+import { canHoldZstd } from './codecs.ts'
 import type { BatchHeader } from './message.ts'
-import { canHoldZstd } from './zstd.ts'
 
 /** The memory that reading a table takes, as its messages claim it. */
 export interface Sizes {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type DataType, type Schema, Type } from '@uwdata/flechette'
-import { numberDictionaries } from '../../arrow/ipc/dictionary-ids.ts'
+import { numberDictionaries } from '../../arrow/ipc/prepare.ts'
 import { childFields, layoutOf } from '../../arrow/layout.ts'
 import { decodeSchema, schemaDifference } from '../../arrow/schema.ts'
 import { countFields, type FieldNode, treeOf } from '../columns/field-tree.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { decompressLz4Frame } from '../../../../src/engine/arrow/ipc/codecs.ts'
 import { decodeArrow } from '../../../../src/engine/arrow/ipc/decode.ts'
-import { decompressLz4Frame } from '../../../../src/engine/arrow/ipc/lz4.ts'
 import { type HostileBody, hostileBody, lz4Zeros, plainBody } from '../../../support/hostile-bodies.ts'
 
 const mebibyte = 2 ** 20
