@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { CatalogError, invalid } from '../base/errors.ts'
 import type { StreamableAnswer } from './core/answer.ts'
 import { type HttpCore, openHttpCore } from './core/core.ts'
-import { NodeExchange } from './node-exchange.ts'
+import { NodeExchange } from './node-server.ts'
 import type { PluginOptions } from './options.ts'
 
 /** All methods, so that the core can answer 405 to a wrong one. */
@@ -28,14 +28,19 @@ export async function catalogPlugin(app: FastifyApplication, options: PluginOpti
   const fastify = app as unknown as FastifyInstance
   const { log, prefix } = fastify
   const page = options.page ?? prefix !== ''
-  mountCore(fastify, await openHttpCore({ ...options, page }, { log, prefix, isLate: pressureOf(fastify) }))
+  const adapter = { log, prefix, eventLoop: pressureOf(fastify) }
+  mountCore(fastify, await openHttpCore({ ...options, page }, adapter))
 }
 
 /** The event loop check of an application that has one (`isUnderPressure`). */
-function pressureOf(fastify: FastifyInstance): (() => boolean) | undefined {
+function pressureOf(fastify: FastifyInstance): { readonly isLate: boolean } | undefined {
   if (!fastify.hasDecorator('isUnderPressure')) return undefined
   const watched = fastify as unknown as { isUnderPressure(): boolean }
-  return () => watched.isUnderPressure()
+  return {
+    get isLate() {
+      return watched.isUnderPressure()
+    },
+  }
 }
 
 /**

@@ -97,7 +97,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   'docs/changes.md': [
     ['7 days', core, 'options.transactionAge ?? 7 * day'],
     ['100,000', ...kept],
-    ['every 15 seconds', 'src/server/changes/changes.ts', 'quietMillis = 15_000'],
+    ['every 15 seconds', 'src/server/changes.ts', 'quietMillis = 15_000'],
     ['256 streams', limits, 'given.streams ?? 256'],
     ['32 of one caller', limits, 'given.streamsPerCaller ?? 32'],
     ['1,000 refusals', 'src/cli/audit-log.ts', 'mostWaiting = 1_000'],

@@ -5,63 +5,53 @@ import type { CallerHook } from '../../catalog/lookup/access.ts'
 import { denied } from '../../catalog/operations/framework/authorize.ts'
 import { subjectsInBody } from '../../catalog/operations/framework/subjects.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'
+import type { Exchange } from '../core/exchange.ts'
 import type { Fields } from '../dialects/dialect.ts'
-import type { AuthorizeRequest, RequestInfo } from '../options.ts'
-import type { Principal } from './auth.ts'
+import type { AuthorizeRequest } from '../options.ts'
 
-/** Calls the `authorize` hook. Without a hook it returns undefined at once. */
-export interface Authorizer {
-  (
-    principal: Principal | undefined,
-    operation: OperationName,
-    id: Identifier | undefined,
-    info: () => RequestInfo,
-  ): Promise<void> | undefined
-  /** Checks each table and location that only the body names. */
-  bodySubjects(
-    principal: Principal | undefined,
-    operation: OperationName,
-    request: Fields,
-    info: (location?: string) => RequestInfo,
-  ): Promise<void> | undefined
-  /** Checks subjects that the catalog resolves from a location or a transaction. Undefined without a hook. */
-  resolvedSubjects(
-    principal: Principal | undefined,
-    info: (location?: string) => RequestInfo,
-  ): CallerHook | undefined
+/** What a request asks to do. */
+interface Asked {
+  readonly operation: OperationName
+  readonly id: Identifier | undefined
+  /** The parsed body; absent before the body was read. */
+  readonly body?: unknown
+  readonly location?: string | undefined
 }
 
-export function authorizer(hook: AuthorizeRequest | undefined): Authorizer {
-  if (hook === undefined)
-    return Object.assign(() => undefined, {
-      bodySubjects: () => undefined,
-      resolvedSubjects: () => undefined,
-    })
-  const check: Authorizer = Object.assign(
-    async (...[principal, operation, id, info]: Parameters<Authorizer>) => {
-      try {
-        if ((await hook(principal, operation, id, info())) !== false) return
-      } catch (cause) {
-        if (cause instanceof CatalogError) throw cause
-        throw denied(operation, { cause })
-      }
-      throw denied(operation)
-    },
-    {
-      bodySubjects: async (
-        ...[principal, operation, request, info]: Parameters<Authorizer['bodySubjects']>
-      ) => {
-        const named = subjectsInBody(operations[operation].definition, request)
-        // In time slices, because a hook that resolves at once never yields to the event loop.
-        await mapInSlices(named, async ({ operation: single, id, location }) => {
-          await check(principal, single as OperationName, id, () => info(location))
-        })
-      },
-      resolvedSubjects:
-        (...[principal, info]: Parameters<Authorizer['resolvedSubjects']>): CallerHook =>
-        async ({ operation, id, location }) =>
-          check(principal, operation as OperationName, id, () => info(location)),
-    },
-  )
-  return check
+/** Calls the `authorize` hook. */
+export class Authorizer {
+  readonly #hook: AuthorizeRequest
+
+  constructor(hook: AuthorizeRequest) {
+    this.#hook = hook
+  }
+
+  /** Fails with `PermissionDenied` for what the hook refuses. */
+  async check(exchange: Exchange, { operation, id, body, location }: Asked): Promise<void> {
+    try {
+      if ((await this.#hook(exchange.principal, operation, id, exchange.info(body, location))) !== false)
+        return
+    } catch (cause) {
+      if (cause instanceof CatalogError) throw cause
+      throw denied(operation, { cause })
+    }
+    throw denied(operation)
+  }
+
+  /** Checks each table and location that only the body names. `request` is the request with the fields of `body`. */
+  async checkBody(
+    exchange: Exchange,
+    operation: OperationName,
+    request: Fields,
+    body: unknown,
+  ): Promise<void> {
+    const named = subjectsInBody(operations[operation].definition, request)
+    // In time slices, because a hook that resolves at once never yields to the event loop.
+    await mapInSlices(named, (subject) => this.check(exchange, { ...(subject as Asked), body }))
+  }
+
+  /** Checks subjects that the catalog resolves from a location or a transaction. */
+  ofResolved(exchange: Exchange, body: unknown): CallerHook {
+    return (subject) => this.check(exchange, { ...(subject as Asked), body })
+  }
 }

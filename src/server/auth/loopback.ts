@@ -31,7 +31,7 @@ const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-forwarded-host', 'x-rea
  * proxy forwards, and requests of foreign web pages in a local browser. The last ones have a foreign `Origin`, or a
  * foreign `Host` in case of DNS rebinding.
  */
-export function requireLocal({ peerAddress, remoteAddress, believesProxy, headers }: Caller): void {
+export function requireLocal({ peerAddress, remoteAddress, believesProxy, headers }: Caller): undefined {
   if (peerAddress === unknownPeer) {
     throw refused(
       'This server asks for no credentials and so answers its own machine only, and it was not told where the request comes from. Give the handler { remoteAddress } with each request, or set up auth.',

@@ -1,10 +1,15 @@
 import { invalid } from '../../base/errors.ts'
 import type { Catalog } from '../../catalog/handle/handle.ts'
 import { authenticator, type Principal } from '../auth/auth.ts'
+import { Authorizer } from '../auth/authorize.ts'
 import { requireLocal } from '../auth/loopback.ts'
-import { EventStreams } from '../changes/event-streams.ts'
-import { AdmissionControl, type Silences } from '../limits/admission-control.ts'
-import { watchEventLoop } from '../limits/event-loop.ts'
+import { EventStreams } from '../changes.ts'
+import {
+  AdmissionControl,
+  type EventLoopWatch,
+  type Silences,
+  watchEventLoop,
+} from '../limits/admission-control.ts'
 import { type RateLimit, rateLimiter } from '../limits/rate-limit.ts'
 import { limitsOf, type PluginOptions, staleMillisOf } from '../options.ts'
 import { Metrics } from '../pages/metrics.ts'
@@ -25,8 +30,8 @@ export interface AdapterOptions {
   readonly log: Log
   /** The path prefix of the catalog, such as `/catalog`. Default: none. */
   readonly prefix?: string
-  /** Returns whether the event loop is late, for applications that already measure that. */
-  readonly isLate?: (() => boolean) | undefined
+  /** The event loop's delay, for applications that already measure it. */
+  readonly eventLoop?: Pick<EventLoopWatch, 'isLate'> | undefined
   /** Idle timeouts of bodies and answers that differ from the defaults, in milliseconds. */
   readonly silences?: { readonly [Name in keyof Silences]?: number | undefined }
 }
@@ -35,6 +40,8 @@ export interface AdapterOptions {
 export interface HttpContext {
   readonly options: PluginOptions
   readonly prefix: string
+  /** The number of path segments of the prefix. */
+  readonly mounted: number
   readonly admission: AdmissionControl
   readonly metrics: Metrics
   readonly readiness: Readiness
@@ -45,6 +52,8 @@ export interface HttpContext {
   readonly forwarder: Forwarder
   /** Authenticates the caller, or fails with 401 or 403. */
   readonly authenticate: (exchange: Exchange) => Principal | undefined | Promise<Principal | undefined>
+  /** Calls the `authorize` hook. Undefined without one. */
+  readonly authorizer: Authorizer | undefined
   readonly rateLimit: RateLimit | undefined
   readonly log: Log
   /** Stops measuring the event loop, and rolls back the transactions that callers left open. */
@@ -65,7 +74,7 @@ export function requireCatalog(catalog: unknown): void {
 /** Checks the options and makes a context. */
 export async function openContext(
   options: PluginOptions,
-  { log, prefix = '', isLate, silences = {} }: AdapterOptions,
+  { log, prefix = '', eventLoop, silences = {} }: AdapterOptions,
 ): Promise<HttpContext> {
   const { auth, catalog } = options
   requireCatalog(catalog)
@@ -79,16 +88,18 @@ export async function openContext(
   const begun = new BegunTransactions(catalog)
   const server = new OwnServer()
   if (typeof options.advertise === 'string') server.advertise(options.advertise)
-  const forwarder = new Forwarder(catalog, server)
-  const watch = watchEventLoop(isLate ? 0 : limits.eventLoopDelay)
+  const watch = watchEventLoop(eventLoop ? 0 : limits.eventLoopDelay)
   const admission = new AdmissionControl(
     limits,
     { upload: silences.upload ?? 10_000, download: silences.download ?? 60_000 },
-    limits.eventLoopDelay > 0 && isLate ? isLate : watch.isLate,
+    limits.eventLoopDelay > 0 && eventLoop ? eventLoop : watch,
   )
+  const mounted = prefix.split('/').length - 1
+  const forwarder = new Forwarder({ catalog, own: server, limits, mounted })
   return {
     options,
     prefix,
+    mounted,
     admission,
     metrics: new Metrics(admission, catalog),
     readiness: new Readiness(catalog, log),
@@ -98,6 +109,7 @@ export async function openContext(
     server,
     forwarder,
     authenticate,
+    authorizer: options.authorize && new Authorizer(options.authorize),
     rateLimit: options.rateLimit && rateLimiter(options.rateLimit),
     log,
     close: () => {
@@ -112,12 +124,7 @@ async function authentication(
   auth: PluginOptions['auth'],
   limit: PluginOptions['rateLimit'],
 ): Promise<HttpContext['authenticate']> {
-  if (auth === false) {
-    return (exchange) => {
-      requireLocal(exchange)
-      return undefined
-    }
-  }
+  if (auth === false) return requireLocal
   const failures = limit && rateLimiter(limit, undefined, 'requests with wrong credentials')
   const authenticate = await authenticator(auth, failures)
   return (exchange) => authenticate(exchange.headers, () => exchange.info())

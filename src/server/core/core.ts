@@ -1,17 +1,12 @@
 import { decodeSegment } from '../../protocol/path-id.ts'
+import { passedOnHeader, requestIdHeader, serverHeader } from '../../protocol/wire.ts'
 import type { PluginOptions } from '../options.ts'
 import { type Page, pagesOf } from '../pages/pages.ts'
 import type { Answer, StreamableAnswer } from './answer.ts'
 import { type AdapterOptions, type HttpContext, openContext } from './context.ts'
 import type { Exchange } from './exchange.ts'
-import {
-  answerUnlessRead,
-  failure,
-  headersOf,
-  type Responder,
-  reserveAnswer,
-  responder,
-} from './responder.ts'
+import { answerUnlessRead, failure } from './problem.ts'
+import { type Responder, reserveAnswer, responder } from './responder.ts'
 import { unknownRoute } from './routing.ts'
 
 /** Turns requests into answers, independent of the transport. */
@@ -82,7 +77,13 @@ export async function openHttpCore(
     operation,
     pages,
     failure: (exchange, error) => failure(context, exchange, error),
-    headersOf: (answer, exchange) => headersOf(answer, exchange, closesConnections, context.server.instance),
+    headersOf: (answer, { requestId, headers: received, dialect }) => {
+      const headers: Record<string, string> = { [requestIdHeader]: requestId, ...dialect?.headers }
+      if (received[passedOnHeader] !== undefined) headers[serverHeader] = context.server.instance
+      if (answer.type !== undefined) headers['content-type'] = answer.type
+      if (closesConnections) headers.connection = 'close'
+      return answer.headers === undefined ? headers : { ...answer.headers, ...headers }
+    },
     advertise: (url) => context.server.advertise(url),
     drain: () => readiness.shutDown(),
     closeConnections: () => {

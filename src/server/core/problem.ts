@@ -1,8 +1,13 @@
-import { CatalogError, type ErrorCode, transactionOf } from '../../base/errors.ts'
+import { CatalogError, type ErrorCode, invalid, transactionOf } from '../../base/errors.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import { type ErrorBody, type ErrorStatus, errorBody, statusAmong } from '../../protocol/status.ts'
 import { transactionHeader, wire } from '../../protocol/wire.ts'
+import { presentedToken } from '../auth/auth.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import type { HttpOptions } from '../options.ts'
+import { type Answer, jsonUtf8 } from './answer.ts'
+import type { HttpContext } from './context.ts'
+import type { Exchange } from './exchange.ts'
 
 /** The answer to an error, before serialization. */
 export interface Problem {
@@ -70,4 +75,49 @@ function headersOf(
     return { 'www-authenticate': `Bearer realm="tabularium"${tokenGiven ? ', error="invalid_token"' : ''}` }
   }
   return {}
+}
+
+/** The answer to an error. Unexpected errors are logged. */
+export function failure(
+  { admission, log, options }: HttpContext,
+  exchange: Exchange,
+  error: unknown,
+  status?: ErrorStatus,
+): Answer {
+  const { requestId, path, dialect, headers, match } = exchange
+  const problem = problemOf(error, {
+    path,
+    requestId,
+    retryAfter: admission.limits.retryAfter,
+    dialect,
+    operation: match?.operation,
+    status,
+    tokenGiven: presentedToken(headers) !== undefined,
+  })
+  if (problem.unexpected)
+    log.error({ err: error, requestId, operation: match?.operation }, 'an operation failed')
+  if (problem.status === 401 || problem.status === 403) notifyRefused(options, exchange, problem.status)
+  exchange.discardBody()
+  return {
+    status: problem.status,
+    type: jsonUtf8,
+    body: JSON.stringify(problem.body),
+    headers: problem.headers,
+  }
+}
+
+function notifyRefused({ onRefused }: HttpOptions, exchange: Exchange, status: number): void {
+  const { requestId, method, path, remoteAddress, principal, match } = exchange
+  const about = { requestId, method, path: path.slice(0, 1_024), remoteAddress, principal: principal?.name }
+  onRefused?.({ ...about, operation: match?.operation, status })
+}
+
+/** For a read-only path: the answer to a method other than GET and HEAD; undefined for those two. */
+export function answerUnlessRead(context: HttpContext, exchange: Exchange): Answer | undefined {
+  const { method } = exchange
+  const headers = { allow: 'GET, HEAD, OPTIONS' }
+  if (method === 'GET' || method === 'HEAD') return undefined
+  if (method === 'OPTIONS') return { status: 200, body: '', headers }
+  const error = invalid(`${method} is not a method of this path. Use GET.`)
+  return { ...failure(context, exchange, error, 405), headers }
 }

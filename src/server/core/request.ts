@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { invalid } from '../../base/errors.ts'
 import { checkDelimiter, formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
 import { insideHeader, transactionNamed } from '../../catalog/operations/framework/inside.ts'
@@ -9,8 +8,9 @@ import { decodeSegment } from '../../protocol/path-id.ts'
 import { singleValue } from '../../protocol/query.ts'
 import { contextOfHeaders, decodePathId, decodeQuery } from '../../protocol/wire.ts'
 import type { Principal } from '../auth/auth.ts'
-import type { Dialect, Fields } from '../dialects/dialect.ts'
+import type { Fields } from '../dialects/dialect.ts'
 import type { HttpOptions } from '../options.ts'
+import type { Exchange } from './exchange.ts'
 import type { Match } from './routing.ts'
 
 /** The content of a request's path and query. It is parsed once, for the hooks and for the operation. */
@@ -24,34 +24,45 @@ export interface Addressed {
   readonly repeated: Fields
 }
 
-const noQuery = new URLSearchParams()
+type InQuery = Omit<Addressed, 'id'>
+
 const none: Fields = {}
+const noQuery: InQuery = { delimiter: undefined, fields: none, repeated: none }
 
 /** Parses path and query. */
 export function readAddress(
-  { operation, route, id, indexName }: Match,
-  method: string,
-  query: string,
-  dialect: Dialect,
+  match: Match,
+  exchange: Exchange,
   unknownFields: HttpOptions['unknownFields'],
 ): Addressed {
+  const { operation, id, indexName } = match
+  const { delimiter, fields, repeated } =
+    exchange.query === '' ? noQuery : readQuery(match, exchange, unknownFields)
+  const { plusIsSpace } = exchange.dialect!
   const implied = operation === 'listTables' ? [] : undefined
-  const parameters = query === '' ? noQuery : new URLSearchParams(query)
-  const given = query === '' ? undefined : singleValue(parameters, 'delimiter')
-  const delimiter = checkDelimiter(given)
-  // A GET has no body, so its query may have fields of the body.
-  const inQuery = method === 'POST' ? route.query : { ...route.query, ...route.queryToo }
-  const fields = query === '' ? {} : decodeQuery(inQuery, parameters)
-  const repeated = query === '' || method !== 'POST' ? none : decodeQuery(route.queryToo, parameters)
-  if (query !== '')
-    checkParameters(operation, parameters, { ...route.query, ...route.queryToo }, unknownFields)
-  if (indexName !== undefined) fields.index_name = decodeSegment(indexName, dialect.plusIsSpace)
   return {
-    id: id === undefined ? implied : decodePathId(id, delimiter, dialect.plusIsSpace),
-    delimiter: given,
-    fields,
+    id: id === undefined ? implied : decodePathId(id, delimiter, plusIsSpace),
+    delimiter,
+    fields:
+      indexName === undefined ? fields : { ...fields, index_name: decodeSegment(indexName, plusIsSpace) },
     repeated,
   }
+}
+
+function readQuery(
+  { operation, route }: Match,
+  { method, query }: Exchange,
+  unknownFields: HttpOptions['unknownFields'],
+): InQuery {
+  const parameters = new URLSearchParams(query)
+  const delimiter = singleValue(parameters, 'delimiter')
+  checkDelimiter(delimiter)
+  const all = { ...route.query, ...route.queryToo }
+  // A GET has no body, so its query may have fields of the body.
+  const fields = decodeQuery(method === 'POST' ? route.query : all, parameters)
+  const repeated = method === 'POST' ? decodeQuery(route.queryToo, parameters) : none
+  checkParameters(operation, parameters, all, unknownFields)
+  return { delimiter, fields, repeated }
 }
 
 /** Refuses parameters that belong in the body, and unknown ones: the request could mean something else without them. */
@@ -80,11 +91,10 @@ export function buildRequest(
   match: Match,
   address: Addressed,
   body: unknown,
-  headers: IncomingHttpHeaders,
-  principal: Principal | undefined,
-  { falseIsUnset = false }: Pick<Dialect, 'falseIsUnset'> = {},
+  { headers, principal, dialect }: Exchange,
 ): Fields {
   const { operation } = match
+  const { falseIsUnset = false } = dialect!
   const request: Record<string, unknown> = { ...bodyFields(match, body) }
   for (const name in address.fields) addParameter(request, name, address.fields[name], falseIsUnset)
   for (const name in address.repeated) requireSame(request, name, address.repeated[name])

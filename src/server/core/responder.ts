@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
-import { CatalogError, invalid } from '../../base/errors.ts'
+import { CatalogError } from '../../base/errors.ts'
+import type { Hold } from '../../base/scheduling/byte-budget.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import { performance } from '../../base/time.ts'
 import type { Catalog } from '../../catalog/handle/handle.ts'
@@ -15,26 +16,22 @@ import {
   sessionServer,
 } from '../../catalog/operations/framework/operation.ts'
 import { removeUnknown } from '../../catalog/operations/framework/unknown-fields.ts'
-import { operations } from '../../catalog/operations/index.ts'
+import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import { clientRules } from '../../catalog/rows/client-rules.ts'
-import type { ErrorStatus } from '../../protocol/status.ts'
-import { arrowStreamType, passedOnHeader, requestIdHeader, serverHeader } from '../../protocol/wire.ts'
-import { presentedToken } from '../auth/auth.ts'
-import { authorizer } from '../auth/authorize.ts'
-import { changesResponder, isChangesPath } from '../changes/changes.ts'
+import { arrowStreamType, type Method } from '../../protocol/wire.ts'
+import { changesResponder, isChangesPath } from '../changes.ts'
 import { childrenRequest, childrenResponse, listsChildren } from '../dialects/children.ts'
 import { dialectOf, type Fields } from '../dialects/dialect.ts'
 import { Throttled } from '../limits/admission-control.ts'
-import type { HttpOptions } from '../options.ts'
-import { type Answer, answerOf, jsonUtf8, type StreamableAnswer } from './answer.ts'
+import { endsTransaction } from '../servers/forwarder.ts'
+import { answerOf, type StreamableAnswer } from './answer.ts'
 import { type Body, readBody, uncounted } from './body.ts'
 import type { HttpContext } from './context.ts'
 import type { Exchange } from './exchange.ts'
-import { endsTransaction, forwarding } from './forwarding.ts'
 import { parseJson } from './json.ts'
-import { problemOf } from './problem.ts'
-import { buildRequest, readAddress } from './request.ts'
-import { allowedMethods, type Match, matchPath, takesMethod, unknownRoute, wrongMethod } from './routing.ts'
+import { answerUnlessRead, failure } from './problem.ts'
+import { type Addressed, buildRequest, readAddress } from './request.ts'
+import { allowedMethods, type Match, matchPath, unknownRoute, wrongMethod } from './routing.ts'
 
 /** Answers requests. Never rejects: an error becomes an answer. */
 export type Responder = (exchange: Exchange) => Promise<StreamableAnswer>
@@ -43,116 +40,37 @@ type Run = (request: Fields, options: OperationOptions) => Promise<Fields>
 
 /** Makes the responder for operations. */
 export function responder(context: HttpContext): Responder {
-  const { options, admission, metrics, authenticate, rateLimit, cache, begun, server } = context
-  const { unknownFields } = options
-  const authorize = authorizer(options.authorize)
-  const { forwardUnread, forwardEnd, forwardRead } = forwarding(context)
-  const segments = context.prefix.split('/').length - 1
+  const { options, mounted, admission, metrics, cache, begun, server, forwarder } = context
+  const { authenticate, authorizer, rateLimit } = context
+  const { unknownFields, listing } = options
   const watch = changesResponder(context)
   const methods = options.catalog as unknown as Readonly<Record<keyof Catalog, Run>>
 
-  /** All checks before the body is read: credentials, rate limit, path and query, and the `authorize` hook. */
-  async function admit(exchange: Exchange, match: Match) {
-    const known = authenticate(exchange)
-    exchange.principal = known instanceof Promise ? await known : known
-    rateLimit?.(exchange.principal?.name ?? exchange.remoteAddress ?? '')
-    const address = readAddress(match, exchange.method, exchange.query, exchange.dialect!, unknownFields)
-    await authorize(exchange.principal, match.operation, address.id, () => exchange.info())
-    return address
-  }
-
-  async function run(exchange: Exchange, match: Match): Promise<StreamableAnswer> {
-    const { operation, route } = match
-    const address = await admit(exchange, match)
-    const { principal, headers } = exchange
-    const dialect = exchange.dialect!
-    if (headers[insideHeader] !== undefined && operation !== 'beginTransaction') {
-      const forwarded = await forwardUnread(exchange, match, address.id)
-      if (forwarded !== undefined) return forwarded
+  async function respond(exchange: Exchange, match: Match | undefined): Promise<StreamableAnswer> {
+    const { method, path, headers } = exchange
+    if (match === undefined) {
+      const { unknownRoute: status = 404 } = dialectOf(headers, listing)
+      return failure(context, exchange, unknownRoute(method, path), status)
     }
-    const arrowField = arrowFieldOf(exchange, operation)
-    const reading = bodyOf(exchange, match, arrowField ? 'arrow' : route.body, admission)
-    const body = reading instanceof Promise ? await reading : reading
-    const hold = body.hold ?? (route.rows ? admission.memory.hold() : undefined)
-    const rowOptions =
-      route.rows && hold
-        ? { signal: disconnectSignal(exchange), [requestMemory]: { hold, inParts: route.answer === 'arrow' } }
-        : {}
-    let isStream = false
-    try {
-      if (endsTransaction(operation)) {
-        const forwarded = await forwardEnd(exchange, address.id, body.bytes)
-        if (forwarded !== undefined) return forwarded
-      }
-      const parsed = arrowField
-        ? // The other body fields are in the query.
-          { [arrowField]: body.bytes, ...address.repeated }
-        : route.body === 'arrow'
-          ? body.bytes
-          : parseJson(body.bytes, admission.limits)
-      const content = parsed instanceof Promise ? await parsed : parsed
-      const built = buildRequest(match, address, content, headers, principal, dialect)
-      const translated = dialect.request?.(operation, built, headers) ?? built
-      if (unknownFields === 'ignore') removeUnknown(operations[operation].definition, translated)
-      await authorize.bodySubjects(principal, operation, translated, (location) =>
-        exchange.info(content, location),
-      )
-      const children = listsChildren(operation) && dialect.listing === 'children'
-      const request = children ? childrenRequest(operation, translated) : translated
-      // Fast path: most requests have neither a header nor a context.
-      const mayBeInside =
-        headers[insideHeader] !== undefined || (content as Fields | undefined)?.context !== undefined
-      const transaction = mayBeInside ? transactionNamed(request, {}) : undefined
-      if (
-        transaction !== undefined &&
-        headers[insideHeader] === undefined &&
-        !isAboutTransactions(operation)
-      ) {
-        const forwarded = await forwardRead(exchange, transaction, body.bytes)
-        if (forwarded !== undefined) return forwarded
-      }
-      const { changes } = operations[operation].definition
-      const hook = authorize.resolvedSubjects(principal, (location) => exchange.info(content, location))
-      const answerFrom = async (given: OperationOptions) => {
-        const withRules = dialect.rules ? { ...given, [clientRules]: dialect.rules } : given
-        const options = changes ? { ...withRules, [requestId]: exchange.requestId } : withRules
-        const result = await methods[operation](request, hook ? { ...options, [callerHook]: hook } : options)
-        begun.record(operation, request, result, principal)
-        const response = children ? childrenResponse(operation, request, result) : result
-        return answerOf(route, response, dialect.response?.(operation, response) ?? response)
-      }
-      // Never cached inside a transaction, which has its own snapshot and changes.
-      const answer =
-        transaction === undefined
-          ? await cache.answer(exchange, body.bytes, request, () =>
-              answerFrom(
-                operation === 'beginTransaction'
-                  ? // Canceled on disconnect, because only this caller would learn the transaction's id.
-                    { signal: disconnectSignal(exchange), [sessionServer]: server.session }
-                  : rowOptions,
-              ),
-            )
-          : await answerFrom({ ...rowOptions, transaction })
-      isStream = answer.body instanceof Readable
-      return answer
-    } finally {
-      // Invalidated before the caller receives the answer.
-      if (operations[operation].definition.changes) cache.invalidate()
-      if (isStream && !exchange.isClosed) exchange.onClose(() => hold?.release())
-      else hold?.release()
+    const { methods, rows } = match.route
+    if (method === 'OPTIONS')
+      return { status: 200, body: '', headers: { allow: allowedMethods(match.route) } }
+    if (!methods.includes((method === 'HEAD' ? 'GET' : method) as Method)) {
+      const refused = failure(context, exchange, wrongMethod(match.route, method), 405)
+      return { ...refused, headers: { allow: allowedMethods(match.route) } }
     }
-  }
-
-  /** Answers a request that counts as in flight, until the client has read a large answer. */
-  async function admitted(exchange: Exchange, match: Match): Promise<StreamableAnswer> {
+    const dialect = dialectOf(headers, listing)
+    exchange.dialect = dialect
+    exchange.match = dialect.operation ? { ...match, operation: dialect.operation(match.operation) } : match
     try {
       admission.enter()
     } catch (error) {
       return failure(context, exchange, error)
     }
-    let isLarge = match.route.rows === true
+    // Stays admitted until the client has read a large answer.
+    let isLarge = rows === true
     try {
-      const answer = await run(exchange, match)
+      const answer = await run(exchange, exchange.match)
       isLarge = reserveAnswer(context, exchange, answer) || isLarge
       return answer
     } catch (error) {
@@ -163,38 +81,124 @@ export function responder(context: HttpContext): Responder {
     }
   }
 
-  return async (exchange) => {
-    let answer: StreamableAnswer
-    if (isChangesPath(exchange.path, segments)) {
-      answer = await respondWith(context, exchange, watch)
-      metrics.count('changes', answer.status, performance.now() - exchange.started)
+  /** All checks before the body is read: credentials, rate limit, path and query, and the `authorize` hook. */
+  async function admit(exchange: Exchange, match: Match): Promise<Addressed> {
+    const known = authenticate(exchange)
+    exchange.principal = known instanceof Promise ? await known : known
+    rateLimit?.(exchange.principal?.name ?? exchange.remoteAddress ?? '')
+    const address = readAddress(match, exchange, unknownFields)
+    if (authorizer) await authorizer.check(exchange, { operation: match.operation, id: address.id })
+    return address
+  }
+
+  async function run(exchange: Exchange, match: Match): Promise<StreamableAnswer> {
+    const { operation, route } = match
+    const address = await admit(exchange, match)
+    const isInside = exchange.headers[insideHeader] !== undefined
+    if (isInside && operation !== 'beginTransaction') {
+      const forwarded = await forwarder.forwardUnread(exchange, match, address.id)
+      if (forwarded !== undefined) return forwarded
+    }
+    const arrowField = exchange.dialect!.arrowField && arrowFieldOf(exchange, operation)
+    const reading = bodyOf(exchange, match, arrowField ? 'arrow' : route.body, admission)
+    const { bytes, hold = route.rows ? admission.memory.hold() : undefined } =
+      reading instanceof Promise ? await reading : reading
+    let isStream = false
+    try {
+      // A request inside of a transaction is not answered from the cache. With a hook, each body is checked.
+      const cached = isInside || authorizer ? undefined : cache.find(exchange, bytes)
+      if (cached !== undefined) return cached
+      if (endsTransaction(operation)) {
+        const forwarded = await forwarder.forwardEnd(exchange, address.id, bytes)
+        if (forwarded !== undefined) return forwarded
+      }
+      const answer = await perform(exchange, match, { address, arrowField, bytes, hold })
+      isStream = answer.body instanceof Readable
       return answer
+    } finally {
+      // Invalidated before the caller receives the answer.
+      if (operations[operation].definition.changes) cache.invalidate()
+      if (isStream && !exchange.isClosed) exchange.onClose(() => hold?.release())
+      else hold?.release()
     }
-    const match = matchPath(exchange.path, segments)
-    if (match === undefined) {
-      const { unknownRoute: status = 404 } = dialectOf(exchange.headers, options.listing)
-      answer = failure(context, exchange, unknownRoute(exchange.method, exchange.path), status)
-    } else if (exchange.method === 'OPTIONS') {
-      answer = { status: 200, body: '', headers: { allow: allowedMethods(match.route) } }
-    } else if (!takesMethod(match.route, exchange.method)) {
-      const refused = failure(context, exchange, wrongMethod(match.route, exchange.method), 405)
-      answer = { ...refused, headers: { allow: allowedMethods(match.route) } }
-    } else {
-      answer = await admitted(exchange, inDialect(exchange, match, options.listing))
+  }
+
+  /** Parses the request and runs its operation, unless the answer is cached or another server has its transaction. */
+  async function perform(
+    exchange: Exchange,
+    match: Match,
+    { address, arrowField, bytes, hold }: ReadRequest,
+  ): Promise<StreamableAnswer> {
+    const { operation, route } = match
+    const { headers, principal } = exchange
+    const dialect = exchange.dialect!
+    const { definition } = operations[operation]
+    const parsed = arrowField || route.body === 'arrow' ? bytes : parseJson(bytes, admission.limits)
+    const value = parsed instanceof Promise ? await parsed : parsed
+    // The other fields of a JSON route's Arrow body are in the query.
+    const content = arrowField ? { [arrowField]: value, ...address.repeated } : value
+    const built = buildRequest(match, address, content, exchange)
+    const translated = dialect.request?.(operation, built, headers) ?? built
+    if (unknownFields === 'ignore') removeUnknown(definition, translated)
+    if (authorizer) await authorizer.checkBody(exchange, operation, translated, content)
+    const children = dialect.listing === 'children' && listsChildren(operation)
+    const request = children ? childrenRequest(operation, translated) : translated
+    // Fast path: most requests have neither a header nor a context.
+    const isInside = headers[insideHeader] !== undefined
+    const mayBeInside = isInside || (content as Fields | undefined)?.context !== undefined
+    const transaction = mayBeInside ? transactionNamed(request, {}) : undefined
+    if (transaction !== undefined && !isInside && !isAboutTransactions(operation)) {
+      const forwarded = await forwarder.forwardRead(exchange, transaction, bytes)
+      if (forwarded !== undefined) return forwarded
     }
-    metrics.count(exchange.match?.operation ?? 'none', answer.status, performance.now() - exchange.started)
+    const make = async () => {
+      const result = await methods[operation](request, {
+        ...(route.rows &&
+          hold && {
+            signal: disconnectSignal(exchange),
+            [requestMemory]: { hold, inParts: route.answer === 'arrow' },
+          }),
+        // Canceled on disconnect, because only this caller would learn the transaction's id.
+        ...(operation === 'beginTransaction' && {
+          signal: disconnectSignal(exchange),
+          [sessionServer]: server.session,
+        }),
+        ...(transaction !== undefined && { transaction }),
+        ...(dialect.rules && { [clientRules]: dialect.rules }),
+        ...(definition.changes && { [requestId]: exchange.requestId }),
+        ...(authorizer && { [callerHook]: authorizer.ofResolved(exchange, content) }),
+      })
+      begun.record(operation, request, result, principal)
+      const response = children ? childrenResponse(operation, request, result) : result
+      return answerOf(route, response, dialect.response?.(operation, response) ?? response)
+    }
+    // Never cached inside a transaction, which has its own snapshot and changes.
+    return transaction === undefined ? cache.answer(exchange, bytes, request, make) : make()
+  }
+
+  return async (exchange) => {
+    const match = matchPath(exchange.path, mounted)
+    const isChanges = match === undefined && isChangesPath(exchange.path, mounted)
+    const answer = isChanges ? await respondWith(context, exchange, watch) : await respond(exchange, match)
+    const label = isChanges ? 'changes' : (exchange.match?.operation ?? 'none')
+    metrics.count(label, answer.status, performance.now() - exchange.started)
     return answer
   }
 }
 
-/** For a read-only path: the answer to a method other than GET and HEAD; undefined for those two. */
-export function answerUnlessRead(context: HttpContext, exchange: Exchange): Answer | undefined {
-  const { method } = exchange
-  const headers = { allow: 'GET, HEAD, OPTIONS' }
-  if (method === 'GET' || method === 'HEAD') return undefined
-  if (method === 'OPTIONS') return { status: 200, body: '', headers }
-  const error = invalid(`${method} is not a method of this path. Use GET.`)
-  return { ...failure(context, exchange, error, 405), headers }
+/** A request whose body was read. */
+interface ReadRequest {
+  readonly address: Addressed
+  /** The field of an Arrow body on a JSON route. */
+  readonly arrowField: string | undefined
+  readonly bytes: Buffer
+  readonly hold: Hold | undefined
+}
+
+/** The field of an Arrow body on a JSON route, which only some dialects send. */
+function arrowFieldOf({ headers, dialect }: Exchange, operation: OperationName): string | undefined {
+  const isArrow = headers['content-type']?.startsWith(arrowStreamType)
+  return isArrow ? dialect!.arrowField?.(operation) : undefined
 }
 
 /** Answers a read-only path. The request counts as in flight only until the answer begins. */
@@ -226,12 +230,6 @@ const unsupported = new Set<string>(
     .map(({ definition }) => definition.name),
 )
 
-/** The field of an Arrow body on a JSON route, which only some dialects send. */
-function arrowFieldOf({ headers, dialect }: Exchange, operation: Match['operation']): string | undefined {
-  const isArrow = headers['content-type']?.startsWith(arrowStreamType)
-  return isArrow ? dialect!.arrowField?.(operation) : undefined
-}
-
 /** The body of a request. An unsupported operation accepts any body, so that the answer is `Unsupported`. */
 function bodyOf(
   exchange: Exchange,
@@ -245,15 +243,6 @@ function bodyOf(
     if (!unsupported.has(operation)) throw error
     return { bytes: Buffer.alloc(0) }
   }
-}
-
-/** Sets the dialect and the match of an exchange. The dialect may map the operation to another one. */
-function inDialect(exchange: Exchange, match: Match, listing: HttpOptions['listing']): Match {
-  const dialect = dialectOf(exchange.headers, listing)
-  const operation = dialect.operation?.(match.operation) ?? match.operation
-  exchange.dialect = dialect
-  exchange.match = operation === match.operation ? match : { ...match, operation }
-  return exchange.match
 }
 
 /** Reserves memory until the client has read a large answer. Returns whether it is large. Fails without room. */
@@ -287,53 +276,4 @@ function disconnectSignal(exchange: Exchange): AbortSignal {
     if (!isAnswered) abort()
   })
   return controller.signal
-}
-
-/** The answer to an error. Unexpected errors are logged. */
-export function failure(
-  { admission, log, options }: HttpContext,
-  exchange: Exchange,
-  error: unknown,
-  status?: ErrorStatus,
-): Answer {
-  const { requestId, path, dialect, headers, match } = exchange
-  const problem = problemOf(error, {
-    path,
-    requestId,
-    retryAfter: admission.limits.retryAfter,
-    dialect,
-    operation: match?.operation,
-    status,
-    tokenGiven: presentedToken(headers) !== undefined,
-  })
-  if (problem.unexpected)
-    log.error({ err: error, requestId, operation: match?.operation }, 'an operation failed')
-  if (problem.status === 401 || problem.status === 403) notifyRefused(options, exchange, problem.status)
-  exchange.discardBody()
-  return {
-    status: problem.status,
-    type: jsonUtf8,
-    body: JSON.stringify(problem.body),
-    headers: problem.headers,
-  }
-}
-
-function notifyRefused({ onRefused }: HttpOptions, exchange: Exchange, status: number): void {
-  const { requestId, method, path, remoteAddress, principal, match } = exchange
-  const about = { requestId, method, path: path.slice(0, 1_024), remoteAddress, principal: principal?.name }
-  onRefused?.({ ...about, operation: match?.operation, status })
-}
-
-/** All headers of an answer except `content-length`. */
-export function headersOf(
-  answer: StreamableAnswer,
-  { requestId, headers: received, dialect }: Exchange,
-  closing: boolean,
-  instance: string,
-): Record<string, string> {
-  const headers: Record<string, string> = { [requestIdHeader]: requestId, ...dialect?.headers }
-  if (received[passedOnHeader] !== undefined) headers[serverHeader] = instance
-  if (answer.type !== undefined) headers['content-type'] = answer.type
-  if (closing) headers.connection = 'close'
-  return answer.headers === undefined ? headers : { ...answer.headers, ...headers }
 }

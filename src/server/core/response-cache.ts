@@ -7,7 +7,7 @@ import type { Answer, StreamableAnswer } from './answer.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Requests with longer bodies are not cached. */
-const longestBody = 4 * 1024
+const maxBody = 4 * 1024
 
 /** The memory of an entry besides its text, in bytes. */
 const overhead = 512
@@ -20,7 +20,7 @@ const overhead = 512
  */
 export class ResponseCache {
   readonly #catalog: Catalog
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   readonly #answers = new Map<string, Answer>()
   readonly #staleMillis: number
   #state: number | string | undefined
@@ -30,9 +30,9 @@ export class ResponseCache {
   #periodStart = 0
   #periodStartByClock = 0
 
-  constructor(catalog: Catalog, mostBytes: number, staleMillis = 0) {
+  constructor(catalog: Catalog, maxBytes: number, staleMillis = 0) {
     this.#catalog = catalog
-    this.#mostBytes = mostBytes
+    this.#maxBytes = maxBytes
     this.#staleMillis = staleMillis
   }
 
@@ -46,21 +46,30 @@ export class ResponseCache {
     return this.#bytes
   }
 
+  /**
+   * The cached answer to a request with the raw `body`. An equal request was parsed and checked before, so a hit needs
+   * neither.
+   */
+  find(exchange: Exchange, body: Buffer): Answer | undefined {
+    const { operation } = exchange.match!
+    if (operations[operation].definition.isFromStore === undefined || body.length > maxBody) return undefined
+    const state = this.#stateOf(operation)
+    return state !== undefined && state === this.#state ? this.#answers.get(keyOf(exchange, body)) : undefined
+  }
+
   /** The cached answer to a request with the raw `body`, or the result of `make`. */
   async answer(
-    { match, dialect, path, query }: Exchange,
+    exchange: Exchange,
     body: Buffer,
     request: Fields,
     make: () => Promise<StreamableAnswer>,
   ): Promise<StreamableAnswer> {
-    const { operation } = match!
-    if (this.#mostBytes === 0 || body.length > longestBody) return make()
+    const { operation } = exchange.match!
+    if (this.#maxBytes === 0 || body.length > maxBody) return make()
     if (!operations[operation].definition.isFromStore?.(request)) return make()
     const state = this.#stateOf(operation)
     if (state === undefined) return make()
-    // The whole request except its context, on which no cached operation depends. Headers and URLs have no newline, so
-    // the key is unambiguous.
-    const key = `${dialect!.name}\n${path}\n${query}\n${body.toString('latin1')}`
+    const key = keyOf(exchange, body)
     const found = state === this.#state ? this.#answers.get(key) : undefined
     if (found !== undefined) return found
     const answer = await make()
@@ -93,11 +102,11 @@ export class ResponseCache {
     if (!isComplete(answer)) return
     if (state !== this.#state) this.#reset(state)
     const bytes = bytesOf(key, answer)
-    if (bytes > this.#mostBytes || this.#answers.has(key)) return
+    if (bytes > this.#maxBytes || this.#answers.has(key)) return
     this.#answers.set(key, answer)
     this.#bytes += bytes
     for (const [oldest, { body }] of this.#answers) {
-      if (this.#bytes <= this.#mostBytes) break
+      if (this.#bytes <= this.#maxBytes) break
       this.#answers.delete(oldest)
       this.#bytes -= bytesOf(oldest, { body })
     }
@@ -108,6 +117,14 @@ export class ResponseCache {
     this.#bytes = 0
     this.#state = state
   }
+}
+
+/**
+ * The whole request except its context, on which no cached operation depends. Headers and URLs have no newline, so the
+ * key is unambiguous.
+ */
+function keyOf({ method, dialect, path, query }: Exchange, body: Buffer): string {
+  return `${method}\n${dialect!.name}\n${path}\n${query}\n${body.toString('latin1')}`
 }
 
 function isComplete(answer: StreamableAnswer): answer is Answer {

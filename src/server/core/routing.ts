@@ -1,6 +1,6 @@
 import { CatalogError, invalid } from '../../base/errors.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
-import { type Method, type Route, wire } from '../../protocol/wire.ts'
+import { type Route, wire } from '../../protocol/wire.ts'
 
 /** The operation of a path, and the path segments of its parameters. */
 export interface Match {
@@ -33,7 +33,7 @@ for (const [operation, route] of Object.entries(wire)) {
  * segments of the mount prefix. Extra slashes at the start, and one at the end, are ignored.
  */
 export function matchPath(path: string, mounted = 0): Match | undefined {
-  let start = mountEnd(path, mounted)
+  let start = mounted === 0 ? 0 : mountEnd(path, mounted)
   if (start < 0) return undefined
   while (path.startsWith('//', start)) start++
   if (!path.startsWith(prefix, start)) return undefined
@@ -77,10 +77,6 @@ export function unknownRoute(method: string, path: string): CatalogError {
 /** The value of the `Allow` header of a route. */
 export function allowedMethods({ methods }: Route): string {
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
-}
-
-export function takesMethod({ methods }: Route, method: string): boolean {
-  return methods.includes((method === 'HEAD' ? 'GET' : method) as Method)
 }
 
 /** The error for a method that the route does not support. */

@@ -3,8 +3,8 @@ import type { ErrorCode } from '../../base/errors.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import type { ClientRules } from '../../catalog/rows/client-rules.ts'
 import type { ErrorStatus } from '../../protocol/status.ts'
-import { generatedDialect } from './generated.ts'
-import { asksForFreshAnswers, isLanceDb, lancedbDialect, namespaceDialect } from './lancedb.ts'
+import { generatedAgent, generatedDialect } from './generated.ts'
+import { lancedbDialect, namespaceDialect } from './lancedb.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -42,8 +42,13 @@ const formPaths: Dialect = { name: 'form-paths', plusIsSpace: true }
 
 /** The dialect of a client, by its headers and the server's `listing` option. */
 export function dialectOf(headers: IncomingHttpHeaders, listing: Dialect['listing'] | 'recursive'): Dialect {
-  if (isLanceDb(headers)) return lancedbDialect
-  const own = asksForFreshAnswers(headers) ? formPaths : protocol
-  const base = listing === 'children' ? namespaceDialect : own
-  return generatedDialect(headers['user-agent'], base) ?? base
+  // LanceDB's remote client sends its database name to every server except LanceDB's own. Its other headers do not
+  // identify it: the namespace client also sends `x-lancedb-min-timestamp`, and any client may have an API key.
+  if (headers['x-lancedb-database'] !== undefined) return lancedbDialect
+  // The namespace client requests answers that are not older than its last write.
+  const isAfterWrite =
+    headers['x-lancedb-min-timestamp'] !== undefined || headers['x-lancedb-min-version'] !== undefined
+  const base = listing === 'children' ? namespaceDialect : isAfterWrite ? formPaths : protocol
+  const agent = headers['user-agent']
+  return agent?.startsWith(generatedAgent) ? generatedDialect(agent, base) : base
 }

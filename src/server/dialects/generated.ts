@@ -6,6 +6,9 @@ import type { Dialect, Fields } from './dialect.ts'
  * languages have further deviations.
  */
 
+/** The beginning of their `User-Agent`. */
+export const generatedAgent = 'OpenAPI-Generator/'
+
 type Deviation = Pick<Dialect, 'request'> & { readonly plusIsSpace?: boolean }
 
 /** The deviations of a client's language, in addition to another dialect. */
@@ -19,9 +22,8 @@ const deviations: Readonly<Record<string, Deviation>> = {
 
 const dialects = new Map<string, Dialect>()
 
-/** The dialect of a generated client, on top of the dialect `base`. Undefined for every other client. */
-export function generatedDialect(userAgent: string | undefined, base: Dialect): Dialect | undefined {
-  if (!userAgent?.startsWith('OpenAPI-Generator/')) return undefined
+/** The dialect of a generated client, on top of the dialect `base`. */
+export function generatedDialect(userAgent: string, base: Dialect): Dialect {
   const last = userAgent.slice(userAgent.lastIndexOf('/') + 1)
   const language = Object.hasOwn(deviations, last) ? last : 'other'
   const name = `${base.name}-${language}`

@@ -1,5 +1,8 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { CatalogError } from '../../base/errors.ts'
 import { ByteBudget } from '../../base/scheduling/byte-budget.ts'
+import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
+import { clearInterval, setInterval } from '../../base/time.ts'
 import type { Limits } from '../options.ts'
 
 /** Idle timeouts of transfers, in milliseconds. */
@@ -16,15 +19,14 @@ export class AdmissionControl {
   /** The memory budget of all requests: bodies, as received and decoded, and answers in flight. */
   readonly memory: ByteBudget
   readonly silences: Silences
-  readonly #isLate: () => boolean
+  readonly #eventLoop: Pick<EventLoopWatch, 'isLate'>
   #inFlight = 0
   #closing = false
 
-  /** `isLate` returns whether the event loop is late. */
-  constructor(limits: Limits, silences: Silences, isLate: () => boolean) {
+  constructor(limits: Limits, silences: Silences, eventLoop: Pick<EventLoopWatch, 'isLate'>) {
     this.limits = limits
     this.silences = silences
-    this.#isLate = isLate
+    this.#eventLoop = eventLoop
     this.memory = new ByteBudget(limits.bodyBytes)
   }
 
@@ -43,7 +45,7 @@ export class AdmissionControl {
       throw new CatalogError('ServiceUnavailable', 'The server is shutting down. Try again in a moment.')
     if (this.#inFlight >= this.limits.inFlight)
       throw new Throttled('The server has as many requests as it takes at once')
-    if (this.#isLate()) throw new Throttled('The server is behind with its work')
+    if (this.#eventLoop.isLate) throw new Throttled('The server is behind with its work')
     this.#inFlight++
   }
 
@@ -65,4 +67,38 @@ export class Throttled extends CatalogError {
     super('Throttling', `${why}. Wait as long as Retry-After says, and send less at a time.`)
     this.seconds = seconds
   }
+}
+
+/** Measures the delay of the event loop. */
+export interface EventLoopWatch {
+  /** Whether the average delay of the last second was above the limit. */
+  readonly isLate: boolean
+  close(): void
+}
+
+/** The sampling interval of the histogram, in milliseconds. */
+const resolution = 10
+const sampleMillis = 1_000
+
+/** Watches for average delays above `maxMillis` milliseconds; 0 disables the watch. */
+export function watchEventLoop(maxMillis: number): EventLoopWatch {
+  if (maxMillis <= 0) return { isLate: false, close: () => {} }
+  const histogram = monitorEventLoopDelay({ resolution })
+  histogram.enable()
+  const timer = unrefTimer(
+    setInterval(() => {
+      const { mean } = histogram
+      // Without a sample in a second, the loop was blocked for all of it.
+      watch.isLate = Number.isNaN(mean) || mean / 1e6 - resolution > maxMillis
+      histogram.reset()
+    }, sampleMillis),
+  )
+  const watch = {
+    isLate: false,
+    close: () => {
+      clearInterval(timer)
+      histogram.disable()
+    },
+  }
+  return watch
 }

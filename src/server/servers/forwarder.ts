@@ -2,15 +2,23 @@ import type { IncomingMessage } from 'node:http'
 import { hostname } from 'node:os'
 import type { Readable } from 'node:stream'
 import { CatalogError } from '../../base/errors.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
 import { clearInterval, performance, setInterval } from '../../base/time.ts'
 import { heldTransactions } from '../../catalog/handle/handle.ts'
-import type { SessionServer } from '../../catalog/operations/framework/inside.ts'
+import {
+  insideHeader,
+  isTransactionId,
+  type SessionServer,
+  transactionNamed,
+} from '../../catalog/operations/framework/inside.ts'
+import type { OperationName } from '../../catalog/operations/index.ts'
 import { passedOnHeader, requestIdHeader, serverHeader } from '../../protocol/wire.ts'
 import type { StreamableAnswer } from '../core/answer.ts'
-import { uncounted } from '../core/body.ts'
+import { tooLarge, uncounted } from '../core/body.ts'
 import type { Exchange } from '../core/exchange.ts'
-import type { PluginOptions } from '../options.ts'
+import { type Match, mountEnd } from '../core/routing.ts'
+import type { Limits, PluginOptions } from '../options.ts'
 import { HopClient, HopFailed, refusesConnections } from './hop.ts'
 import type { OwnServer } from './own-server.ts'
 
@@ -18,18 +26,27 @@ import type { OwnServer } from './own-server.ts'
 const checkMillis = 10_000
 
 /** The most transactions whose server is cached. */
-const mostCached = 10_000
+const maxCached = 10_000
 
 /** A request of a transaction that another server may hold. */
-export interface ForwardedRequest {
+interface ForwardedRequest {
   readonly id: string
-  /** The path after the mount prefix, with the query. */
-  readonly target: string
   readonly body: Buffer | Readable | undefined
-  readonly mostBytes: number
+  /** Most bytes of a body that was not read yet. */
+  readonly maxBytes: number
   /** Whether it may be retried. This server can then also answer it after the transaction has ended. */
   readonly isRepeatable: boolean
 }
+
+interface ForwarderSettings {
+  readonly catalog: PluginOptions['catalog']
+  readonly own: OwnServer
+  readonly limits: Pick<Limits, 'arrowBytes' | 'jsonBytes'>
+  /** The number of path segments of the mount prefix. */
+  readonly mounted: number
+}
+
+type ForwardedAnswer = Promise<StreamableAnswer | undefined>
 
 interface CachedServer {
   readonly server: SessionServer
@@ -38,38 +55,71 @@ interface CachedServer {
   readonly until: number
 }
 
+/** Whether an operation ends the transaction that its path names. */
+export function endsTransaction(operation: OperationName): boolean {
+  return operation === 'commitTransaction' || operation === 'rollbackTransaction'
+}
+
 /**
  * Forwards requests of transactions to the server that holds them. Its URL comes only from the catalog's own records. A
- * forwarded request is not forwarded again.
+ * forwarded request is not forwarded again. Each method resolves to undefined when this server must answer.
  */
 export class Forwarder {
-  readonly #catalog: PluginOptions['catalog']
-  readonly #own: OwnServer
+  readonly #settings: ForwarderSettings
   readonly #client = new HopClient()
   readonly #cached = new Map<string, CachedServer>()
 
-  constructor(catalog: PluginOptions['catalog'], own: OwnServer) {
-    this.#catalog = catalog
-    this.#own = own
+  constructor(settings: ForwarderSettings) {
+    this.#settings = settings
   }
 
-  /** The server that holds a caller's transaction; undefined when this server must answer. */
-  async serverFor(exchange: Exchange, id: string): Promise<SessionServer | undefined> {
-    if (exchange.headers[passedOnHeader] !== undefined) return undefined
-    return this.#serverOf(id, exchange.principal?.name)
+  /** Forwards a request whose header names a transaction, before its body is read. `named` is the id in the path. */
+  async forwardUnread(
+    exchange: Exchange,
+    { operation, route }: Match,
+    named: Identifier | undefined,
+  ): ForwardedAnswer {
+    const { headers } = exchange
+    const id = transactionNamed({}, { transaction: headers[insideHeader] as string })!
+    // An operation on the transaction itself does not run inside of it.
+    if (route.path.startsWith('/v1/transaction/') && (named?.at(-1) === id || endsTransaction(operation)))
+      return undefined
+    const { arrowBytes, jsonBytes } = this.#settings.limits
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+    return this.#forward(exchange, {
+      id,
+      body: hasBody ? exchange.body : undefined,
+      maxBytes: route.body === 'arrow' ? arrowBytes : jsonBytes,
+      isRepeatable: false,
+    })
+  }
+
+  /** Forwards a commit or rollback whose body was read. */
+  async forwardEnd(exchange: Exchange, named: Identifier | undefined, body: Buffer): ForwardedAnswer {
+    const id = named?.at(-1)
+    if (id === undefined || !isTransactionId(id)) return undefined
+    const inside = exchange.headers[insideHeader]
+    if (inside !== undefined && inside !== id) return undefined
+    return this.#forward(exchange, { id, body, maxBytes: body.length, isRepeatable: true })
+  }
+
+  /** Forwards a request whose body was read and names a transaction. */
+  forwardRead(exchange: Exchange, id: string, body: Buffer): ForwardedAnswer {
+    return this.#forward(exchange, { id, body, maxBytes: body.length, isRepeatable: false })
   }
 
   /**
-   * The answer of the server that holds the transaction. Undefined when that server is gone and the request is
+   * The answer of the server that holds the transaction. Undefined also when that server is gone and the request is
    * repeatable: this server then answers from the transaction's record.
    */
-  async answer(
-    exchange: Exchange,
-    server: SessionServer,
-    request: ForwardedRequest,
-  ): Promise<StreamableAnswer | undefined> {
-    const { id, isRepeatable } = request
-    const owner = exchange.principal?.name
+  async #forward(exchange: Exchange, request: ForwardedRequest): ForwardedAnswer {
+    const { headers, principal } = exchange
+    const { id, body, maxBytes, isRepeatable } = request
+    if (headers[passedOnHeader] !== undefined) return undefined
+    const owner = principal?.name
+    const server = await this.#serverOf(id, owner)
+    if (server === undefined) return undefined
+    if (!Buffer.isBuffer(body) && Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
     for (let attempt = 1; ; attempt++) {
       try {
         const answer = await this.#send(exchange, server, request)
@@ -87,7 +137,7 @@ export class Forwarder {
         }
       }
       if (isRepeatable) return undefined
-      throw await this.#catalog[heldTransactions]!.refusal(id, owner)
+      throw await this.#settings.catalog[heldTransactions]!.refusal(id, owner)
     }
   }
 
@@ -99,43 +149,45 @@ export class Forwarder {
     const known = this.#cached.get(id)
     if (known && known.until > performance.now()) return known.owner === owner ? known.server : undefined
     this.#cached.delete(id)
-    const found = await this.#catalog[heldTransactions]?.serverOf(id, owner)
+    const found = await this.#settings.catalog[heldTransactions]?.serverOf(id, owner)
     if (found === undefined) return undefined
     const { server, leaseMillis } = found
-    if (server.instance === this.#own.instance) return undefined
+    if (server.instance === this.#settings.own.instance) return undefined
     // A loopback URL leads to a different server on each machine.
     if (server.machine !== undefined && server.machine !== hostname()) return undefined
     this.#cached.set(id, { server, owner, until: performance.now() + leaseMillis })
-    if (this.#cached.size > mostCached) this.#cached.delete(this.#cached.keys().next().value!)
+    if (this.#cached.size > maxCached) this.#cached.delete(this.#cached.keys().next().value!)
     return server
   }
 
   async #ended(id: string, server: SessionServer): Promise<void> {
     this.#cached.delete(id)
-    await this.#catalog[heldTransactions]!.serverEnded(id, server)
+    await this.#settings.catalog[heldTransactions]!.serverEnded(id, server)
   }
 
   /** Sends once. Undefined when another process answers at the URL. */
   async #send(
     exchange: Exchange,
     server: SessionServer,
-    { id, target, body, mostBytes }: ForwardedRequest,
+    { id, body, maxBytes }: ForwardedRequest,
   ): Promise<StreamableAnswer | undefined> {
+    const { method, path, query, principal } = exchange
     const stop = new AbortController()
     exchange.onClose((isAnswered) => {
       if (!isAnswered) stop.abort()
     })
     let arriving: IncomingMessage | undefined
     const bytesRead = () => arriving?.socket?.bytesRead ?? 0
-    const unwatch = this.#watch(id, server, exchange.principal?.name, bytesRead, stop)
+    const unwatch = this.#watch(id, server, principal?.name, bytesRead, stop)
     let isStream = false
     try {
       const answer = await this.#client.send({
-        url: server.url + target,
-        method: exchange.method,
+        url:
+          server.url + path.slice(mountEnd(path, this.#settings.mounted)) + (query === '' ? '' : `?${query}`),
+        method,
         headers: headersFor(exchange, server, body),
         body,
-        mostBytes,
+        maxBytes,
         signal: stop.signal,
       })
       arriving = answer
@@ -149,8 +201,7 @@ export class Forwarder {
       const { statusCode: status = 502 } = answer
       const headers = headersOf(answer)
       const length = Number(answer.headers['content-length'] ?? Number.POSITIVE_INFINITY)
-      if (length <= uncounted || exchange.method === 'HEAD')
-        return { status, headers, body: await readAll(answer) }
+      if (length <= uncounted || method === 'HEAD') return { status, headers, body: await readAll(answer) }
       isStream = true
       answer.once('close', unwatch)
       return { status, headers, body: answer }
@@ -173,7 +224,7 @@ export class Forwarder {
     let hadEnded = false
     let bytesBefore = 0
     const check = async () => {
-      const found = await this.#catalog[heldTransactions]!.serverOf(id, owner)
+      const found = await this.#settings.catalog[heldTransactions]!.serverOf(id, owner)
       const hasEnded = found?.server.instance !== instance
       const bytes = bytesRead()
       if (hasEnded && hadEnded && bytes === bytesBefore) stop.abort()

@@ -35,9 +35,9 @@ export interface HopRequest {
   readonly url: string
   readonly method: string
   readonly headers: OutgoingHttpHeaders
-  /** The body: bytes, or a stream of at most `mostBytes`. */
+  /** The body: bytes, or a stream of at most `maxBytes`. */
   readonly body: Buffer | Readable | undefined
-  readonly mostBytes: number
+  readonly maxBytes: number
   readonly signal: AbortSignal
 }
 
@@ -86,7 +86,7 @@ export class HopClient {
   }
 }
 
-function writeBody(request: ReturnType<typeof httpRequest>, { body, mostBytes }: HopRequest): void {
+function writeBody(request: ReturnType<typeof httpRequest>, { body, maxBytes }: HopRequest): void {
   if (body === undefined || Buffer.isBuffer(body)) {
     request.end(body)
     return
@@ -94,7 +94,7 @@ function writeBody(request: ReturnType<typeof httpRequest>, { body, mostBytes }:
   let bytes = 0
   body.on('data', (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > mostBytes) request.destroy(tooLarge(mostBytes))
+    if (bytes > maxBytes) request.destroy(tooLarge(maxBytes))
   })
   body.once('error', (error) => request.destroy(error))
   body.once('close', () => {

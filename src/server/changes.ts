@@ -1,19 +1,22 @@
 import { Readable } from 'node:stream'
-import { CatalogError, invalid } from '../../base/errors.ts'
-import { checkDelimiter, quote } from '../../base/model/identifier.ts'
-import type { Changes, CommittedChange } from '../../catalog/handle/handle.ts'
-import { insideHeader } from '../../catalog/operations/framework/inside.ts'
-import { principalKey } from '../../catalog/operations/framework/principal.ts'
-import { type MayRead, visibleChanges } from '../../catalog/operations/framework/visible-changes.ts'
-import { changesPath, eventStreamType, eventText, lastEventHeader } from '../../protocol/events.ts'
-import { singleValue } from '../../protocol/query.ts'
-import { decodePathId } from '../../protocol/wire.ts'
-import { type Authorizer, authorizer } from '../auth/authorize.ts'
-import type { StreamableAnswer } from '../core/answer.ts'
-import type { HttpContext } from '../core/context.ts'
-import type { Exchange } from '../core/exchange.ts'
-import { problemOf } from '../core/problem.ts'
-import { mountEnd } from '../core/routing.ts'
+import { CatalogError, invalid } from '../base/errors.ts'
+import { checkDelimiter, quote } from '../base/model/identifier.ts'
+import { clearTimeout, setTimeout } from '../base/time.ts'
+import type { Changes, CommittedChange } from '../catalog/handle/handle.ts'
+import { insideHeader } from '../catalog/operations/framework/inside.ts'
+import { principalKey } from '../catalog/operations/framework/principal.ts'
+import { type MayRead, visibleChanges } from '../catalog/operations/framework/visible-changes.ts'
+import { changesPath, eventStreamType, eventText, lastEventHeader } from '../protocol/events.ts'
+import { singleValue } from '../protocol/query.ts'
+import { decodePathId } from '../protocol/wire.ts'
+import type { Authorizer } from './auth/authorize.ts'
+import type { StreamableAnswer } from './core/answer.ts'
+import type { HttpContext } from './core/context.ts'
+import type { Exchange } from './core/exchange.ts'
+import { problemOf } from './core/problem.ts'
+import { mountEnd } from './core/routing.ts'
+import { Throttled } from './limits/admission-control.ts'
+import type { Limits } from './options.ts'
 
 /** How often an idle stream sends its position, in milliseconds. */
 const quietMillis = 15_000
@@ -27,9 +30,8 @@ export function isChangesPath(path: string, mounted: number): boolean {
 
 /** Answers requests for the change feed with an event stream. */
 export function changesResponder(context: HttpContext): (exchange: Exchange) => Promise<StreamableAnswer> {
-  const { options, authenticate, rateLimit, streams, admission } = context
-  const { catalog } = options
-  const authorize = authorizer(options.authorize)
+  const { authenticate, authorizer, rateLimit, streams, admission } = context
+  const { catalog } = context.options
   const heartbeatMillis = Math.min(quietMillis, admission.silences.download / 3)
 
   return async (exchange) => {
@@ -55,7 +57,7 @@ export function changesResponder(context: HttpContext): (exchange: Exchange) => 
       })
       // Waits for the token before the stream begins, so that an invalid request gets an error status.
       const token = await changes.token()
-      const mayRead = options.authorize && mayReadOf(authorize, exchange)
+      const mayRead = authorizer && mayReadOf(authorizer, exchange)
       const source = events(context, exchange, changes, token, {
         heartbeatMillis,
         mayRead,
@@ -102,10 +104,10 @@ function watchRequestOf({ query, headers }: Exchange) {
   }
 }
 
-function mayReadOf(authorize: Authorizer, exchange: Exchange): MayRead {
+function mayReadOf(authorizer: Authorizer, exchange: Exchange): MayRead {
   return async (operation, id) => {
     try {
-      await authorize(exchange.principal, operation, id, () => exchange.info())
+      await authorizer.check(exchange, { operation, id })
       return true
     } catch {
       return false
@@ -170,4 +172,66 @@ async function visibleChange(
   if (mayRead === undefined) return change
   const changes = await visibleChanges(change.changes, mayRead)
   return changes.length === 0 ? undefined : { ...change, changes }
+}
+
+/** Counts the open event streams, in total and for each caller. */
+export class EventStreams {
+  readonly #limits: Pick<Limits, 'streams' | 'streamsPerCaller'>
+  readonly #byCaller = new Map<string, number>()
+  /** Callbacks that end the waits of streams. An `AbortSignal` would warn about so many listeners. */
+  readonly #endWaits = new Set<() => void>()
+  #isStopping = false
+  #open = 0
+
+  constructor(limits: Pick<Limits, 'streams' | 'streamsPerCaller'>) {
+    this.#limits = limits
+  }
+
+  /** Whether the server stops. Streams then end. */
+  get isStopping(): boolean {
+    return this.#isStopping
+  }
+
+  /** The result of a promise; undefined after `millis` milliseconds, or when the server stops. */
+  withTimeout<T>(promise: Promise<T>, millis: number): Promise<T | undefined> {
+    return new Promise((resolve, reject) => {
+      const cleanUp = () => {
+        clearTimeout(timer)
+        this.#endWaits.delete(end)
+      }
+      const end = () => {
+        cleanUp()
+        resolve(undefined)
+      }
+      const timer = setTimeout(end, millis)
+      this.#endWaits.add(end)
+      promise.then(resolve, reject).finally(cleanUp)
+      if (this.#isStopping) end()
+    })
+  }
+
+  /** Registers a stream, and returns the function that removes it. Fails with `Throttling` above a limit. */
+  enter(caller: string): () => void {
+    const { streams, streamsPerCaller } = this.#limits
+    const own = this.#byCaller.get(caller) ?? 0
+    if (this.#open >= streams) throw new Throttled('The server has as many streams of changes as it takes')
+    if (own >= streamsPerCaller)
+      throw new Throttled(`One caller has at most ${streamsPerCaller} streams of changes at once`)
+    this.#open++
+    this.#byCaller.set(caller, own + 1)
+    let isRemoved = false
+    return () => {
+      if (isRemoved) return
+      isRemoved = true
+      this.#open--
+      const left = this.#byCaller.get(caller)! - 1
+      if (left > 0) this.#byCaller.set(caller, left)
+      else this.#byCaller.delete(caller)
+    }
+  }
+
+  stop(): void {
+    this.#isStopping = true
+    for (const end of this.#endWaits) end()
+  }
 }
