@@ -1,10 +1,13 @@
-import { invalid } from '../base/errors.ts'
+import { CatalogError, invalid } from '../base/errors.ts'
 import { type Identifier, quote } from '../base/model/identifier.ts'
 import type { Catalog } from '../catalog/handle/handle.ts'
 import { insideHeader } from '../catalog/operations/framework/inside.ts'
-import type { OperationOptions } from '../catalog/operations/framework/operation.ts'
+import type { AnyOperation, OperationOptions } from '../catalog/operations/framework/operation.ts'
 import { type OperationName, operations } from '../catalog/operations/index.ts'
+import type { ArrowInput } from '../engine/arrow/index.ts'
 import {
+  arrowFileType,
+  arrowStreamType,
   encodePathId,
   encodeQuery,
   headerPrefix,
@@ -13,8 +16,6 @@ import {
   type Route,
   wire,
 } from '../protocol/wire.ts'
-import { asSent } from './as-sent.ts'
-import { arrowBody } from './rows.ts'
 
 /** A request without the server's address and credentials. */
 export interface Outgoing {
@@ -112,4 +113,107 @@ function pathOf(path: string, request: Fields): string {
     }
     return segment
   })
+}
+
+type Schema = AnyOperation['request']
+
+/**
+ * A checked request as the caller wrote it, without nulls and without the defaults that the check filled in. A server
+ * has its own defaults, and may not know these fields.
+ */
+function asSent(schema: Schema, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const { entries, item, wrapped } = schema as {
+    entries?: Readonly<Record<string, Schema>>
+    item?: Schema
+    wrapped?: Schema
+  }
+  if (wrapped !== undefined) return asSent(wrapped, value)
+  if (item !== undefined && Array.isArray(value)) {
+    // A pipe may validate the list first and its items in a later step.
+    const items = itemOfPipe(schema) ?? item
+    return value.map((member) => asSent(items, member))
+  }
+  if (entries === undefined) return value
+  const sent: Record<string, unknown> = {}
+  for (const [name, member] of Object.entries(value)) {
+    const entry = entries[name]
+    if (member === undefined || member === null || (entry !== undefined && isDefault(entry, member))) continue
+    sent[name] = entry === undefined ? member : asSent(entry, member)
+  }
+  return sent
+}
+
+function itemOfPipe(schema: Schema): Schema | undefined {
+  const { pipe = [] } = schema as { pipe?: readonly { item?: Schema }[] }
+  return pipe.slice(1).find(({ item }) => item !== undefined)?.item
+}
+
+function isDefault(entry: Schema, member: unknown): boolean {
+  const { default: given } = entry as { readonly default?: unknown }
+  return given !== undefined && given === member
+}
+
+type ArrowSchema = NonNullable<
+  NonNullable<Parameters<typeof import('../engine/arrow/index.ts').toArrowTable>[1]>['schema']
+>
+
+interface ArrowBody {
+  readonly bytes: Uint8Array
+  readonly type: string
+}
+
+/**
+ * The rows of a request as Arrow IPC bytes. Bytes of the caller are sent unchanged, because the server checks them.
+ * `options` are those of the request for the table's column types.
+ */
+async function arrowBody(
+  catalog: Catalog,
+  operation: OperationName,
+  request: Readonly<Record<string, unknown>>,
+  options: OperationOptions,
+): Promise<ArrowBody> {
+  const data = request.data as ArrowInput | undefined
+  if (data === undefined) return { bytes: new Uint8Array(), type: arrowStreamType }
+  if (data instanceof Uint8Array) return { bytes: data, type: typeOf(data) }
+  if (data instanceof ArrayBuffer)
+    return arrowBody(catalog, operation, { data: new Uint8Array(data) }, options)
+  const schema = Array.isArray(data) ? await schemaFor(catalog, operation, request, options) : undefined
+  const { encodeArrow, joinParts, toArrowTable } = await import('../engine/arrow/index.ts')
+  const table = await toArrowTable(data, { schema, partial: operation === 'mergeInsertIntoTable' })
+  const columns = table.children.map((column) => column.data as never)
+  return { bytes: joinParts(encodeArrow(table.schema, columns, 'stream')), type: arrowStreamType }
+}
+
+const fileMagic = 'ARROW1'
+
+function typeOf(bytes: Uint8Array): string {
+  const first = String.fromCharCode(...bytes.subarray(0, fileMagic.length))
+  return first === fileMagic ? arrowFileType : arrowStreamType
+}
+
+/** The schema of row objects: that of the target table, or the caller's. */
+async function schemaFor(
+  catalog: Catalog,
+  operation: OperationName,
+  { id, branch, mode, schema }: Readonly<Record<string, unknown>>,
+  { signal, transaction }: OperationOptions,
+): Promise<ArrowSchema | undefined> {
+  const given = schema as ArrowSchema | undefined
+  const isInsert = operation === 'insertIntoTable' || operation === 'mergeInsertIntoTable'
+  if (!isInsert || mode === 'Overwrite') return given
+  try {
+    const described = await catalog.describeTable(
+      { id: id as string[], branch: branch as string, load_detailed_metadata: true },
+      { signal, transaction },
+    )
+    return (described.schema as ArrowSchema | undefined) ?? given
+  } catch (error) {
+    // A caller may have the right to insert but not to describe. The server checks the columns anyway, and its errors
+    // are the most precise. So rows that can be encoded without the table's schema are sent.
+    const canSend =
+      given !== undefined || (error instanceof CatalogError && error.code === 'PermissionDenied')
+    if (canSend && !signal?.aborted) return given
+    throw error
+  }
 }
