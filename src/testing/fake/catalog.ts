@@ -2,12 +2,12 @@ import { CatalogError, invalid } from '../../base/errors.ts'
 import { type OptionNames, requireKnown } from '../../base/model/options.ts'
 import type { Catalog, Transact, TransactionOptions } from '../../catalog/handle/handle.ts'
 import { type CatalogOptions, catalogOptionNames } from '../../catalog/handle/open-core.ts'
-import { transact } from '../../catalog/handle/transaction.ts'
 import type {
   AnyOperation,
   OperationContext,
   OperationOptions,
 } from '../../catalog/operations/framework/operation.ts'
+import { runOperation } from '../../catalog/operations/framework/run.ts'
 import { localHandle } from '../../tabularium/local-handle.ts'
 import type { MemoryCatalog, MemorySnapshot } from '../../tabularium/open.ts'
 import { CallLog, type CallName, type Calls } from './calls.ts'
@@ -18,8 +18,9 @@ import { CountedIds } from './ids.ts'
 import { emptyInternals, forkInternals, type InternalOptions, type Internals } from './internals.ts'
 import { type DeclaredFolder, LanceFolder } from './lance-folder.ts'
 import { OpenCalls } from './open-calls.ts'
-import { Acknowledged, runWithFaults, withEffects } from './run.ts'
+import { Acknowledged, type FakeCall, runWithFaults, withEffects } from './run.ts'
 import { applySeed, type Seed } from './seed.ts'
+import { transactWithin } from './transaction.ts'
 import { inOrder } from './turns.ts'
 
 /** The options of a fake catalog. All are optional. */
@@ -149,7 +150,7 @@ class Fake {
   readonly #faults: FaultSet
   readonly #declared: DeclaredFolder | undefined
   readonly #acknowledged = new Acknowledged()
-  readonly #runInOrder = inOrder()
+  readonly #inOrder = inOrder()
   readonly #open = new OpenCalls()
   /** Stops the transactions whose functions are under way. */
   readonly #closing = new AbortController()
@@ -182,11 +183,10 @@ class Fake {
       snapshot: () => this.#snapshot(),
       restore: (snapshot: FakeSnapshot) => this.#restore(snapshot),
     }
+    const perform = performOn(internals.core)
     this.handle = localHandle(internals.core, own, {
-      run: (operation, request, options, done) =>
-        this.#run(this.#internals.core, operation, request, options, done),
+      run: (operation, request, options) => this.#run(perform, operation, request, options),
       transact: (work, options) => this.#transact(work, options),
-      callsDone: true,
     })
     const close = this.handle.close
     // Releases the faults first: `close` would wait for the calls that they hold.
@@ -201,11 +201,10 @@ class Fake {
   }
 
   #run(
-    core: OperationContext,
+    perform: FakeCall['perform'],
     operation: AnyOperation,
     request: unknown,
     options: OperationOptions,
-    done: () => void,
     transaction?: number,
   ): Promise<unknown> {
     const clock = this.#clock
@@ -213,26 +212,37 @@ class Fake {
     const open = this.#open.of(operation, request, options)
     const inside = transaction ?? (open?.isPart ? open.call : undefined)
     const call = calls.begin(operation.name, request, clock.now(), inside)
-    let work: Promise<unknown>
-    if (this.#faults.isEmpty && this.#acknowledged.isEmpty) {
-      work = this.#runInOrder(core, operation, request, options)
-    } else {
-      work = this.#runWithFaults(core, call, operation, request, options, open?.id)
-    }
-    // Attached before the caller's handlers, so that the call is recorded when they run. One pair of handlers serves the
-    // handle too, which saves 0.2 µs per call.
+    const work =
+      this.#faults.isEmpty && this.#acknowledged.isEmpty
+        ? this.#inOrder(operation.name, () => perform(operation, request, options))
+        : this.#runWithFaults(call, { operation, request, options, perform, open: open?.id })
+    // Attached before the caller's handlers, so that the call is recorded when they run.
     work.then(
       (response) => {
         calls.succeed(call, response, clock.now())
         if (operation.name === 'beginTransaction') this.#open.begun(response, call.n)
-        done()
       },
-      (error) => {
-        calls.fail(call, error, clock.now())
-        done()
-      },
+      (error) => calls.fail(call, error, clock.now()),
     )
     return work
+  }
+
+  #runWithFaults(call: ReturnType<CallLog['begin']>, made: FakeCall): Promise<unknown> {
+    const { operation, request, open } = made
+    const matched = { operation: operation.name as CallName, request: requestOf(request) }
+    const taken = this.#faults.take(matched, operation, { isInside: call.transaction !== undefined, open })
+    if (taken.length > 0) call.faults = taken.map(({ id }) => id)
+    const faulted = {
+      ...made,
+      inOrder: this.#inOrder,
+      internals: this.#internals,
+      forkOptions: this.#options,
+      clock: this.#clock,
+      acknowledged: this.#acknowledged,
+    }
+    const run = () => runWithFaults(faulted, taken)
+    if (operation.name === 'describeTransaction') this.#acknowledged.countDescribe(matched.request.id)
+    return this.#acknowledged.isEnding ? this.#acknowledged.settled().then(run) : run()
   }
 
   /** Runs a transaction, and records it and the calls in it. */
@@ -244,9 +254,9 @@ class Fake {
     const { signal = undefined } = options ?? {}
     const closing = this.#closing.signal
     const given = { ...options, signal: signal ? AbortSignal.any([signal, closing]) : closing }
-    const result = transact<T>(this.#internals.core, work, given, {
-      run: (core, operation, request, given) => this.#run(core, operation, request, given, () => {}, call.n),
-      aroundCommit: (commit, signal) => {
+    const result = transactWithin<T>(this.#internals.core, work, given, {
+      run: (perform, operation, request, given) => this.#run(perform, operation, request, given, call.n),
+      commit: (commit, signal) => {
         const taken = this.#faults.take({ operation: 'transaction', request: {} }, undefined, outside)
         for (const { id } of taken) touched.add(id)
         if (touched.size > 0) call.faults = [...touched]
@@ -258,32 +268,6 @@ class Fake {
       (error) => calls.fail(call, error, clock.now()),
     )
     return result
-  }
-
-  #runWithFaults(
-    core: OperationContext,
-    call: ReturnType<CallLog['begin']>,
-    operation: AnyOperation,
-    request: unknown,
-    options: OperationOptions,
-    open: string | undefined,
-  ): Promise<unknown> {
-    const matched = { operation: operation.name as CallName, request: requestOf(request) }
-    const isInside = call.transaction !== undefined
-    const taken = this.#faults.take(matched, operation, { isInside, open })
-    if (taken.length > 0) call.faults = taken.map(({ id }) => id)
-    const context = {
-      run: this.#runInOrder,
-      internals: this.#internals,
-      core,
-      options: this.#options,
-      clock: this.#clock,
-      acknowledged: this.#acknowledged,
-      open,
-    }
-    const run = () => runWithFaults(context, taken, operation, request, options)
-    if (operation.name === 'describeTransaction') this.#acknowledged.countDescribe(matched.request.id)
-    return this.#acknowledged.isEnding ? this.#acknowledged.settled().then(run) : run()
   }
 
   #freeze(): Internals {
@@ -322,6 +306,10 @@ class Fake {
     this.#faults.reset(faults)
     this.#calls.reset()
   }
+}
+
+function performOn(context: OperationContext): FakeCall['perform'] {
+  return (operation, request, options) => runOperation(context, operation, request, options)
 }
 
 function closedMeanwhile(): CatalogError {

@@ -1,27 +1,30 @@
-import type {
-  AnyOperation,
-  OperationContext,
-  OperationOptions,
-} from '../../catalog/operations/framework/operation.ts'
-import type { runOperation } from '../../catalog/operations/framework/run.ts'
+import type { AnyOperation, OperationOptions } from '../../catalog/operations/framework/operation.ts'
+import { runOperation } from '../../catalog/operations/framework/run.ts'
 import type { ManualClock } from './clock.ts'
 import type { ActiveFault } from './faults.ts'
 import type { InternalOptions, Internals } from './internals.ts'
 import { acknowledge, type RunningChange } from './running.ts'
+import type { InOrder } from './turns.ts'
 import { after } from './wait.ts'
 
-/** The context of calls with faults. */
-export interface FaultContext {
-  /** Runs an operation after those that were called before it. */
-  readonly run: typeof runOperation
-  readonly internals: Internals
-  /** The core that operations run on: that of the internals, or of a transaction. */
-  readonly core: OperationContext
-  readonly options: InternalOptions
-  readonly clock: ManualClock
-  readonly acknowledged: Acknowledged
+/** A call of an operation. */
+export interface FakeCall {
+  readonly operation: AnyOperation
+  readonly request: unknown
+  readonly options: OperationOptions
+  /** Runs the operation where it was called: on the catalog, or in a transaction. */
+  readonly perform: (operation: AnyOperation, request: unknown, options: OperationOptions) => Promise<unknown>
   /** The transaction of `beginTransaction` that the call is part of, or ends. */
   readonly open: string | undefined
+}
+
+/** A call with faults, and what they work on. */
+export interface FaultedCall extends FakeCall {
+  readonly inOrder: InOrder
+  readonly internals: Internals
+  readonly forkOptions: InternalOptions
+  readonly clock: ManualClock
+  readonly acknowledged: Acknowledged
 }
 
 /** The changes that were acknowledged but not yet made. */
@@ -70,16 +73,9 @@ export class Acknowledged {
 }
 
 /** Runs a call that faults took: effects before, the operation, effects after. */
-export async function runWithFaults(
-  context: FaultContext,
-  faults: readonly ActiveFault[],
-  operation: AnyOperation,
-  request: unknown,
-  options: OperationOptions,
-): Promise<unknown> {
-  return withEffects(context.clock, faults, operation.name, options, () =>
-    runOrReplace(context, faults, operation, request, options),
-  )
+export function runWithFaults(call: FaultedCall, faults: readonly ActiveFault[]): Promise<unknown> {
+  const { clock, operation, options } = call
+  return withEffects(clock, faults, operation.name, options, () => runOrReplace(call, faults))
 }
 
 /** Runs work between the `before` and the `after` effects of faults. */
@@ -116,45 +112,34 @@ async function applyEffect(
   if (fail !== undefined) throw active.error(name)
 }
 
-async function runOrReplace(
-  context: FaultContext,
-  faults: readonly ActiveFault[],
-  operation: AnyOperation,
-  request: unknown,
-  options: OperationOptions,
-): Promise<unknown> {
+async function runOrReplace(call: FaultedCall, faults: readonly ActiveFault[]): Promise<unknown> {
+  const { operation, request, options, perform, open, inOrder, internals } = call
   const expiring = faults.find(({ fault }) => fault.expired !== undefined)
-  if (expiring && context.open !== undefined) {
+  if (expiring && open !== undefined) {
     const { delay, fail } = expiring.fault
     if (delay === undefined && fail === undefined) expiring.fired++
-    const { core } = context.internals
-    await (await core.sessions.of(core)).expire(context.open)
+    const { core } = internals
+    await (await core.sessions.of(core)).expire(open)
   }
   const special = faults.find(({ fault }) => fault.stale !== undefined || fault.running !== undefined)
-  if (special === undefined) return context.run(context.core, operation, request, options)
+  if (special === undefined) return inOrder(operation.name, () => perform(operation, request, options))
   const { stale, delay, fail } = special.fault
   if (delay === undefined && fail === undefined) special.fired++
   if (stale === 'token') {
     const withExpiredToken = { ...(request as object), page_token: 'of-a-listing-that-is-gone' }
-    return context.run(context.core, operation, withExpiredToken, options)
+    return inOrder(operation.name, () => perform(operation, withExpiredToken, options))
   }
   if (stale === 'state') {
-    return context.run((special.state as Internals).core, operation, request, options)
+    const { core } = special.state as Internals
+    return inOrder(operation.name, () => runOperation(core, operation, request, options))
   }
-  const change = await acknowledge(
-    context.run,
-    context.internals,
-    context.options,
-    operation,
-    request,
-    options,
-  )
-  if ('release' in change) hold(context, special, change)
+  const change = await acknowledge(call)
+  if ('release' in change) hold(call, special, change)
   return change.response
 }
 
 /** Keeps a transaction Running until its fault's condition holds. */
-function hold({ clock, acknowledged }: FaultContext, active: ActiveFault, change: RunningChange): void {
+function hold({ clock, acknowledged }: FaultedCall, active: ActiveFault, change: RunningChange): void {
   const { running } = active.fault
   let off = () => {}
   const release = () => {

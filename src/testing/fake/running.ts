@@ -1,8 +1,8 @@
 import { CatalogError } from '../../base/errors.ts'
 import { keys, type TransactionRecord } from '../../base/store/records.ts'
-import type { AnyOperation, OperationOptions } from '../../catalog/operations/framework/operation.ts'
-import type { runOperation } from '../../catalog/operations/framework/run.ts'
-import { forkInternals, type InternalOptions, type Internals } from './internals.ts'
+import { runOperation } from '../../catalog/operations/framework/run.ts'
+import { forkInternals } from './internals.ts'
+import type { FaultedCall } from './run.ts'
 
 /** A change whose transaction stays Running. */
 export interface RunningChange {
@@ -18,22 +18,22 @@ export interface RunningChange {
  * is visible, as Running. `release` makes the change with the same ids on the state at that time. If that fails, the
  * transaction is Failed.
  */
-export async function acknowledge(
-  run: typeof runOperation,
-  internals: Internals,
-  options: InternalOptions,
-  operation: AnyOperation,
-  request: unknown,
-  asked: OperationOptions,
-): Promise<RunningChange | { readonly response: unknown }> {
+export async function acknowledge({
+  operation,
+  request,
+  options,
+  inOrder,
+  internals,
+  forkOptions,
+}: FaultedCall): Promise<RunningChange | { readonly response: unknown }> {
   const given: string[] = []
   const newId = () => {
-    const id = options.newId()
+    const id = forkOptions.newId()
     given.push(id)
     return id
   }
-  const copy = forkInternals(internals, { ...options, newId })
-  const response = await run(copy.core, operation, request, asked)
+  const copy = forkInternals(internals, { ...forkOptions, newId })
+  const response = await inOrder(operation.name, () => runOperation(copy.core, operation, request, options))
   const { transaction_id: transactionId } = response as { transaction_id?: string }
   // Nothing had to change, so there is no transaction.
   if (transactionId === undefined) return { response }
@@ -46,9 +46,12 @@ export async function acknowledge(
   const make = async () => {
     const now = await core.store.read((reader) => reader.get<TransactionRecord>(key))
     if (now?.status !== 'Running') return
-    const newId = () => given.shift() ?? options.newId()
+    const newId = () => given.shift() ?? forkOptions.newId()
     const replayed = { ...core, newId, newTableId: newId }
-    const failure = await run(replayed, operation, request, {}).then(() => undefined, failureOf)
+    const failure = await inOrder(operation.name, () => runOperation(replayed, operation, request, {})).then(
+      () => undefined,
+      failureOf,
+    )
     await core.store.write((writer) => {
       const current = writer.get<TransactionRecord>(key)
       if (current?.status === 'Running') writer.put(key, finished(current, failure, core.now()))
