@@ -24,17 +24,6 @@ import { pause } from './transaction-function.ts'
 import { RunProgress } from './transaction-progress.ts'
 import type { TransactionTurns } from './transaction-turns.ts'
 
-/** Replacements for the calls from a transaction to its catalog. */
-export interface TransactionHooks {
-  /** Runs an operation of the transaction. */
-  readonly run?: typeof runOperation
-  /**
-   * Calls `commit`. A `ConcurrentModification` before that counts as a lost race. An error after it reaches the caller
-   * of a transaction that is committed.
-   */
-  readonly aroundCommit?: (commit: () => Promise<void>, signal: AbortSignal) => Promise<void>
-}
-
 /**
  * The record of a transaction over many operations. It takes no slot, since it may last for as long as its caller
  * likes. Its operations take slots.
@@ -48,7 +37,6 @@ export interface RunOptions {
   readonly onProgress?: OperationOptions['onProgress']
   /** Default: `Serializable`. */
   readonly isolation?: Isolation | undefined
-  readonly hooks?: TransactionHooks | undefined
   /** Fails when this transaction exceeds a shared bound. Called with all bytes that it holds. */
   readonly requireRoom?: ((bytes: number) => void) | undefined
   /** The turns of the transaction. They may last for several runs, so its caller ends them. */
@@ -59,7 +47,6 @@ export interface RunOptions {
 export class TransactionRun {
   readonly #core: OperationContext
   readonly #transaction: LongTransaction
-  readonly #hooks: TransactionHooks
   readonly #turns: TransactionTurns
   readonly #engines: WritingEngines
   readonly #staged: StagedStore
@@ -77,12 +64,11 @@ export class TransactionRun {
     core: OperationContext,
     transaction: LongTransaction,
     signal: AbortSignal,
-    { onProgress, isolation, hooks = {}, requireRoom, turns }: RunOptions,
+    { onProgress, isolation, requireRoom, turns }: RunOptions,
   ) {
     this.#core = core
     this.#transaction = transaction
     this.#engines = enginesOf(core, transaction.id)
-    this.#hooks = hooks
     this.#turns = turns
     this.#signal = signal
     this.#progress = onProgress && new RunProgress(transaction.id, onProgress)
@@ -134,11 +120,10 @@ export class TransactionRun {
   }
 
   run(operation: AnyOperation, request: unknown, given: OperationOptions): Promise<unknown> {
-    const { run = runOperation } = this.#hooks
     const options = this.#progress ? { ...given, onProgress: this.#progress.of(given.onProgress) } : given
     const inside = operation.changes ? this.#inner : this.#reading
     const core = isAbout(operation, request, this.#transaction.id) ? this.#core : inside
-    return run(core, operation, request, options)
+    return runOperation(core, operation, request, options)
   }
 
   /** The error by which this run lost a race, if it did. `error` is that of an operation or of a function, if one failed. */
@@ -159,26 +144,6 @@ export class TransactionRun {
 
   /** Commits. Returns the error of a lost race, if any. */
   async commit(): Promise<unknown> {
-    const { aroundCommit } = this.#hooks
-    if (aroundCommit === undefined) return this.#commitNow()
-    let hasBegun = false
-    let lost: unknown
-    const commit = async () => {
-      hasBegun = true
-      lost = await this.#commitNow()
-      if (lost !== undefined) throw lost
-    }
-    try {
-      await aroundCommit(commit, this.#signal)
-    } catch (error) {
-      if (lost !== undefined) return lost
-      if (!hasBegun && error instanceof CatalogError && error.code === 'ConcurrentModification') return error
-      throw error
-    }
-    return undefined
-  }
-
-  async #commitNow(): Promise<unknown> {
     const refused = await this.#prepare()
     if (refused !== undefined) return refused
     const lost = await this.#turns.atCommit(branchesOf(this.#steps), () => this.#commitInTurn())

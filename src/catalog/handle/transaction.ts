@@ -2,7 +2,7 @@ import type { OperationContext } from '../operations/framework/operation.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import type { Transact, TransactionOptions } from './handle.ts'
 import { checkFunction, runFunction } from './transaction-function.ts'
-import { aboutTransaction, type TransactionHooks, TransactionRun } from './transaction-run.ts'
+import { aboutTransaction, TransactionRun } from './transaction-run.ts'
 import { TransactionTurns } from './transaction-turns.ts'
 
 /** Runs a function whose operations are committed together, again when others change what it read. */
@@ -10,7 +10,6 @@ export async function transact<T>(
   core: OperationContext,
   work: Parameters<Transact>[0],
   options: TransactionOptions = {},
-  hooks: TransactionHooks = {},
 ): Promise<T> {
   const { attempts, isolation } = checkFunction(work, options)
   return runLong(core, options, aboutTransaction, async (transaction, { signal }) => {
@@ -19,7 +18,7 @@ export async function transact<T>(
     try {
       return await runFunction<T>(work, attempts, signal!, async () => {
         await turns.beforeRun()
-        return new TransactionRun(core, transaction, signal!, { onProgress, isolation, hooks, turns })
+        return new TransactionRun(core, transaction, signal!, { onProgress, isolation, turns })
       })
     } finally {
       turns.end()
