@@ -213,8 +213,7 @@ function runnerOf(core: Core): Runner {
     }
   }
   return {
-    run: (operation, request, options, done) => runOperation(core, operation, request, options, done),
-    callsDone: true,
+    run: (operation, request, options) => runOperation(core, operation, request, options),
     transact: async (work, options) =>
       (await import('../catalog/handle/transaction.ts')).transact(core, work, options),
     held: {

@@ -101,18 +101,11 @@ export type Transact = <T>(
 
 /** What a handle calls to run operations and to close. */
 export interface Backing {
-  run(
-    operation: AnyOperation,
-    request: unknown,
-    options: OperationOptions,
-    done: () => void,
-  ): Promise<unknown>
+  run(operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown>
   /** Runs a function as a transaction, where the catalog has transactions over many operations. */
   transact?: Transact
   /** Watches what is committed. */
   watch(request: WatchRequest | undefined): Changes
-  /** Whether `run` calls `done` itself when an operation is answered, since it listens to the answers anyway. */
-  readonly callsDone?: boolean
   /** The state of the store, where nothing but the store decides what operations answer. */
   readonly storeState?: (() => StoreState | undefined) | undefined
   readonly held?: HeldTransactions
@@ -144,8 +137,8 @@ export function createHandle<Own extends object>(
   handle[invoke] = (operation, request, options) => {
     if (closing) return Promise.reject(closed(operation.name))
     running++
-    const result = backing.run(operation, request, options, done)
-    if (!backing.callsDone) result.then(done, done)
+    const result = backing.run(operation, request, options)
+    result.then(done, done)
     return result
   }
   if (backing.transact) {

@@ -15,16 +15,12 @@ import { originOf } from './origin.ts'
 import { ownAnswer } from './own-answer.ts'
 import { principalOf } from './principal.ts'
 
-/**
- * Runs an operation on a local catalog: checks the request, asks the `authorize` hook, does the work. `done` is called
- * right before the result reaches the caller.
- */
+/** Runs an operation on a local catalog: checks the request, asks the `authorize` hook, does the work. */
 export async function runOperation(
   core: OperationContext,
   operation: AnyOperation,
   request: unknown,
   options: OperationOptions,
-  done?: () => void,
 ): Promise<unknown> {
   try {
     options.signal?.throwIfAborted()
@@ -61,8 +57,6 @@ export async function runOperation(
       cause: error,
       transaction_id: transactionOf(error),
     })
-  } finally {
-    done?.()
   }
 }
 
