@@ -14,7 +14,7 @@ const allowed: Readonly<Record<string, string>> = {
   'base/time.ts': 'is the place',
   'web/': 'stands in for the modules of Node',
   'page/': 'is a program of its own in a browser',
-  'testing/fake/wait.ts':
+  'testing/fake/clock.ts':
     'a delay in milliseconds is of the timers of the test suite, as docs/testing.md says',
 }
 

@@ -10,18 +10,21 @@ import type {
 import { runOperation } from '../../catalog/operations/framework/run.ts'
 import { localHandle } from '../../tabularium/local-handle.ts'
 import type { MemoryCatalog, MemorySnapshot } from '../../tabularium/open.ts'
-import { CallLog, type CallName, type Calls } from './calls.ts'
+import { CallLog, type CallName, type Calls, OpenCalls } from './calls.ts'
 import { type FakeClock, ManualClock } from './clock.ts'
 import type { Fault, Matched } from './fault.ts'
 import { FaultSet, type Faults } from './faults.ts'
-import { CountedIds } from './ids.ts'
-import { emptyInternals, forkInternals, type InternalOptions, type Internals } from './internals.ts'
+import {
+  CountedIds,
+  emptyInternals,
+  forkInternals,
+  type InternalOptions,
+  type Internals,
+} from './internals.ts'
 import { type DeclaredFolder, LanceFolder } from './lance-folder.ts'
-import { OpenCalls } from './open-calls.ts'
-import { Acknowledged, type FakeCall, runWithFaults, withEffects } from './run.ts'
+import { Acknowledged, type FakeCall, inOrder, runWithFaults, withEffects } from './run.ts'
 import { applySeed, type Seed } from './seed.ts'
 import { transactWithin } from './transaction.ts'
-import { inOrder } from './turns.ts'
 
 /** The options of a fake catalog. All are optional. */
 export interface FakeOptions extends Omit<CatalogOptions, 'now' | 'newId' | 'locationRoots'> {

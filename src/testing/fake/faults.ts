@@ -1,8 +1,8 @@
 import { CatalogError, invalid } from '../../base/errors.ts'
 import type { AnyOperation } from '../../catalog/operations/framework/operation.ts'
 import { seededRandom } from '../suites/random.ts'
+import { Waits } from './clock.ts'
 import { type CallContext, checkFault, type Fault, type Matched, matches } from './fault.ts'
-import { Waits } from './wait.ts'
 
 /** A fault that is in force. */
 export interface FaultHandle {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
-import { answer, numbered, type OrderKey } from './row-trial.ts'
-import type { CatalogTrial } from './trial.ts'
+import { answer, type CatalogTrial, numbered, type OrderKey } from './trial.ts'
 
 export const queries: Topic<CatalogTrial> = {
   name: 'queries',

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
-import { basic, count, numbered } from './row-trial.ts'
-import { type CatalogTrial, numbers, unchanged } from './trial.ts'
+import { basic, type CatalogTrial, count, numbered, numbers, unchanged } from './trial.ts'
 
 export const rowChanges: Topic<CatalogTrial> = {
   name: 'changes of rows',

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { type ErrorCode, errorNumbers } from '../../../base/errors.ts'
 import { clearTimeout, setTimeout, type Timer } from '../../../base/time.ts'
 import { eventsOf, type ReceivedEvent } from '../../../protocol/events.ts'
-import type { ErrorStatus } from '../../../protocol/status.ts'
-import { problems } from '../../../protocol/status.ts'
+import { type ErrorStatus, problems } from '../../../protocol/status.ts'
 import { show } from '../checks.ts'
 
 /** A response. */

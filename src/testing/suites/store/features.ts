@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Store } from '../../../base/store/store.ts'
+import { nextTurn, sleep } from '../../../base/time.ts'
+import { during, refused } from '../checks.ts'
 import type { StorePlace } from '../store-suite.ts'
 import { rule, type Topic } from '../suite.ts'
 import { all, type StoreTrial } from './trial.ts'
@@ -145,4 +147,160 @@ async function leavesAlone(store: Store, place: StorePlace): Promise<void> {
   const found = await all(store)
   if (!store.features.durable || found.length === 1) assert.deepEqual(found, [entry('first', 1)])
   else assert.deepEqual(found, [entry('first', 1), entry('second', 2)])
+}
+
+/** A store without `state` must return undefined, rather than a wrong state. */
+export const states: Topic<StoreTrial> = {
+  name: 'states, where the store tells them',
+  cases: [
+    rule(
+      'store.state-new',
+      'Store.state',
+      'Every change gives a state that was never there; reading gives no other.',
+      [],
+      async ({ store }: StoreTrial) => {
+        if (store.state === undefined) return
+        const seen = new Set<unknown>()
+        for (let i = 0; i < 20; i++) {
+          // The same records may return; an old state must not.
+          await store.write((tx) => tx.put(['n'], i % 2))
+          const state = store.state()
+          assert.notEqual(state, undefined)
+          assert.ok(!seen.has(state), `The state ${state} comes again after another change.`)
+          seen.add(state)
+          await store.read((tx) => tx.get(['n']))
+          await store.write(() => {}).catch(() => {})
+          const after: unknown = store.state()
+          seen.add(after)
+          await store.read((tx) => [...tx.range({})])
+          assert.equal(store.state(), after)
+        }
+      },
+    ),
+    rule(
+      'store.state-around',
+      'Store.state',
+      'A change shows in the state, whatever fails around it.',
+      [],
+      async ({ store }: StoreTrial) => {
+        if (store.state === undefined) return
+        for (let round = 0; round < 20; round++) {
+          const before = store.state()
+          const writes = Array.from({ length: 5 }, (_, i) =>
+            store.write((tx) => {
+              tx.put(['n', i], round)
+              if (i !== round % 5) throw new Error('no')
+            }),
+          )
+          await Promise.allSettled(writes)
+          assert.notEqual(store.state(), before)
+        }
+      },
+    ),
+    rule(
+      'store.state-kept',
+      'Store.state',
+      'What was read between two equal states is what a read gives.',
+      [],
+      async ({ store }: StoreTrial) => {
+        if (store.state === undefined) return
+        const known = new Map<unknown, unknown>()
+        const write = async () => {
+          for (let i = 1; i <= 40; i++) {
+            await store.write((tx) => tx.put(['n'], i))
+            await nextTurn()
+          }
+        }
+        const look = async () => {
+          const before: unknown = store.state?.()
+          const found = await store.read((tx) => tx.get(['n']))
+          if (store.state?.() !== before) return
+          if (known.has(before)) assert.equal(found, known.get(before))
+          known.set(before, found)
+        }
+        await during(write, look)
+        await look()
+        assert.ok(known.size > 0)
+      },
+    ),
+  ],
+}
+
+/** Runs `look` while it holds the turn of one or more names, and resolves to its result. */
+async function holding<T>(
+  store: Store,
+  name: string | readonly string[],
+  look: () => Promise<T>,
+): Promise<T> {
+  let result: T | undefined
+  const runs: number[] = []
+  const given = await store.inTurn!(name, async () => {
+    runs.push(1)
+    result = await look()
+    return 'given'
+  })
+  assert.equal(given, 'given')
+  assert.equal(runs.length, 1)
+  return result as T
+}
+
+/** Work may always run without a turn. So the rules check only the turns that the store reports. */
+export const turns: Topic<StoreTrial> = {
+  name: 'turns, where the store gives them',
+  cases: [
+    rule(
+      'store.turn-work',
+      'Store.inTurn',
+      'Work in a turn runs once, also in a turn of several names. Its caller gets its result or its error, and a turn of another name does not wait for it.',
+      [],
+      async ({ store }: StoreTrial) => {
+        if (store.inTurn === undefined) return
+        const inner = await holding(store, 'one', () => holding(store, 'another', async () => 'inner'))
+        assert.equal(inner, 'inner')
+        const together = () => holding(store, ['one', 'two', 'one'], async () => 'together')
+        assert.equal(await holding(store, 'another', together), 'together')
+        const failed = store.inTurn('one', async () => {
+          throw Object.assign(new Error('no rows'), { code: 'InvalidInput' })
+        })
+        await refused(failed, 'InvalidInput', /no rows/)
+        await holding(store, 'one', () => store.write((tx) => tx.put(['a'], 1)))
+        assert.equal(await store.read((tx) => tx.get(['a'])), 1)
+      },
+    ),
+    rule(
+      'store.turn-taken',
+      'Store.isTurnTaken',
+      'Where a store says that a turn is taken, the next work of that name waits for its end, and then the turn is free.',
+      [],
+      async ({ store, place }: StoreTrial) => {
+        if (store.inTurn === undefined || store.isTurnTaken === undefined) return
+        const other = store.features.multiProcess ? await place.open() : store
+        const judge = async (held: string | readonly string[], wanted: string) => {
+          assert.equal(await other.isTurnTaken!(wanted), false)
+          const order: string[] = []
+          const second = await holding(store, held, async () => {
+            const isTaken = await other.isTurnTaken!(wanted)
+            if (!isTaken) return undefined
+            const waiting = holding(other, wanted, async () => order.push('second'))
+            for (let i = 0; i < 20; i++) await nextTurn()
+            assert.equal(await store.isTurnTaken!(wanted), true)
+            order.push('first')
+            return { waiting }
+          })
+          if (second === undefined) return
+          await second.waiting
+          assert.deepEqual(order, ['first', 'second'])
+          // The former holder may be notified first. On a busy machine the others follow much later.
+          for (let i = 0; i < 500 && (await store.isTurnTaken!(wanted)); i++) await sleep(10)
+          assert.equal(await store.isTurnTaken!(wanted), false)
+        }
+        try {
+          await judge('one', 'one')
+          await judge(['one', 'two'], 'two')
+        } finally {
+          if (other !== store) await other.close()
+        }
+      },
+    ),
+  ],
 }
