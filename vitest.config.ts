@@ -57,10 +57,10 @@ export default defineConfig(({ mode }) => ({
     // A process runs many files: loading and warming up the same code anew for each takes as long as the tests.
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    // These limits end what hangs, and say nothing of speed: a machine may be ten times as busy as it has processors.
-    // So most tests need no limit of their own. Those that run for as long as a variable says multiply theirs.
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
-    expect: { poll: { timeout: 200_000 } },
+    // These limits end what hangs, and say nothing of speed: six times what most tests take on a machine that does nothing
+    // else. Files that are rightly slower call `limitEach`. Tests that run for as long as a variable says multiply theirs.
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    expect: { poll: { timeout: 15_000 } },
   },
 }))

@@ -9,6 +9,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { forNode } from './support/bundle.ts'
 import { compare, derived } from './support/derived.ts'
 import { uncovered } from './support/operation-coverage.ts'
+import { limitEach } from './support/time-limit.ts'
+
+// The examples of a page run one after the other.
+limitEach(60)
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { exports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
@@ -98,14 +102,14 @@ describe.each([...pages, ...programs].filter(({ text }) => blocks(text, 'ts').le
       await bundle(examples, folder)
       for (const group of processesFor(examples)) {
         const script = [join(folder, 'run.js'), ...group.map(String)]
-        const { stdout } = await promisify(execFile)(process.execPath, script, { timeout: 230_000 })
+        const { stdout } = await promisify(execFile)(process.execPath, script, { timeout: 55_000 })
         const parts = stdout.split(`${mark}\n`).slice(1)
         for (const [i, part] of parts.entries()) printed[group[i]!] = part.trim().split('\n')
       }
       const again = examples.flatMap((code, n) => (leavesFiles(code) ? [n] : []))
       if (again.length === 0) return
       const script = [join(folder, 'run.js'), ...again.map(String)]
-      const { stdout } = await promisify(execFile)(process.execPath, script, { timeout: 230_000 })
+      const { stdout } = await promisify(execFile)(process.execPath, script, { timeout: 55_000 })
       const parts = stdout.split(`${mark}\n`).slice(1)
       for (const [i, part] of parts.entries()) printedAgain[again[i]!] = part.trim().split('\n')
     })

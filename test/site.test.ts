@@ -5,6 +5,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { operations } from '../src/catalog/operations/index.ts'
+import { limitEach } from './support/time-limit.ts'
+
+// VitePress and TypeDoc make the site.
+limitEach(240)
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const out = mkdtempSync(join(tmpdir(), 'tabularium-site-'))

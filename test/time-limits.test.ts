@@ -34,9 +34,9 @@ function shortIn(limits: (source: string) => number[], least: number): string[] 
     )
 }
 
-test('no test has less time than the others, which is enough on a machine ten times as busy', () => {
+test('a test that hangs ends soon, and none has less time than the others', () => {
   const least = config({ mode: 'test', command: 'serve' }).test!.testTimeout!
-  expect(least).toBeGreaterThanOrEqual(240_000)
+  expect(least).toBe(20_000)
   const long = ['it("x", { timeout: ', '30_000 }, async () => {\n})\nit("y", () => {\n}, ', '5_000)\n'].join(
     '',
   )
@@ -44,9 +44,9 @@ test('no test has less time than the others, which is enough on a machine ten ti
   expect(shortIn(limitsIn, least)).toEqual([])
 })
 
-test('nothing that a test waits for has much less than the test', () => {
-  const least = 180_000
-  expect(config({ mode: 'test', command: 'serve' }).test!.expect!.poll!.timeout).toBeGreaterThanOrEqual(least)
+test('nothing that a test waits for has less time than the others', () => {
+  const least = config({ mode: 'test', command: 'serve' }).test!.expect!.poll!.timeout!
+  expect(least).toBe(15_000)
   const waits = [
     'await vi.',
     'waitFor(() => x)\nawait expect',

@@ -7,7 +7,11 @@ import { openPostgresStore } from '../../src/stores/postgres/index.ts'
 import { openCatalog, verifyCatalog } from '../../src/tabularium/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { missingPostgres, sharedServer } from '../support/postgres.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { run } from './run.ts'
+
+// A process copies a database and its content, which takes a while on purpose.
+limitEach(60)
 
 const node = process.execPath
 

@@ -7,7 +7,11 @@ import { fieldsOf } from '../../src/cli/fields.ts'
 import { optionsOf } from '../../src/cli/options.ts'
 import { operations } from '../../src/tabularium/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { lines, run } from './run.ts'
+
+// It runs the examples of all commands.
+limitEach(60)
 
 const flights = 'origin,delay,late\nSFO,75,true\nOAK,12.0,false\nSFO,,false\n'
 

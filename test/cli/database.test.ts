@@ -4,7 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { storeFormat } from '../../src/stores/postgres/schema.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { missingPostgres, sharedServer } from '../support/postgres.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { lines, run, start } from './run.ts'
+
+// Commands and servers are processes of their own.
+limitEach(60)
 
 describe.skipIf(missingPostgres)('a catalog in a database', () => {
   test('is prepared, used and moved by commands', async () => {

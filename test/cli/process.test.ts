@@ -8,7 +8,11 @@ import { connect } from '../../src/client/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { freePort } from '../support/free-port.ts'
 import { scriptPath } from '../support/scripts.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { type Child, lines, run, runProcess, start } from './run.ts'
+
+// Commands are processes of their own.
+limitEach(60)
 
 /** Starts a server and waits for the line with its URL. Kills it when the test ends. */
 async function serve(args: readonly string[], env: Record<string, string> = {}) {

@@ -9,7 +9,11 @@ import { openCatalog } from '../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
 import { dumpingPrograms, missingPostgres, PostgresServer } from '../support/postgres.ts'
 import { scriptPath } from '../support/scripts.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { start } from './run.ts'
+
+// Servers of PostgreSQL are dumped, stopped and restored.
+limitEach(60)
 
 /*
  * The exact commands of docs/postgres.md, on PostgreSQL servers with PostgreSQL's own programs. Stubs of npx and aws

@@ -43,7 +43,7 @@ describe('in a real shell', () => {
       env,
       cwd: folder,
       encoding: 'utf8',
-      timeout: 230_000,
+      timeout: 19_000,
     })
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     return stdout

@@ -6,8 +6,12 @@ import { serve } from '../../src/server/index.ts'
 import { openCatalog } from '../../src/tabularium/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { freePort } from '../support/free-port.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { type Ran, run, start } from './run.ts'
 import { overHttpServer } from './server.ts'
+
+// What is older than five seconds is asked for in another way.
+limitEach(60)
 
 /** Watches until stopped. `seen` are the lines so far. */
 function watching(args: readonly string[]) {
@@ -68,6 +72,7 @@ describe.each([
         'Transaction Canceled',
         'Transaction Running',
       ])
+    // Nothing more may be printed by several looks.
     await sleep(350)
     expect(new Set(seen).size).toBe(seen.length)
     expect(outcomes(seen)).toHaveLength(4)
@@ -145,6 +150,7 @@ it('watch goes on when the server is back', async () => {
   await expect.poll(declare).toBeGreaterThan(0)
   await first.close()
   await catalog.declareTable({ id: ['meanwhile'] })
+  // It asks in vain meanwhile.
   await sleep(1_000)
   await using _second = await serve(catalog, { limits: { eventLoopDelay: 0 }, auth: false, port })
   await expect.poll(() => seen.join()).toContain('"meanwhile"')

@@ -8,6 +8,10 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { packedProject } from '../support/packed.ts'
 import { pythonPrograms } from '../support/python-clients.ts'
+import { limitEach } from '../support/time-limit.ts'
+
+// Each example installs what it needs.
+limitEach(240)
 
 /* Each example is run by its two commands, with the package as it is published above it, as in a checkout. */
 

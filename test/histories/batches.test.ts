@@ -36,7 +36,7 @@ describe.each([
   ['lmdb', 20],
   ['http', 25],
 ] as const)('batches with several items that fail, on %s', (store, runs) => {
-  const limits = { timeout: 240_000 * factor }
+  const limits = { timeout: 60_000 * factor }
   const many = { maxLength: 8, size: 'max' } as const
 
   test('fail with the first one, and as it fails alone', limits, async () => {

@@ -4,7 +4,11 @@ import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
 import { serve } from '../../src/server/index.ts'
 import { freePort } from '../support/free-port.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { describeInChromium, filled, flights, opened } from './opened.ts'
+
+// A browser shows pages.
+limitEach(60)
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 

@@ -1,7 +1,11 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import type { MemoryCatalog } from '../../src/tabularium/index.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { describeInChromium, filled, flights, opened } from './opened.ts'
+
+// A browser shows pages.
+limitEach(60)
 
 /*
  * A dialog changes the table, tag or namespace that it was opened for, and not another one that took its name

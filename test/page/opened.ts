@@ -46,7 +46,7 @@ export async function opened(
   })
   page.on('request', (request) => asked.push(request.url()))
   // Below the timeout of a test, so that the error names what it waited for.
-  page.setDefaultTimeout(120_000)
+  page.setDefaultTimeout(45_000)
   onTestFinished(async () => {
     await context.close()
     await server.close()

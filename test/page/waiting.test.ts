@@ -1,6 +1,10 @@
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
+import { limitEach } from '../support/time-limit.ts'
 import { describeInChromium, filled, flights, heldUp, opened } from './opened.ts'
+
+// A browser shows pages, some of whose answers take seconds.
+limitEach(60)
 
 /*
  * The behavior of the page while a response is pending. These tests delay responses, so they do not depend on the speed
@@ -310,6 +314,7 @@ describeInChromium('the page, while an answer is under way', () => {
     const { page, catalog } = await opened(filled, {}, '#/table/prod/flights')
     await page.getByText('Version 3, the latest').waitFor()
     await page.route('**/describe?*', async (route) => {
+      // Longer than many changes.
       await new Promise((resolve) => setTimeout(resolve, 4_000))
       await route.continue().catch(() => {})
     })

@@ -10,6 +10,7 @@ export class Child {
   #rest = ''
   #errors = ''
   #answered = 0
+  #isOver = false
   #wake: () => void = () => {}
 
   constructor(script: Script, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -27,7 +28,11 @@ export class Child {
     this.#process.stderr!.setEncoding('utf8').on('data', (text: string) => {
       this.#errors += text
     })
-    this.#process.on('close', () => this.#wake())
+    // After its exit, since the last lines may come after that.
+    this.#process.on('close', () => {
+      this.#isOver = true
+      this.#wake()
+    })
   }
 
   /** Resolves when the process has written the line. Fails if it ends before. */
@@ -63,10 +68,6 @@ export class Child {
   #endedWith(): Error {
     const { exitCode, signalCode } = this.#process
     return new Error(`The child ended with ${signalCode ?? `exit code ${exitCode}`}: ${this.#errors}`)
-  }
-
-  get #isOver(): boolean {
-    return this.#process.exitCode !== null || this.#process.signalCode !== null
   }
 
   write(text: string): void {

@@ -4,7 +4,7 @@ import { runApart } from './clock-run.ts'
 
 const factor = Number(process.env.HISTORY_RUNS ?? 1)
 
-describe.skipIf(missingPostgres)('in PostgreSQL', { timeout: 240_000 * factor }, () => {
+describe.skipIf(missingPostgres)('in PostgreSQL', { timeout: 60_000 * factor }, () => {
   test('processes whose clocks stand hours apart lose nothing to leases, retention and vacuum', async () => {
     for (let seed = 1; seed <= factor; seed++) {
       expect(await runApart(await sharedServer(), seed * 10, 25)).toBeGreaterThan(0)

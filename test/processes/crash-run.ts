@@ -53,6 +53,7 @@ export class CrashRun {
       await child.said('ready')
       // On a busy machine, the time alone may be too short for any acknowledged change.
       if (run % 2 === 0) await child.wrote(2 + Math.floor(Math.random() * 12))
+      // At any moment of its work.
       await sleep(Math.random() * 500)
     }
     await child.kill()

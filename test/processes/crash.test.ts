@@ -11,7 +11,7 @@ test.concurrent.each([
 ])(
   'what was acknowledged is there and nothing in part, after $kills kills on a disk that fails $faults of all writes ($only)',
   {
-    timeout: 240_000 * factor,
+    timeout: 120_000 * factor,
   },
   async ({ kills, faults, only }) => {
     const run = await CrashRun.begin(faults, only)

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CatalogError, type LocalCatalog, openCatalog } from '../../src/tabularium/index.ts'
 import { smallDisk } from '../contents/small-disk.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { columns } from './crash-work.ts'
 import { FullDiskRun } from './full-disk-run.ts'
+
+// Many writers fill a small disk.
+limitEach(60)
 
 const disk = smallDisk(24 * 2 ** 20)
 

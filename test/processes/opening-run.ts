@@ -58,6 +58,7 @@ export class OpeningRun {
       if (this.#load.kills) {
         const leaving = this.#start('leave', 3)
         const killed = this.#start(Math.random() < 0.5 ? 'visit' : 'look')
+        // At any moment of opening, work or closing.
         await new Promise((resolve) => setTimeout(resolve, 60 + Math.random() * 120))
         await killed.kill()
         this.totals.kills++

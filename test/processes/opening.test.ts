@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
+import { limitEach } from '../support/time-limit.ts'
 import { BeginningRun, type OpeningLoad, OpeningRun } from './opening-run.ts'
+
+// Processes open and close a store for seconds.
+limitEach(60)
 
 const seconds = Number(process.env.OPENING_SECONDS ?? 10)
 

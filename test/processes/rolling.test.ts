@@ -4,8 +4,12 @@ import { connect } from '../../src/client/index.ts'
 import { freePort } from '../support/free-port.ts'
 import { Haproxy, missingHaproxy } from '../support/haproxy.ts'
 import { missingPostgres } from '../support/postgres.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { Child } from './child-process.ts'
 import { databasePlace } from './database-place.ts'
+
+// Two servers restart several times behind a load balancer.
+limitEach(180)
 
 /*
  * Two processes serve one catalog behind HAProxy, with the configuration from the docs. Each is restarted while clients

@@ -7,9 +7,13 @@ import { transactionSuite } from '../../src/testing/suites/transaction-suite.ts'
 import { missingPostgres, sharedServer } from '../support/postgres.ts'
 import { RoundRobin } from '../support/round-robin.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { Child } from './child-process.ts'
 import { databasePlace } from './database-place.ts'
 import type { LinearPlace } from './linear-run.ts'
+
+// A rule waits for a turn, which lasts five seconds.
+limitEach(60)
 
 /*
  * Two processes serve one catalog in PostgreSQL, and the requests of a transaction alternate between them. One of them

@@ -2,7 +2,11 @@ import { rm } from 'node:fs/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { openCatalog } from '../../src/tabularium/index.ts'
 import { temporaryDirectory } from '../support/folders.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { Child } from './child-process.ts'
+
+// Processes change one table for seconds.
+limitEach(60)
 
 const millis = 4_000
 

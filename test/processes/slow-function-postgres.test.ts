@@ -1,7 +1,11 @@
 import { describe, onTestFinished, test } from 'vitest'
 import { missingPostgres } from '../support/postgres.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { databasePlace } from './database-place.ts'
 import { runSlowly } from './slow-function-run.ts'
+
+// Inserters are processes of their own, and a function loses to them until it gets a turn.
+limitEach(60)
 
 describe.skipIf(missingPostgres)('in PostgreSQL', () => {
   test.each([

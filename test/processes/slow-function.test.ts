@@ -1,6 +1,10 @@
 import { test } from 'vitest'
 import { freshFolder } from '../support/catalogs.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { runSlowly } from './slow-function-run.ts'
+
+// Inserters are processes of their own, and a function loses to them until it gets a turn.
+limitEach(60)
 
 test.each([
   ['an inserter in a process of its own', { processes: 1, inserters: 0 }],

@@ -9,7 +9,7 @@ const processes = 3
 const times = 8 * factor
 
 test('transactions of several processes build on each other, and inserts into the same tables do not conflict', {
-  timeout: 240_000 * factor,
+  timeout: 20_000 * factor,
 }, async () => {
   const directory = await freshFolder()
   await using catalog = await openCatalog(directory)

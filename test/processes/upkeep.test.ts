@@ -49,7 +49,7 @@ describe('upkeep while other processes write', () => {
   }
 
   test('backups are whole, vacuums take nothing that is needed, and a verification finds nothing', {
-    timeout: 600_000,
+    timeout: 20_000 * rounds,
   }, async () => {
     for (let n = 0; n < rounds; n++) {
       const copy = join(folder, `copy${n}`)

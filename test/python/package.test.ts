@@ -7,6 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../support/folders.ts'
 import { pythonPrograms } from '../support/python-clients.ts'
 import { scriptPath } from '../support/scripts.ts'
+import { limitEach } from '../support/time-limit.ts'
+
+// Tools in Python build, check and test the package.
+limitEach(240)
 
 /* The Python package: built as it is published, installed, and tested with real clients. */
 

@@ -203,6 +203,7 @@ describe('the fetch handler', () => {
     })
     expect((await ask()).status).toBe(503)
     expect((await handler(new Request('http://localhost/readyz'))).status).toBe(503)
+    // Nothing may happen meanwhile.
     await sleep(20)
     expect(closed).toBe(false)
     end!()

@@ -42,6 +42,7 @@ it('a body is read whole, however it arrives', async () => {
   for (const [i, cut] of [bytes.length - 1, bytes.length - 3, bytes.indexOf('\r\n\r\n') + 4].entries()) {
     const parts = create(`part${i}`)
     socket.write(parts.subarray(0, cut))
+    // So that the parts arrive apart.
     await new Promise((resolve) => setTimeout(resolve, 20))
     socket.write(parts.subarray(cut))
     expect(await statuses(socket, 1)).toStrictEqual([200])

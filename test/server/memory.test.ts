@@ -4,7 +4,11 @@ import { expect, it, onTestFinished } from 'vitest'
 import { type ServeOptions, serve } from '../../src/server/index.ts'
 import { type CatalogOptions, type MemoryCatalog, openCatalog } from '../../src/tabularium/index.ts'
 import { hostileBody } from '../support/hostile-bodies.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { arrowRows, arrowStream, asking } from './support/ask.ts'
+
+// It sends and reads bodies of many megabytes.
+limitEach(60)
 
 /*
  * What requests hold in memory at once, all of them together.

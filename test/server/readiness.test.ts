@@ -8,7 +8,11 @@ import { openCatalog } from '../../src/tabularium/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { missingPostgres, sharedServer } from '../support/postgres.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { asking, expectProblem, type Reply } from './support/ask.ts'
+
+// Servers of PostgreSQL start, stop and come back.
+limitEach(60)
 
 type Catalog = Awaited<ReturnType<typeof openCatalog>>
 

@@ -7,9 +7,13 @@ import { type Catalog, CatalogError, connect } from '../../src/client/index.ts'
 import { openCatalog } from '../../src/tabularium/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { freePort } from '../support/free-port.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { Served } from './children/served.ts'
 import { columns, Heard, ownTable, sharedTable, work } from './children/worker.ts'
 import { arrowRows, arrowStream } from './support/ask.ts'
+
+// Servers are killed and started again under load.
+limitEach(60)
 
 const tasks = Array.from({ length: 16 }, (_, task) => task)
 const kills = 3
@@ -25,7 +29,7 @@ it('a server that is killed and started again has all it acknowledged, and its c
       broken++
       throw error
     })
-  const catalog = connect(url, { retries: 50, timeout: 230_000, fetch: counting })
+  const catalog = connect(url, { retries: 50, timeout: 55_000, fetch: counting })
   const heard = new Heard()
   let hasEnded = false
   let workers: Promise<unknown> | undefined
@@ -38,6 +42,7 @@ it('a server that is killed and started again has all it acknowledged, and its c
       workers = Promise.all(tasks.map((task) => work(catalog, task, heard, () => hasEnded)))
     }
     await progress(heard, workers)
+    // At any moment of their work.
     await sleep(Math.random() * 800)
     expect(await server.end('SIGKILL')).toEqual({ by: 'SIGKILL', errors: '' })
   }
@@ -61,7 +66,7 @@ it('a server told to end finishes what runs, exits with 0, and did nothing it di
   const port = await freePort()
   using server = new Served(directory, port)
   await server.listens()
-  const catalog = connect(`http://127.0.0.1:${port}`, { retries: 0, timeout: 230_000 })
+  const catalog = connect(`http://127.0.0.1:${port}`, { retries: 0, timeout: 55_000 })
   const heard = new Heard()
   await prepare(catalog, heard)
   const upload = await beginUpload(port, '/v1/table/n$late/create')
@@ -109,7 +114,7 @@ async function prepare(catalog: Catalog, heard: Heard): Promise<void> {
 async function progress(heard: Heard, workers: Promise<unknown>): Promise<void> {
   const before = heard.changes
   const enough = async () => {
-    while (heard.changes < before + tasks.length) await sleep(5)
+    await expect.poll(() => heard.changes, { interval: 5 }).toBeGreaterThanOrEqual(before + tasks.length)
   }
   await Promise.race([enough(), workers])
 }

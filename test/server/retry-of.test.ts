@@ -4,6 +4,10 @@ import { connect } from '../../src/client/index.ts'
 import { fetchHandler } from '../../src/server/index.ts'
 import { type Catalog, type CatalogOptions, openCatalog } from '../../src/tabularium/index.ts'
 import { closedAfterwards } from '../support/catalogs.ts'
+import { limitEach } from '../support/time-limit.ts'
+
+// Turns last five seconds each, whatever the machine does.
+limitEach(120)
 
 const tokens = ['token-of-the-first', 'token-of-the-second']
 const id = ['t']
@@ -31,7 +35,7 @@ async function served(options: CatalogOptions = {}, timeout?: number) {
   }
   /** What one does again who then gets a turn. */
   const lostTwice = async (client: Catalog) => lose(client, await lose(client))
-  /** Whether somebody has a turn. Then the insert waits for seconds. */
+  /** Whether somebody has a turn. Then the insert waits for seconds, and nothing happens for one of them. */
   const isHeld = async () => {
     const inserted = insert()
     const isInserted = await Promise.race([inserted.then(() => true), setTimeout(1_000, false)])

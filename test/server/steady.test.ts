@@ -7,7 +7,11 @@ import { expect, it, onTestFinished } from 'vitest'
 import { arrowFileType, arrowStreamType, bytesType, jsonType, wire } from '../../src/protocol/wire.ts'
 import { serve } from '../../src/server/index.ts'
 import { type Catalog, openCatalog } from '../../src/tabularium/index.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { type Ask, arrowRows, asking } from './support/ask.ts'
+
+// It sends hundreds of broken requests, and collects garbage.
+limitEach(60)
 
 const half = 2_000
 const atOnce = 16

@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest'
+import { limitEach } from '../support/time-limit.ts'
 import { loadSimulation } from './load.ts'
+
+// It tries simulated fleets until one breaks a law, and then shrinks what broke it.
+limitEach(120)
 
 const simulation = await loadSimulation()
 const { firstBroken, shrink, sizeOf, mutations } = simulation

@@ -54,6 +54,7 @@ class ClockRun {
       while (!isOver) {
         this.#offset = pick(steps)
         this.counts.steps++
+        // At any moment of the work.
         await sleep(Math.random() * 15)
       }
     })()

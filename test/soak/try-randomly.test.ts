@@ -22,6 +22,7 @@ test('looking for the smallest case ends with the time, and what was found is to
 test('a break that is found when the time is over is told as it is', async () => {
   const until = Date.now() + 300
   const broken = async () => {
+    // The time is what it is about.
     while (Date.now() < until + 5) await new Promise((resolve) => setTimeout(resolve))
     throw new Error('the promise is broken')
   }
@@ -34,6 +35,7 @@ test('what is tried when the time is over is tried to its end', async () => {
   let ended = 0
   const until = Date.now() + 300
   const slow = async () => {
+    // The time is what it is about.
     while (Date.now() < until + 20) await new Promise((resolve) => setTimeout(resolve))
     ended++
   }

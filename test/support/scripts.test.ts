@@ -4,7 +4,11 @@ import { access } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { limitEach } from '../support/time-limit.ts'
 import { scriptPath } from './scripts.ts'
+
+// Each run bundles all scripts.
+limitEach(60)
 
 const { SCRIPTS_OF_RUN: _, ...env } = process.env
 const folderOf = (script: string) => dirname(dirname(script))

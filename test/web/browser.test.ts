@@ -4,7 +4,11 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { serve } from '../../src/server/index.ts'
 import { openCatalog } from '../../src/tabularium/index.ts'
 import { chromiumPath } from '../support/chromium.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { bundledForBrowsers, type Exports, root } from '../support/web-build.ts'
+
+// A browser loads the package and runs the suites.
+limitEach(60)
 
 /* The entry points for browsers in a real one: Chromium. */
 

@@ -8,6 +8,7 @@ async function collect(depth: number, failing?: number) {
   const done: number[] = []
   const work = async (item: number) => {
     most = Math.max(most, ++running)
+    // So that later items may end before earlier ones.
     await sleep((item * 7) % 5)
     running--
     if (item === failing) throw new Error(`item ${item}`)

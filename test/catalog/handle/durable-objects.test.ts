@@ -9,6 +9,10 @@ import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { CatalogError, openCatalog } from '../../../src/tabularium/index.ts'
 import { catalogSuite, transactionSuite } from '../../../src/testing/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// A rule waits for a turn, which lasts five seconds.
+limitEach(60)
 
 /** The objects that a crash of the machine would lose, by their paths, with their bytes as text. */
 type Unsynced = Map<string, string>

@@ -6,7 +6,11 @@ import { catalogSuite } from '../../../src/testing/suites/catalog-suite.ts'
 import { transactionSuite } from '../../../src/testing/suites/transaction-suite.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { guessingStore } from '../../support/guessing-store.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { filled, told } from '../maintenance/filled.ts'
+
+// A rule waits for a turn, which lasts five seconds.
+limitEach(60)
 
 // A store may run bodies more than once. Whatever a body does besides reading and writing shows here.
 

@@ -3,6 +3,10 @@ import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import type { LocalCatalog } from '../../../src/tabularium/index.ts'
 import { eachCatalog } from '../../support/catalogs.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// It does each kind of work hundreds of times, and collects garbage.
+limitEach(60)
 
 /*
  * A process that serves for months holds nothing of what has ended. Signals are the usual way to hold it all the same:

@@ -6,6 +6,10 @@ import { iterationName, iterations } from '../../../src/catalog/handle/iteration
 import { type Catalog, operations } from '../../../src/tabularium/index.ts'
 import { fakeCatalog } from '../../../src/testing/index.ts'
 import { eachCatalog } from '../../support/catalogs.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// It reads random rows in all forms.
+limitEach(60)
 
 async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = []

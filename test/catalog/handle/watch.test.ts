@@ -7,8 +7,12 @@ import { closedAfterwards, eachCatalog, eachLocalCatalog } from '../../support/c
 import { guessingStore } from '../../support/guessing-store.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { fails } from '../../support/refusals.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { randomChanges } from './watch-history.ts'
 import { changesSince, listed, Replayed, take } from './watch-model.ts'
+
+// It replays random histories from each of their tokens.
+limitEach(60)
 
 const t = ['t']
 const seeds = [1, 2, 3]

@@ -5,8 +5,12 @@ import { expect, it, onTestFinished } from 'vitest'
 import { serve } from '../../../src/server/index.ts'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { pythonWith, releases, requirePython } from './clients/python.ts'
 import { LanceClients } from './clients/run.ts'
+
+// Processes write by clients in Python, which take seconds to start.
+limitEach(60)
 
 /* `npm run soak -- --only lance` does this for as long as it is told to, and brings Lance for Python. */
 

@@ -13,8 +13,12 @@ import { s3Place } from '../../contents/s3/server.ts'
 import { forNode } from '../../support/bundle.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { RoleGate } from '../../support/role-gate.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { releases, requirePython } from './clients/python.ts'
 import { HttpTransaction } from './clients/transaction.ts'
+
+// Clients in Python use tables in object storage.
+limitEach(60)
 
 /* Clients of Lance write tables of object storage themselves, with sessions of a role that reach one table each. */
 

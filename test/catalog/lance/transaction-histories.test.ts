@@ -2,7 +2,11 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { CatalogError, type LocalCatalog, type Transaction } from '../../../src/tabularium/index.ts'
 import { gate } from '../../support/gate.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { type Dataset, declared, listed, twoCatalogs } from './support.ts'
+
+// It tries random histories, and reads every version of each.
+limitEach(120)
 
 /*
  * Writers in several transactions, outside of all, and past the catalog change two tables, some of them with stale

@@ -81,7 +81,7 @@ describe.each(['memory', 'lmdb'] as const)('walks on %s', (store) => {
   test.each(Object.keys(listings))(
     'through %s see what is there throughout exactly once',
     {
-      timeout: 240_000 * factor,
+      timeout: 20_000 * factor,
     },
     async (kind) => {
       const { list, add, remove, compare } = listings[kind]!

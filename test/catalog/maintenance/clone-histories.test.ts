@@ -213,7 +213,7 @@ describe.each([
   { kind: 'lmdb', numRuns: 10 },
 ])('in random histories on $kind', ({ kind, numRuns }) => {
   test('every version of every table has its rows, after each step', {
-    timeout: 240_000 * runs,
+    timeout: 20_000 * runs,
   }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {

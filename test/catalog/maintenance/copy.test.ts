@@ -13,7 +13,11 @@ import { pathsOf } from '../../support/contents.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { fails } from '../../support/refusals.ts'
 import { numbered } from '../../support/rows.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { filled, told } from './filled.ts'
+
+// Copies go between a directory, a database and a process of their own.
+limitEach(60)
 
 const report = { namespaces: 1, tables: 5, versions: 10, withoutRows: [['far']] }
 

@@ -6,6 +6,10 @@ import { eachContent, pathsOf } from '../../support/contents.ts'
 import { inspect } from '../../support/inspect.ts'
 import { fails, refuses, refusesEach } from '../../support/refusals.ts'
 import { countOf, numbered, rowsOf } from '../../support/rows.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// It tries each cut and hundreds of flipped bits.
+limitEach(60)
 
 const id = ['t']
 

@@ -45,6 +45,10 @@ import { closedAfterwards, eachCatalog } from '../../support/catalogs.ts'
 import { openLance } from '../../support/lance.ts'
 import { fails } from '../../support/refusals.ts'
 import { countOf, rowsOf } from '../../support/rows.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// It asks the reference for each cast between all types.
+limitEach(60)
 
 /*
  * Inserts of columns in other types than the table's. The reference casts them, too, so both have the same rows

@@ -104,7 +104,7 @@ test('merges do what the reference does', async () => {
     }),
     { numRuns: Number(process.env.REFERENCE_RUNS ?? 120) },
   )
-}, 240_000)
+})
 
 const values = {
   k: ['k + 1', 'k * 2 - 1', 'NULL', '7', 'character_length(v)'],
@@ -163,4 +163,4 @@ test('updates do what the reference does', async () => {
     ),
     { numRuns: Number(process.env.REFERENCE_RUNS ?? 120) },
   )
-}, 240_000)
+})

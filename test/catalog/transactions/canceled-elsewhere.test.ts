@@ -7,6 +7,10 @@ import { gate } from '../../support/gate.ts'
 import { fails } from '../../support/refusals.ts'
 import { numbered } from '../../support/rows.ts'
 import { sharedStores } from '../../support/shared-stores.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// A process asks once a second whether its work was canceled.
+limitEach(60)
 
 /*
  * Work that another process cancels hears of it while it works, and not only when it commits. Nothing but that ends the

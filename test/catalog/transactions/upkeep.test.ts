@@ -11,6 +11,10 @@ import { pathsOf } from '../../support/contents.ts'
 import { gate } from '../../support/gate.ts'
 import { followGlobalTime } from '../../support/global-time.ts'
 import { sharedStores } from '../../support/shared-stores.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// It clears thousands of records while callers go on.
+limitEach(60)
 
 afterEach(() => {
   vi.useRealTimers()

@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest'
+import { limitEach } from '../../support/time-limit.ts'
 import { kindOf, textOf } from './reference/difference.ts'
 import { differencesAmongUs, differencesToReference, differencesToReferenceOf } from './reference/judges.ts'
 import { valueDifferences, valueDifferencesOf } from './reference/value-judge.ts'
 import { makeTable, select, types } from './table.ts'
+
+// It asks the reference for random predicates.
+limitEach(60)
 
 /*
  * A few of the predicates that are drawn without end elsewhere: `npm run soak -- --only predicates`.

@@ -4,7 +4,11 @@ import { utf8 } from '@uwdata/flechette'
 import { describe, expect, test } from 'vitest'
 import type { AnyBatch } from '../../../src/engine/arrow/batch.ts'
 import { compileExpression, compilePredicate } from '../../../src/engine/predicate/index.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { makeTable, types } from './table.ts'
+
+// It fills tens of megabytes with texts.
+limitEach(60)
 
 const mebibyte = 1024 * 1024
 

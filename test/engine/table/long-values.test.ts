@@ -2,6 +2,10 @@ import { expect, test } from 'vitest'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { compileExpression } from '../../../src/engine/predicate/index.ts'
 import { decodeArrow, tableEngine, toArrowTable } from '../../../src/engine/table/index.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// It changes columns of long texts.
+limitEach(60)
 
 /*
  * Values that are long are made a few rows at a time. What comes of it must be the same.

@@ -2,7 +2,11 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { scriptPath } from '../../support/scripts.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { kinds, type LongValues } from './memory-kinds.ts'
+
+// Tables of a hundred megabytes are changed.
+limitEach(120)
 
 const mebibyte = 1024 * 1024
 

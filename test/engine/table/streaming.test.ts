@@ -4,7 +4,11 @@ import { ByteBudget } from '../../../src/base/scheduling/byte-budget.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { decodeArrow } from '../../../src/engine/arrow/ipc/decode.ts'
 import { tableEngine, toArrowTable } from '../../../src/engine/table/index.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { fixture } from '../arrow/fixtures.ts'
+
+// It reads and holds answers of many megabytes.
+limitEach(60)
 
 const rows = Array.from({ length: 5_000 }, (_, i) => ({
   n: i,

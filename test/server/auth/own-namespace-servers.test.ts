@@ -5,7 +5,11 @@ import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards } from '../../support/catalogs.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { attackThrough, servedTo, throughFetch } from './attack.ts'
+
+// It tries hundreds of requests through two servers.
+limitEach(60)
 
 const runs = Number(process.env.ATTACK_RUNS ?? 1)
 const seed = Number(process.env.FC_SEED ?? 20_261_120)

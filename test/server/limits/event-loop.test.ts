@@ -21,6 +21,7 @@ it('a loop that stands still is late, and is not any more a second after', async
 it('0 watches nothing', async () => {
   const watch = watchEventLoop(0)
   block(1_200)
+  // A watch would look meanwhile.
   await sleep(20)
   expect(watch.isLate).toBe(false)
 })

@@ -9,7 +9,11 @@ import { openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards } from '../../support/catalogs.ts'
 import { temporaryDirectory } from '../../support/folders.ts'
 import { schemathesis, spectral } from '../../support/openapi-tools.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { arrowRows } from '../support/ask.ts'
+
+// The tools may have to be installed first.
+limitEach(240)
 
 /*
  * Tools that strangers point at an OpenAPI document: a linter reads it, and a fuzzer asks a real server by it. The

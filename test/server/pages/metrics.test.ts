@@ -17,7 +17,11 @@ import { gate } from '../../support/gate.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { sharedStores } from '../../support/shared-stores.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { scraped } from './support/scrape.ts'
+
+// Servers of PostgreSQL stop, and stores never answer.
+limitEach(60)
 
 /* Each test causes an event, and reads its metric from /metrics. */
 

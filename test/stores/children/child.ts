@@ -18,9 +18,18 @@ export function startChild(script: Script, ...args: (string | number)[]): Child 
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   let output = ''
-  process_.stdout.setEncoding('utf8')
-  process_.stdout.on('data', (chunk: string) => {
+  let hasEnded = false
+  const waiting = new Set<() => void>()
+  const wake = () => {
+    for (const look of waiting) look()
+  }
+  process_.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     output += chunk
+    wake()
+  })
+  process_.on('close', () => {
+    hasEnded = true
+    wake()
   })
   const lines = () => output.split('\n').slice(0, -1)
   const ended = once(process_, 'close').then(([code]) => (code as number | null) ?? undefined)
@@ -28,12 +37,15 @@ export function startChild(script: Script, ...args: (string | number)[]): Child 
     process: process_,
     lines,
     ended,
-    async printed(count) {
-      let over = false
-      ended.finally(() => {
-        over = true
-      })
-      while (lines().length < count && !over) await new Promise((resolve) => setTimeout(resolve, 2))
-    },
+    printed: (count) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (lines().length < count && !hasEnded) return
+          waiting.delete(look)
+          resolve()
+        }
+        waiting.add(look)
+        look()
+      }),
   }
 }

@@ -24,6 +24,7 @@ if (way === 'thread' && isMainThread) {
       for (let n = 0; ; n++) await write(`${process.pid} ${i} ${n}`)
     })()
   }
+  // At any moment of the writes under way.
   if (Number(inFlight) > 0) await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 20))
   if (way === 'exit' || way === 'thread') process.exit(0)
   if (way === 'throw') throw new Error('on purpose')

@@ -3,7 +3,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openLmdbStore } from '../../../src/stores/lmdb/index.ts'
 import { temporaryDirectory } from '../../support/folders.ts'
 import type { Script } from '../../support/scripts.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { type Child, startChild } from '../children/child.ts'
+
+// It starts and kills a dozen processes.
+limitEach(60)
 
 let directory: string
 const children: Child[] = []
@@ -94,6 +98,7 @@ test('a process that is killed leaves every batch it acknowledged, and none in p
   for (let round = 0; round < rounds; round++) {
     const child = start('test/stores/children/commit-batches.ts', directory, round)
     await child.printed(1 + Math.floor(Math.random() * 2000))
+    // At any moment of a batch.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 20))
     child.process.kill('SIGKILL')
     expect(await child.ended).toBeUndefined()

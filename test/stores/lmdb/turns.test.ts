@@ -1,9 +1,10 @@
 import { mkdir, readFile, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { FileLock } from '../../../src/stores/lmdb/file-lock.ts'
 import { openLmdbStore } from '../../../src/stores/lmdb/index.ts'
+import { StoreLock } from '../../../src/stores/lmdb/store-lock.ts'
 import { temporaryDirectory } from '../../support/folders.ts'
 import { type Script, scriptPath } from '../../support/scripts.ts'
 import { type Child, startChild } from '../children/child.ts'
@@ -64,8 +65,9 @@ describe('a process that is stopped', () => {
     const holder = start('test/stores/children/hold-store.ts', directory, 'writing')
     await holder.printed(2)
     const waiter = start('test/stores/children/hold-store.ts', directory, 'waiting')
-    await waiter.printed(1)
-    await sleep(200)
+    const lock = new StoreLock(new FileLock(join(directory, 'catalog.lock')))
+    onTestFinished(() => lock.close())
+    await expect.poll(() => lock.isWanted(), { interval: 1 }).toBe(true)
     waiter.process.kill('SIGSTOP')
     holder.process.kill('SIGCONT')
     expect(await holder.ended).toBe(0)

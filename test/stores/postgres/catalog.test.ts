@@ -5,6 +5,10 @@ import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts
 import { catalogSuite } from '../../../src/testing/suites/catalog-suite.ts'
 import { transactionSuite } from '../../../src/testing/suites/transaction-suite.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// A rule waits for a turn, which lasts five seconds.
+limitEach(60)
 
 describe.skipIf(missingPostgres)('in PostgreSQL', () => {
   let catalog: LocalCatalog

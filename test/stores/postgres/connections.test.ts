@@ -7,9 +7,13 @@ import { Pool } from '../../../src/stores/postgres/pool.ts'
 import { gate } from '../../support/gate.ts'
 import { missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
 import { refusingServer } from '../../support/postgres-answers.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { catalogsAt } from './catalogs-at.ts'
 import { Ledger } from './ledger.ts'
 import { opened } from './refusal.ts'
+
+// It waits for connections that the server does not give for seconds.
+limitEach(60)
 
 /** The connections of the server, and those of them that only a superuser gets. */
 const most = 20

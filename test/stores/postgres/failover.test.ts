@@ -10,9 +10,13 @@ import { temporaryDirectory } from '../../support/folders.ts'
 import { gate } from '../../support/gate.ts'
 import { missingPostgres, PostgresServer } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { catalogsAt } from './catalogs-at.ts'
 import { count, counted } from './counting.ts'
 import { Ledger } from './ledger.ts'
+
+// Each test starts two servers of PostgreSQL.
+limitEach(60)
 
 /** Two servers, of which the second one follows the first one, and an address that leads to the first one. */
 class Pair {
@@ -130,6 +134,7 @@ describe.skipIf(missingPostgres)('a standby that takes over', () => {
     const change = count(store, 'second')
     await isCommitted
     await pair.primary.kill()
+    // Its outcome is asked for meanwhile, at a standby.
     await sleep(500)
     await pair.promote()
     expect(await change).toBe(2)
@@ -148,6 +153,7 @@ describe.skipIf(missingPostgres)('a standby that takes over', () => {
     const [{ pid }] = (await waiting(pair.primary)) as [{ pid: number }]
     // It is committed there, and nowhere else.
     await pair.primary.query(`SELECT pg_terminate_backend(${pid})`)
+    // Nothing may be told meanwhile.
     const isTold = await Promise.race([change.then(() => true), sleep(500).then(() => false)])
     await pair.primary.kill()
     await pair.standby.resume()
@@ -169,7 +175,14 @@ describe.skipIf(missingPostgres)('a standby that takes over', () => {
     await pair.primary.resume()
     await pair.stopWaiting()
     pair.lead(pair.primary)
+    const { open: reach, opened: isReached } = gate()
+    pair.address.onAnswered = () => {
+      reach()
+      return undefined
+    }
     const change = count(store, 'third')
+    await isReached
+    // The old server has time to take the change, which it must not get.
     await sleep(500)
     pair.lead(pair.standby)
     expect(await change).toBe(3)

@@ -14,7 +14,11 @@ import { openCatalog } from '../../../src/tabularium/index.ts'
 import { freshFolder } from '../../support/catalogs.ts'
 import { missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { opened, refusal } from './refusal.ts'
+
+// It waits for connections that the server does not give for seconds.
+limitEach(60)
 
 describe.skipIf(missingPostgres)('a database', () => {
   test('that is not ready says what to do', async () => {

@@ -6,9 +6,13 @@ import { fillDisk, smallDisk } from '../../contents/small-disk.ts'
 import { missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
 import { errorAnswer } from '../../support/postgres-answers.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { catalogsAt } from './catalogs-at.ts'
 import { count, counted } from './counting.ts'
 import { Ledger } from './ledger.ts'
+
+// Servers of PostgreSQL fill small disks, and start again.
+limitEach(60)
 
 const trial = missingPostgres === undefined ? smallDisk(1 << 20) : { reason: missingPostgres }
 if ('unmount' in trial) trial.unmount()

@@ -8,7 +8,11 @@ import { freshFolder } from '../../support/catalogs.ts'
 import { missingPostgres, PostgresServer } from '../../support/postgres.ts'
 import { certificate, refusingServer } from '../../support/postgres-answers.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { opened, refusal } from './refusal.ts'
+
+// It starts a server of PostgreSQL for each kind of password.
+limitEach(60)
 
 const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
   all!.some(({ address }) => address === '::1'),

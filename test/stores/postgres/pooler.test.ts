@@ -8,6 +8,10 @@ import { Child } from '../../processes/child-process.ts'
 import { freePort } from '../../support/free-port.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { SmallPooler } from '../../support/small-pooler.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// Turns behind a pooler are given up after seconds.
+limitEach(60)
 
 /** A pooler before a new catalog, and its URL. */
 async function pooled(connections: number): Promise<{ pooler: SmallPooler; url: string }> {

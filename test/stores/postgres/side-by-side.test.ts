@@ -6,6 +6,10 @@ import { migratePostgres, openPostgresStore } from '../../../src/stores/postgres
 import { mostLocks } from '../../../src/stores/postgres/locks.ts'
 import { stepsTo, storeFormat } from '../../../src/stores/postgres/schema.ts'
 import { type Database, missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// It tries random commits, and starts a server of PostgreSQL.
+limitEach(60)
 
 const schemaOf = (url: string) => new URL(url).searchParams.get('schema')!
 

@@ -113,6 +113,7 @@ describe.skipIf(missingPostgres)('writers of several stores', () => {
       list: (...given) => content.list(...given),
       remove: (...given) => content.remove(...given),
       put: async (...given) => {
+        // As slow as a service far away.
         await new Promise((resolve) => setTimeout(resolve, 50))
         return content.put(...given)
       },
@@ -214,6 +215,7 @@ describe.skipIf(missingPostgres)('writers of several stores', () => {
     const work = (name: string) => async () => {
       expect(++atWork).toBe(1)
       await begin.opened
+      // Nobody may come in meanwhile.
       await new Promise((resolve) => setTimeout(resolve, 20))
       atWork--
       order.push(name)

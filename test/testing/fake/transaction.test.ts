@@ -2,7 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { connect } from '../../../src/client/index.ts'
 import { fetchHandler } from '../../../src/server/index.ts'
 import { type FakeCatalog, fakeCatalog, transactionSuite } from '../../../src/testing/index.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { outcome } from './ways.ts'
+
+// A rule waits for a turn, which lasts five seconds.
+limitEach(60)
 
 transactionSuite({ describe, test }, () => fakeCatalog(), { name: 'transactions of a fake' })
 

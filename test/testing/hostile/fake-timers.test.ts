@@ -2,7 +2,11 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { LocalCatalog } from '../../../src/tabularium/index.ts'
 import { freshFolder } from '../../support/catalogs.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { replacements } from './clocks.ts'
+
+// It runs the suites while timers are fake.
+limitEach(60)
 
 type Package = Pick<typeof import('../../../src/tabularium/index.ts'), 'openCatalog'> &
   Pick<typeof import('../../../src/testing/index.ts'), 'fakeCatalog'>

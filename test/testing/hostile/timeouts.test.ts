@@ -3,12 +3,16 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { freshFolder } from '../../support/catalogs.ts'
 import { scriptPath } from '../../support/scripts.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// Suites run as processes of their own.
+limitEach(60)
 
 /** Runs a suite as a separate process, which must exit by itself. */
 async function suite(args: readonly string[]): Promise<string> {
   const { NODE_TEST_CONTEXT: _, VITEST: __, ...env } = process.env
   const cwd = fileURLToPath(new URL('../../..', import.meta.url))
-  const options = { cwd, env: { ...env, CATALOG_FOLDER: await freshFolder() }, timeout: 200_000 }
+  const options = { cwd, env: { ...env, CATALOG_FOLDER: await freshFolder() }, timeout: 55_000 }
   return new Promise((resolve, reject) => {
     execFile(process.execPath, args, options, (error, stdout, stderr) => {
       if (error?.code === 1) resolve(stdout + stderr)

@@ -71,6 +71,7 @@ export const brokenColumns: readonly (readonly [string, string, () => Promise<Ca
     broken('alterTableAddColumns', (real) => async (request) => {
       const { id } = request
       const { versions } = (await real.listTableVersions({ id })) as { versions: { version: number }[] }
+      // Long enough for others to insert rows.
       await new Promise((resolve) => setTimeout(resolve, 60))
       await real.restoreTable({ id, version: versions.at(-1)!.version })
       return real.alterTableAddColumns(request)

@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { type TransactionsUnderTest, transactionSuite } from '../../../src/testing/index.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { collect, failureOf } from './run-cases.ts'
 import { brokenTransactions } from './transactions.ts'
+
+// The suite of transactions runs until it notices each mutant.
+limitEach(120)
 
 const casesOf = (open: () => Promise<TransactionsUnderTest>) =>
   collect((runner) => transactionSuite(runner, open))

@@ -7,7 +7,11 @@ import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts
 import { catalogSuite } from '../../../src/testing/suites/catalog-suite.ts'
 import { type StorePlace, storeSuite } from '../../../src/testing/suites/store-suite.ts'
 import { transactionSuite } from '../../../src/testing/suites/transaction-suite.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { openSqliteStore } from './sqlite.ts'
+
+// A rule waits for a turn, which lasts five seconds.
+limitEach(60)
 
 const freshFolder = () => mkdtemp(join(tmpdir(), 'tabularium-sqlite-'))
 

@@ -160,6 +160,7 @@ export class LanceClients {
       ),
     ]
     for (const enough = this.model.done + changes; this.model.done < enough; ) {
+      // Writers die at any moment.
       await sleep(500 + Math.random() * 1_000)
       // Another one takes the place of one that is killed.
       const at = Math.floor(Math.random() * writers.length)

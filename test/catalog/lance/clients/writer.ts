@@ -75,6 +75,7 @@ for (;;) {
   } catch (error) {
     say({ end: 'failed', message: String(error).slice(0, 300) })
     handles[at] = undefined
+    // The server may be starting again.
     await new Promise((resolve) => setTimeout(resolve, pick([10, 50, 100])))
   }
 }

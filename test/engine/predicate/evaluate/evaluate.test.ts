@@ -20,10 +20,14 @@ import { evaluator, type Rows } from '../../../../src/engine/predicate/evaluate/
 import { allFastPaths } from '../../../../src/engine/predicate/fast/index.ts'
 import type { Plan, Scalar } from '../../../../src/engine/predicate/plan/plan.ts'
 import { prune } from '../../../../src/engine/predicate/prune/prune.ts'
+import { limitEach } from '../../../support/time-limit.ts'
 import { plans, statisticsOf, types } from './arbitrary.ts'
 import { batchOf, structOf } from './batches.ts'
 import { type Case, caseOf, column, selected } from './case.ts'
 import { type Cell, isTrue } from './interpret.ts'
+
+// It evaluates random predicates row by row.
+limitEach(60)
 
 const evaluatorOf = (plan: Plan) => evaluator(fold(plan), allFastPaths)
 

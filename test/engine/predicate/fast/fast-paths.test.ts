@@ -2,8 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { allFastPaths, chosenFastPaths } from '../../../../src/engine/predicate/fast/index.ts'
+import { limitEach } from '../../../support/time-limit.ts'
 import { types } from '../evaluate/arbitrary.ts'
 import { caseOf, selected } from '../evaluate/case.ts'
+
+// It evaluates random predicates by each fast path.
+limitEach(60)
 
 const some = fc.shuffledSubarray([...types], { minLength: 1, maxLength: 4 }).chain(caseOf)
 

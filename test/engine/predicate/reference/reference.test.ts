@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest'
+import { limitEach } from '../../../support/time-limit.ts'
 import { textOf } from './difference.ts'
 import { differencesToReference } from './judges.ts'
+
+// It asks the reference for hundreds of random predicates.
+limitEach(60)
 
 /** How many predicates each table is asked; more, or others, when run by hand. */
 const runs = Number(process.env.PREDICATE_RUNS ?? 1_200)
@@ -12,5 +16,5 @@ it.each([1, 2])(
     const differences = await differencesToReference(seed + number, runs)
     expect(textOf(differences), `${differences.length} differ`).toBe('')
   },
-  runs * 50 + 240_000,
+  runs * 50 + 20_000,
 )

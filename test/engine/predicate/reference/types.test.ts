@@ -28,7 +28,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { scalarAt } from '../../../../src/engine/predicate/evaluate/scalar.ts'
 import { compileExpression } from '../../../../src/engine/predicate/index.ts'
 import { toArrowTable } from '../../../../src/engine/table/index.ts'
+import { limitEach } from '../../../support/time-limit.ts'
 import { types } from '../table.ts'
+
+// It asks the reference for each pair of types.
+limitEach(60)
 
 /*
  * Expressions over columns of types that few tables have: each type with each function, and assigned to each type.

@@ -11,6 +11,10 @@ import {
   toArrowTable,
 } from '../../../../src/engine/table/index.ts'
 import { ScanWorker } from '../../../../src/engine/table/scan/pool.ts'
+import { limitEach } from '../../../support/time-limit.ts'
+
+// It computes random columns of forty thousand rows twice, and starts threads.
+limitEach(60)
 
 /*
  * The columns that worker threads compute are those that one thread computes: the same values, statistics and errors.

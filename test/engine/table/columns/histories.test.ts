@@ -12,7 +12,11 @@ import {
   tableEngine,
   toArrowTable,
 } from '../../../../src/engine/table/index.ts'
+import { limitEach } from '../../../support/time-limit.ts'
 import { plain } from '../../arrow/fixtures.ts'
+
+// It reads every version after each step of random histories.
+limitEach(60)
 
 type Row = Readonly<Record<string, unknown>>
 

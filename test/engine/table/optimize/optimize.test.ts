@@ -8,7 +8,11 @@ import {
   tableEngine,
   toArrowTable,
 } from '../../../../src/engine/table/index.ts'
+import { limitEach } from '../../../support/time-limit.ts'
 import { fixture, plain } from '../../arrow/fixtures.ts'
+
+// It tries random changes beside a merge.
+limitEach(60)
 
 function setUp(options: { fragmentRows?: number } = {}) {
   const content = memoryContent()

@@ -19,7 +19,11 @@ import {
 import { refused } from '../../../../src/testing/suites/checks.ts'
 import { MemoryBucket } from '../../../contents/bucket/memory-bucket.ts'
 import { temporaryDirectory } from '../../../support/folders.ts'
+import { limitEach } from '../../../support/time-limit.ts'
 import { fixture, plain } from '../../arrow/fixtures.ts'
+
+// It reads and damages tables of all types, in each place.
+limitEach(60)
 
 const types = await decodeArrow(fixture('types.arrows'))
 const fragmentRows = 8_192

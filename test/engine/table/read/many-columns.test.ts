@@ -2,6 +2,10 @@ import { expect, test } from 'vitest'
 import { decodeArrow } from '../../../../src/engine/arrow/ipc/decode.ts'
 import { openCatalog } from '../../../../src/tabularium/index.ts'
 import { eachCatalog } from '../../../support/catalogs.ts'
+import { limitEach } from '../../../support/time-limit.ts'
+
+// It computes values up to their bound.
+limitEach(60)
 
 const id = ['t']
 

@@ -12,9 +12,13 @@ import { scalarAt } from '../../../../src/engine/predicate/evaluate/scalar.ts'
 import { decodeArrow, tableEngine } from '../../../../src/engine/table/index.ts'
 import { BestRows } from '../../../../src/engine/table/read/best-rows.ts'
 import { type SortKey, sortKeys } from '../../../../src/engine/table/read/sort-keys.ts'
+import { limitEach } from '../../../support/time-limit.ts'
 import { types } from '../../predicate/evaluate/arbitrary.ts'
 import { batchOf } from '../../predicate/evaluate/batches.ts'
 import { randomTable } from '../../predicate/reference/rows.ts'
+
+// It sorts random rows, and asks the reference for the same.
+limitEach(60)
 
 /** Values in their order: nulls aside, NaN last, -0 before 0. */
 function compare(a: unknown, b: unknown): number {

@@ -13,6 +13,10 @@ import {
 } from '../../../../src/engine/table/index.ts'
 import { ScanPool } from '../../../../src/engine/table/scan/pool.ts'
 import { ByteCache } from '../../../../src/engine/table/storage/cache.ts'
+import { limitEach } from '../../../support/time-limit.ts'
+
+// It starts threads, and ends some in their work.
+limitEach(60)
 
 /*
  * What worker threads find is what one thread finds: the same counts, rows and errors.
@@ -74,7 +78,7 @@ test('threads are started once that is worth it, and share in the bytes of the c
   expect(pool.ready).toHaveLength(0)
   expect(cache.limit).toBe(1000)
   pool.spend(1)
-  await vi.waitUntil(() => pool.ready.length > 0, { timeout: 200_000, interval: 5 })
+  await vi.waitUntil(() => pool.ready.length > 0, { timeout: 15_000, interval: 5 })
   expect(pool.ready).toHaveLength(1)
   expect(cache.limit).toBe(250)
   await pool.close()

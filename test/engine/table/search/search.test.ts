@@ -14,8 +14,12 @@ import {
   tableEngine,
   toArrowTable,
 } from '../../../../src/engine/table/index.ts'
+import { limitEach } from '../../../support/time-limit.ts'
 import { fixture, plain } from '../../arrow/fixtures.ts'
 import { distanceOf, type Element, randomNumbers, someValue, vectorTable } from './vectors.ts'
+
+// It searches random rows, and compares all distances.
+limitEach(60)
 
 /*
  * A search finds what comparing each vector by the definition of the distance finds: on this thread, and on others.

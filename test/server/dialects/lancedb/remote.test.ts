@@ -1,7 +1,11 @@
 import { type Connection, Index, type Table } from '@lancedb/lancedb'
 import { Field, FixedSizeList, Float32, List, Schema } from 'apache-arrow'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { limitEach } from '../../../support/time-limit.ts'
 import { type Kind, requestsOf, type Served, served } from './support/served.ts'
+
+// Each test loads LanceDB's client and talks with it.
+limitEach(60)
 
 /*
  * LanceDB's remote client, `connect('db://…', { hostOverride })`, against a served catalog: the rows go
