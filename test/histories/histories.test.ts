@@ -27,7 +27,7 @@ describe.each(['memory', 'lmdb', 'http'] as const)('random histories on %s', (st
       await runHistory(stage, history)
     }
 
-    test(`${title}: every call comes to what the model says`, { timeout: 30_000 * factor }, async () => {
+    test(`${title}: every call comes to what the model says`, { timeout: 60_000 * factor }, async () => {
       const history = fc.tuple(beginning, fc.array(one, { maxLength: 25, size: 'max' }))
       await fc.assert(
         fc.asyncProperty(history, ([first, then]) => check([...first, ...then].map((call) => [call]))),
@@ -36,7 +36,7 @@ describe.each(['memory', 'lmdb', 'http'] as const)('random histories on %s', (st
     })
 
     test(`${title}: calls at the same time come to what some order of them does`, {
-      timeout: 30_000 * factor,
+      timeout: 60_000 * factor,
     }, async () => {
       const group = fc.oneof(
         groupOf(one),

@@ -146,7 +146,7 @@ describe('files that clones need', () => {
   })
 })
 
-test('the version that a merge tells inside of a transaction is one that others may take first', () => {
+test('the version that a merge returns inside of a transaction is one that others may take first', () => {
   const id = ['a', 't']
   const schema = { fields: [{ name: 'id', type: { type: 'int32' }, nullable: false }] }
   const data = [{ id: 6, note: null }]
@@ -159,16 +159,16 @@ test('the version that a merge tells inside of a transaction is one that others 
     when_not_matched_insert_all: true,
   })
   const inserted = done(before, 'insertIntoTable', { id, data: [], schema }, [1, 4])
-  const told = { ...merge, outcome: { answer: { ...answerOf(merge.outcome), version: 1 } } }
+  const returned = { ...merge, outcome: { answer: { ...answerOf(merge.outcome), version: 1 } } }
   const inside: Call = {
     transaction: { calls: [merge.command], commits: true },
-    outcomes: [told.outcome],
+    outcomes: [returned.outcome],
     start: 5,
     end: 6,
   }
   expect(linearize([before], [inserted, inside])).toHaveLength(1)
   // Outside of a transaction, the response describes committed state.
-  expect(linearize([before], [inserted, { ...told, start: 5, end: 6 }])).toEqual([])
+  expect(linearize([before], [inserted, { ...returned, start: 5, end: 6 }])).toEqual([])
   // The reported row count must match in any case.
   const wrong = { answer: { ...answerOf(merge.outcome), num_inserted_rows: 2 } }
   expect(linearize([before], [inserted, { ...inside, outcomes: [wrong] }])).toEqual([])

@@ -23,7 +23,7 @@ describe.each([
   }
 
   test('one after the other: each is done as a whole, or not at all', {
-    timeout: 30_000 * factor,
+    timeout: 60_000 * factor,
   }, async () => {
     const one = transactionOf(command()).map((transaction) => [transaction])
     const history = fc.array(one, { maxLength: 8, size: 'max' })
@@ -34,7 +34,7 @@ describe.each([
   })
 
   test('at the same time: they come to what some order of them does', {
-    timeout: 30_000 * factor,
+    timeout: 60_000 * factor,
   }, async () => {
     const group = fc.oneof(
       groupOf(command()),

@@ -9,7 +9,7 @@ const count = 4
 
 describe.skipIf(missingPostgres)('in PostgreSQL', () => {
   test('what processes do at the same time, some over HTTP, comes to what some order of it does', {
-    timeout: 30_000 * factor,
+    timeout: 60_000 * factor,
   }, async () => {
     using processes = new LinearProcesses(count, databasePlace)
     await fc.assert(

@@ -17,7 +17,7 @@ afterAll(() => {
 })
 
 test('what processes do at the same time, some over HTTP, comes to what some order of it does', {
-  timeout: 30_000 * factor,
+  timeout: 60_000 * factor,
 }, async () => {
   await fc.assert(
     fc.asyncProperty(concurrentHistory(count), async (history) => {

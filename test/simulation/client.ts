@@ -3,7 +3,7 @@ import { CatalogError, type LocalCatalog, type Transaction } from '../../src/tab
 import { Draw } from '../support/draw.ts'
 import type { Fleet, Server } from './fleet.ts'
 import type { History } from './history.ts'
-import { Broken, type Change, type Ledger, type ReadRow } from './ledger.ts'
+import { type Change, type Ledger, type ReadRow, Violation } from './ledger.ts'
 import type { ClientScript, Step } from './script.ts'
 
 /** A table that only one client uses. */
@@ -17,7 +17,7 @@ export interface OwnTable {
 }
 
 /** The context of all steps of a client. */
-export interface At {
+export interface StepContext {
   readonly catalog: LocalCatalog
   readonly client: Client
   readonly draw: Draw
@@ -36,7 +36,7 @@ export class Client {
   /** Keys of rows in the ledger tables that this client may change. */
   readonly keys = new Map<string, { readonly table: string }>()
   readonly #steps: readonly Step[]
-  readonly #perform: (at: At, kind: Step['kind']) => Promise<void>
+  readonly #perform: (at: StepContext, kind: Step['kind']) => Promise<void>
   #next = 0
   #names = 0
   /** The running change. If the process ends, its outcome is unknown. */
@@ -49,7 +49,7 @@ export class Client {
     { server, steps }: ClientScript,
     fleet: Fleet,
     common: { readonly ledger: Ledger; readonly history: History },
-    perform: (at: At, kind: Step['kind']) => Promise<void>,
+    perform: (at: StepContext, kind: Step['kind']) => Promise<void>,
   ) {
     this.number = number
     this.server = fleet.servers[server % fleet.servers.length]!
@@ -136,9 +136,9 @@ export class Client {
       const step = this.#steps[this.#next]
       if (step === undefined) break
       this.#next++
-      await this.fleet.scheduler.sleep(this.server.actor, step.rest)
+      await this.fleet.scheduler.sleep(this.server.actor, step.delay)
       this.fleet.scheduler.note(this.server.actor, `client ${this.number} begins ${step.kind}`)
-      await this.#perform({ catalog, client: this, draw: new Draw(step.pick * 2 ** 32) }, step.kind)
+      await this.#perform({ catalog, client: this, draw: new Draw(step.choice * 2 ** 32) }, step.kind)
       this.fleet.scheduler.note(this.server.actor, `client ${this.number} ends ${step.kind}`)
     }
     this.isDone = true
@@ -155,7 +155,7 @@ export async function rowsOf(catalog: LocalCatalog | Transaction, name: string):
 
 /** The code of a refusal. Any other error is a violation. */
 export function codeOf(error: unknown): string {
-  if (error instanceof Broken) throw error
+  if (error instanceof Violation) throw error
   if (!(error instanceof CatalogError) || error.code === 'Internal') throw error
   return error.code
 }

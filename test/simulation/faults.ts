@@ -1,9 +1,9 @@
 import { type Fleet, numbered } from './fleet.ts'
-import { fair, foul, storm, type Weather } from './network.ts'
+import { degradedRates, type FaultRates, outageRates, usualRates } from './network.ts'
 import type { Fault, FaultKind } from './script.ts'
 
 /** Longer than a lease. */
-const leap = 70_000
+const jump = 70_000
 
 const effects: Readonly<Record<FaultKind, (fleet: Fleet, fault: Fault) => void>> = {
   pause({ servers, scheduler }, { whom, millis }) {
@@ -18,19 +18,19 @@ const effects: Readonly<Record<FaultKind, (fleet: Fleet, fault: Fault) => void>>
   crash(fleet, { whom, millis }) {
     fleet.crash(numbered(fleet.servers, whom).machine, millis)
   },
-  'step clock'({ machines }, { whom, millis }) {
+  'clock step'({ machines }, { whom, millis }) {
     numbered(machines, whom).offset += millis
   },
   /** The clock is wrong, and corrected soon. */
-  'leap of clock'({ machines, scheduler }, { whom, millis }) {
+  'clock jump'({ machines, scheduler }, { whom, millis }) {
     const machine = numbered(machines, whom)
-    machine.offset += leap
-    scheduler.after(scheduler.nature, millis, 'clock back', () => {
-      machine.offset -= leap
+    machine.offset += jump
+    scheduler.after(scheduler.environment, millis, 'clock back', () => {
+      machine.offset -= jump
     })
   },
-  'foul weather': (fleet, { millis }) => becomes(fleet, foul, millis),
-  storm: (fleet, { millis }) => becomes(fleet, storm, millis),
+  'degraded network': (fleet, { millis }) => setRates(fleet, degradedRates, millis),
+  'network outage': (fleet, { millis }) => setRates(fleet, outageRates, millis),
   'pause service'({ services, scheduler }, { whom, millis }) {
     if (services.length > 0) numbered(services, whom).pausedUntil = scheduler.now + millis
   },
@@ -42,16 +42,16 @@ export function plan(fleet: Fleet, faults: readonly Fault[]): number {
   let end = scheduler.now
   for (const fault of faults) {
     end = Math.max(end, scheduler.now + fault.at + Math.abs(fault.millis))
-    scheduler.after(scheduler.nature, fault.at, `fault: ${fault.kind} ${fault.whom}`, () =>
+    scheduler.after(scheduler.environment, fault.at, `fault: ${fault.kind} ${fault.whom}`, () =>
       effects[fault.kind](fleet, fault),
     )
   }
   return end
 }
 
-function becomes({ network, scheduler }: Fleet, weather: Weather, millis: number): void {
-  network.weather = weather
-  scheduler.after(scheduler.nature, millis, 'fair weather', () => {
-    network.weather = fair
+function setRates({ network, scheduler }: Fleet, rates: FaultRates, millis: number): void {
+  network.rates = rates
+  scheduler.after(scheduler.environment, millis, 'usual network', () => {
+    network.rates = usualRates
   })
 }

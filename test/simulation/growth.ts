@@ -1,7 +1,7 @@
 import type { TransactionRecord } from '../../src/base/store/records.ts'
 import type { LocalCatalog } from '../../src/tabularium/index.ts'
 import { type Fleet, root } from './fleet.ts'
-import { Broken } from './ledger.ts'
+import { Violation } from './ledger.ts'
 import type { Script } from './script.ts'
 
 /** Records of each kind, by the first parts of their keys. */
@@ -29,7 +29,7 @@ export async function checkAfterLoad({ records }: Fleet, script: Script): Promis
       ).length,
   )
   if (kept > script.transactionCount + uncounted)
-    throw new Broken(
+    throw new Violation(
       `After the load, ${kept} records of changes are left, where ${script.transactionCount} are kept.`,
     )
 }
@@ -50,7 +50,7 @@ export async function checkLeftovers(fleet: Fleet, catalog: LocalCatalog): Promi
   const counts = await countRecords(fleet)
   for (const [kind, [most, what]] of Object.entries(mostLeft)) {
     const count = counts.get(kind) ?? 0
-    if (count > most) throw new Broken(`${count} records of ${what} are left.`)
+    if (count > most) throw new Violation(`${count} records of ${what} are left.`)
   }
   const { tables } = await catalog.listTables({ id: [], include_declared: true })
   for (const name of tables) await catalog.dropTable({ id: [name] })
@@ -62,6 +62,6 @@ export async function checkLeftovers(fleet: Fleet, catalog: LocalCatalog): Promi
   )
   for await (const { path } of fleet.objects.list('tables/')) {
     if (waiting.some((folder) => path.startsWith(folder))) continue
-    throw new Broken(`${root}/${path} is left, where no table is.`)
+    throw new Violation(`${root}/${path} is left, where no table is.`)
   }
 }

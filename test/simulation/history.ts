@@ -1,7 +1,7 @@
 import type { CommittedChange, LocalCatalog } from '../../src/tabularium/index.ts'
 import { CatalogError } from '../../src/tabularium/index.ts'
 import type { OwnTable } from './client.ts'
-import { Broken, type Change } from './ledger.ts'
+import { type Change, Violation } from './ledger.ts'
 
 type Status = string
 
@@ -19,7 +19,7 @@ export class History {
   readonly gone: string[] = []
   /** The ids of transactions that any client may describe. */
   readonly ids: string[] = []
-  readonly #told = new Map<string, { readonly status: Status; readonly at: number }>()
+  readonly #reported = new Map<string, { readonly status: Status; readonly at: number }>()
   readonly #now: () => number
   readonly #sessions = new Map<string, readonly Change[]>()
   readonly #committed = new Map<string, { readonly start: number; readonly end: number }>()
@@ -48,25 +48,25 @@ export class History {
    * Records the status of a transaction in the response to a request from `start`. A final status must be the same in
    * all later requests.
    */
-  told(id: string, status: Status, start: number): void {
-    const before = this.#told.get(id)
+  reported(id: string, status: Status, start: number): void {
+    const before = this.#reported.get(id)
     const isFinal = finalStatuses.includes(status)
     if (before !== undefined && before.status !== status && (isFinal || start > before.at))
-      throw new Broken(`Transaction ${id} was told as ${before.status}, and later as ${status}.`)
-    if (isFinal && before === undefined) this.#told.set(id, { status, at: this.#now() })
+      throw new Violation(`Transaction ${id} was reported as ${before.status}, and later as ${status}.`)
+    if (isFinal && before === undefined) this.#reported.set(id, { status, at: this.#now() })
     if (isFinal && status !== 'Succeeded' && this.#committed.has(id))
-      throw new Broken(`Transaction ${id} was acknowledged, and told as ${status}.`)
+      throw new Violation(`Transaction ${id} was acknowledged, and reported as ${status}.`)
   }
 
   /** Derives the outcome of changes in open transactions from the reported status. */
   decide(): void {
     for (const [id, changes] of this.#sessions) {
-      const status = this.#told.get(id)?.status
+      const status = this.#reported.get(id)?.status
       if (status === undefined) continue
       for (const change of changes) {
         const outcome = status === 'Succeeded' ? 'done' : 'refused'
         if (change.outcome === 'done' && outcome === 'refused')
-          throw new Broken(`Transaction ${id} was acknowledged, and told as ${status}.`)
+          throw new Violation(`Transaction ${id} was acknowledged, and reported as ${status}.`)
         change.outcome = outcome
         change.end = Math.min(change.end, Number.MAX_VALUE)
       }
@@ -77,21 +77,21 @@ export class History {
   checkFeed(feed: readonly CommittedChange[]): void {
     const places = new Map<string, number>()
     for (const [place, { transaction_id: id }] of feed.entries()) {
-      if (places.has(id)) throw new Broken(`The feed tells of transaction ${id} twice.`)
+      if (places.has(id)) throw new Violation(`The feed has transaction ${id} twice.`)
       places.set(id, place)
     }
     const inOrder = [...this.#committed]
       .map(([id, span]) => ({ id, ...span, place: places.get(id) }))
       .filter(({ id, place }) => {
         if (place === undefined)
-          throw new Broken(`The feed does not tell of transaction ${id}, which was acknowledged.`)
+          throw new Violation(`The feed has no transaction ${id}, which was acknowledged.`)
         return true
       })
       .sort((one, other) => one.place! - other.place!)
     let latest = { id: '', start: Number.NEGATIVE_INFINITY }
     for (const change of inOrder) {
       if (latest.start > change.end)
-        throw new Broken(`The feed has ${latest.id} before ${change.id}, which had ended when that began.`)
+        throw new Violation(`The feed has ${latest.id} before ${change.id}, which had ended when that began.`)
       if (change.start > latest.start) latest = change
     }
     const all = feed.map(({ transaction_id }) => transaction_id)
@@ -99,7 +99,7 @@ export class History {
       if (ids.length === 0) continue
       const from = places.get(ids[0]!) ?? -1
       if (from < 0 || ids.some((id, i) => all[from + i] !== id))
-        throw new Broken(`A reader of the feed saw ${ids}, and not what lies there: ${all.slice(from)}.`)
+        throw new Violation(`A reader of the feed saw ${ids}, and not what lies there: ${all.slice(from)}.`)
     }
     checkVersions(feed)
   }
@@ -116,8 +116,8 @@ function checkVersions(feed: readonly CommittedChange[]): void {
         if (branch !== undefined) continue
         const before = latest.get(name) ?? 0
         if (first !== before + 1 && before !== 0)
-          throw new Broken(
-            `The feed tells of version ${first} of ${name} behind ${before}, in ${transaction_id}.`,
+          throw new Violation(
+            `The feed has version ${first} of ${name} behind ${before}, in ${transaction_id}.`,
           )
         latest.set(name, last)
       }

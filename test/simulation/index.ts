@@ -5,4 +5,4 @@
 export { mutations } from './mutations.ts'
 export { simulate } from './run.ts'
 export { scriptOf } from './script.ts'
-export { firstBroken, report, shrink, sizeOf } from './shrink.ts'
+export { firstViolation, report, shrink, sizeOf } from './shrink.ts'

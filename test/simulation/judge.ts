@@ -2,7 +2,7 @@ import type { LocalCatalog } from '../../src/tabularium/index.ts'
 import { type Client, ledgerTables, rowsOf } from './client.ts'
 import type { Fleet } from './fleet.ts'
 import type { feedSince, History } from './history.ts'
-import { Broken, type Ledger } from './ledger.ts'
+import { type Ledger, Violation } from './ledger.ts'
 import { checkOwn } from './own-steps.ts'
 
 /** The context of the checks at the end of a run. */
@@ -23,8 +23,8 @@ export async function judge({ fleet, ledger, history, clients, once, feedSince }
   await once(last, async (catalog) => {
     for (const id of history.ids) {
       const start = scheduler.now
-      const told = await clients[0]!.ask(() => catalog.describeTransaction({ id: [id] }))
-      if (told) history.told(id, told.status, start)
+      const described = await clients[0]!.ask(() => catalog.describeTransaction({ id: [id] }))
+      if (described) history.reported(id, described.status, start)
     }
     history.decide()
   })
@@ -40,15 +40,15 @@ export async function judge({ fleet, ledger, history, clients, once, feedSince }
   await once(last, async (catalog) => {
     await catalog.vacuum({ graceMillis: 0 })
     const { ok, findings } = await catalog.verify()
-    if (!ok) throw new Broken(`The catalog is damaged: ${JSON.stringify(findings)}`)
+    if (!ok) throw new Violation(`The catalog is damaged: ${JSON.stringify(findings)}`)
   })
 }
 
 async function checkTags(catalog: LocalCatalog, { tags }: History): Promise<void> {
   for (const { table, tag, version } of tags) {
-    const told = await catalog.getTableTagVersion({ id: [table], tag })
-    if (told.version !== version)
-      throw new Broken(`The tag ${tag} of ${table} was set to ${version}, and is at ${told.version}.`)
+    const described = await catalog.getTableTagVersion({ id: [table], tag })
+    if (described.version !== version)
+      throw new Violation(`The tag ${tag} of ${table} was set to ${version}, and is at ${described.version}.`)
   }
 }
 
@@ -62,6 +62,6 @@ async function checkBatches(catalog: LocalCatalog, { batches }: History): Promis
       (change.outcome === 'done' && !isWhole) ||
       (change.outcome === 'refused' && there > 0)
     )
-      throw new Broken(`Of ${names}, declared at once and ${change.outcome}, ${there} are there.`)
+      throw new Violation(`Of ${names}, declared at once and ${change.outcome}, ${there} are there.`)
   }
 }

@@ -1,5 +1,5 @@
 /** A violation of an invariant. */
-export class Broken extends Error {}
+export class Violation extends Error {}
 
 /** A change of one key in one table. One client makes all changes of a key, in sequence. */
 export interface Change {
@@ -47,17 +47,17 @@ export class Ledger {
   check(table: string, rows: readonly ReadRow[], start: number, end: number): void {
     const found = new Map<string, number>()
     for (const { k, v } of rows) {
-      if (found.has(k)) throw new Broken(`${table} holds the row ${k} twice.`)
+      if (found.has(k)) throw new Violation(`${table} holds the row ${k} twice.`)
       found.set(k, v)
     }
     const keys = this.#changes.get(table) ?? new Map<string, Change[]>()
     for (const k of found.keys()) {
-      if (!keys.has(k)) throw new Broken(`${table} holds the row ${k}, which nobody inserted.`)
+      if (!keys.has(k)) throw new Violation(`${table} holds the row ${k}, which nobody inserted.`)
     }
     for (const [key, changes] of keys) {
       const allowed = valuesOf(changes, start, end)
       if (allowed.has(found.get(key))) continue
-      throw new Broken(
+      throw new Violation(
         `${table} holds ${found.get(key) ?? 'nothing'} under ${key}, read from ${start} to ${end}; ` +
           `it may hold ${[...allowed].map((value) => value ?? 'nothing').join(' or ')} after ${JSON.stringify(changes)}.`,
       )

@@ -5,8 +5,8 @@ import { loadSimulation } from './load.ts'
 const first = 1_000
 const count = 10_000 * Number(process.env.HISTORY_RUNS ?? 1)
 
-it(`keeps all laws in ${count} simulated fleets`, { timeout: 20_000 + 300 * count }, async () => {
-  const { firstBroken, shrink, report } = await loadSimulation()
-  const found = await firstBroken(first, count)
+it(`keeps all invariants in ${count} simulated fleets`, { timeout: 20_000 + 300 * count }, async () => {
+  const { firstViolation, shrink, report } = await loadSimulation()
+  const found = await firstViolation(first, count)
   expect(found && report(found, await shrink(found))).toBeUndefined()
 })

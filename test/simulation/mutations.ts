@@ -101,7 +101,7 @@ export const mutations = {
   'opening without the lock': openingWithoutLock,
   'a vacuum that believes its clock': vacuumByClock,
   'waiting content that anybody may claim': waitingContentIsFree,
-  'lapses that are told and not recorded': lapseByClock,
+  'lapses that are reported and not recorded': lapseByClock,
   'upkeep that ends before it is done': upkeepThatEnds,
 } as const satisfies Readonly<Record<string, Mutation>>
 

@@ -2,7 +2,7 @@ import { CatalogError } from '../../src/base/errors.ts'
 import type { Actor, Machine, Scheduler } from './scheduler.ts'
 
 /** Probabilities of faults for each request or response. */
-export interface Weather {
+export interface FaultRates {
   /** The request is lost, and the client gets a connection error sooner or later. */
   readonly lost: number
   /** The request is executed, but its response is lost. */
@@ -14,17 +14,35 @@ export interface Weather {
   readonly twice: number
 }
 
-export const fair: Weather = { lost: 0.001, unanswered: 0.001, late: 0.004, lateMillis: 3_000, twice: 0.002 }
-export const foul: Weather = { lost: 0.06, unanswered: 0.06, late: 0.1, lateMillis: 100_000, twice: 0.05 }
-export const storm: Weather = { lost: 0.9, unanswered: 0.05, late: 0.2, lateMillis: 100_000, twice: 0.05 }
-export const calm: Weather = { lost: 0, unanswered: 0, late: 0, lateMillis: 0, twice: 0 }
+export const usualRates: FaultRates = {
+  lost: 0.001,
+  unanswered: 0.001,
+  late: 0.004,
+  lateMillis: 3_000,
+  twice: 0.002,
+}
+export const degradedRates: FaultRates = {
+  lost: 0.06,
+  unanswered: 0.06,
+  late: 0.1,
+  lateMillis: 100_000,
+  twice: 0.05,
+}
+export const outageRates: FaultRates = {
+  lost: 0.9,
+  unanswered: 0.05,
+  late: 0.2,
+  lateMillis: 100_000,
+  twice: 0.05,
+}
+export const noFaults: FaultRates = { lost: 0, unanswered: 0, late: 0, lateMillis: 0, twice: 0 }
 
 /** A connection lost before the response. Whether the request was executed is unknown. */
 export class ConnectionLost extends Error {}
 
 /** Delivers requests and responses independently, without any order. */
 export class Network {
-  weather: Weather = fair
+  rates: FaultRates = usualRates
   /** Machines that pause right after their next commit request, and for how long. */
   readonly stalls = new Map<Machine, number>()
   readonly #scheduler: Scheduler
@@ -39,13 +57,13 @@ export class Network {
     // An ended process sends nothing.
     if (!from.isAlive) return new Promise(() => {})
     return new Promise((resolve, reject) => {
-      const { lost, unanswered, twice } = this.weather
+      const { lost, unanswered, twice } = this.rates
       const stalled = this.#stall(from, label)
       const isLost = draw.chance(lost)
       const isUnanswered = draw.chance(unanswered)
       if (isLost || isUnanswered) {
-        const told = draw.chance(0.5) ? this.#latency() * 4 : draw.next() * 30_000
-        this.#scheduler.after(from, told, `${label} cut`, () => reject(new ConnectionLost(label)))
+        const delay = draw.chance(0.5) ? this.#latency() * 4 : draw.next() * 30_000
+        this.#scheduler.after(from, delay, `${label} cut`, () => reject(new ConnectionLost(label)))
       }
       if (isLost) return
       const deliver = () => {
@@ -94,7 +112,7 @@ export class Network {
 
   #latency(): number {
     const { draw } = this.#scheduler
-    const { late, lateMillis } = this.weather
+    const { late, lateMillis } = this.rates
     return 0.2 + draw.next() * 2 + (draw.chance(late) ? draw.next() * lateMillis : 0)
   }
 }

@@ -1,11 +1,11 @@
-import { type At, type Client, type OwnTable, rowsOf } from './client.ts'
+import { type Client, type OwnTable, rowsOf, type StepContext } from './client.ts'
 import { root } from './fleet.ts'
-import { Broken } from './ledger.ts'
+import { Violation } from './ledger.ts'
 import type { StepKind } from './script.ts'
 
 type OwnKind = 'create' | 'drop' | 'rename' | 'deregister' | 'register' | 'take'
 
-function one({ client, draw }: At, state: OwnTable['state']): OwnTable | undefined {
+function one({ client, draw }: StepContext, state: OwnTable['state']): OwnTable | undefined {
   const found = client.tables.filter((table) => table.state === state)
   return found.length === 0 ? undefined : draw.oneOf(found)
 }
@@ -21,7 +21,7 @@ function changeOf<T>(client: Client, table: OwnTable, call: () => Promise<T>): P
   })
 }
 
-async function create(at: At): Promise<void> {
+async function create(at: StepContext): Promise<void> {
   const { catalog, client, draw } = at
   const label = client.newName('own')
   const table: OwnTable = { label, name: label, state: 'gone', location: '' }
@@ -45,13 +45,13 @@ async function create(at: At): Promise<void> {
   table.location = made.location
 }
 
-async function drop(at: At): Promise<void> {
+async function drop(at: StepContext): Promise<void> {
   const table = one(at, 'there')
   if (table === undefined) return
   if (await changeOf(at.client, table, () => at.catalog.dropTable({ id: [table.name] }))) table.state = 'gone'
 }
 
-async function rename(at: At): Promise<void> {
+async function rename(at: StepContext): Promise<void> {
   const table = one(at, 'there')
   if (table === undefined) return
   const { name } = table
@@ -64,7 +64,7 @@ async function rename(at: At): Promise<void> {
   at.client.history.gone.push(name)
 }
 
-async function deregister(at: At): Promise<void> {
+async function deregister(at: StepContext): Promise<void> {
   const table = one(at, 'there')
   if (table === undefined) return
   const { name } = table
@@ -75,13 +75,16 @@ async function deregister(at: At): Promise<void> {
   at.client.history.waiting.push(table)
 }
 
-async function register(at: At): Promise<void> {
+async function register(at: StepContext): Promise<void> {
   const table = one(at, 'out')
   if (table !== undefined) await takeBack(at, table)
 }
 
 /** Registers the content of a deregistered table again, and reads it. */
-export async function takeBack({ catalog, client }: Omit<At, 'draw'>, table: OwnTable): Promise<void> {
+export async function takeBack(
+  { catalog, client }: Omit<StepContext, 'draw'>,
+  table: OwnTable,
+): Promise<void> {
   const name = client.newName('own')
   const done = await changeOf(client, table, () =>
     catalog.registerTable({ id: [name], location: table.location }),
@@ -92,7 +95,7 @@ export async function takeBack({ catalog, client }: Omit<At, 'draw'>, table: Own
 }
 
 /** Claims the location of a table that another client deregistered. The winner drops the table with its content. */
-async function take({ catalog, client, draw }: At): Promise<void> {
+async function take({ catalog, client, draw }: StepContext): Promise<void> {
   const { waiting } = client.history
   if (waiting.length === 0) return
   const { location, label } = draw.oneOf(waiting)
@@ -104,7 +107,7 @@ async function take({ catalog, client, draw }: At): Promise<void> {
 }
 
 /** Steps with tables that only one client uses. */
-export const ownSteps: Readonly<Record<OwnKind & StepKind, (at: At) => Promise<void>>> = {
+export const ownSteps: Readonly<Record<OwnKind & StepKind, (at: StepContext) => Promise<void>>> = {
   create,
   drop,
   rename,
@@ -114,20 +117,20 @@ export const ownSteps: Readonly<Record<OwnKind & StepKind, (at: At) => Promise<v
 }
 
 /** Checks at the end that exactly the acknowledged tables exist, with their rows. */
-export async function checkOwn({ catalog, client }: Omit<At, 'draw'>): Promise<void> {
+export async function checkOwn({ catalog, client }: Omit<StepContext, 'draw'>): Promise<void> {
   for (const table of client.tables) {
     if (table.state === 'out') {
       await takeBack({ catalog, client }, table)
       if (String(table.state) !== 'there')
-        throw new Broken(`Nobody can register ${table.location} again, which waits for that.`)
+        throw new Violation(`Nobody can register ${table.location} again, which waits for that.`)
     }
     const there = await client.ask(() => catalog.tableExists({ id: [table.name] }))
     if (table.state === 'there') {
-      if (there === undefined) throw new Broken(`Table ${table.name} was acknowledged and is not there.`)
+      if (there === undefined) throw new Violation(`Table ${table.name} was acknowledged and is not there.`)
       const rows = await rowsOf(catalog, table.name)
       client.ledger.check(table.label, rows, client.now, client.now)
     } else if (table.state === 'gone' && there !== undefined && client.tables.includes(table)) {
-      throw new Broken(`Table ${table.name} was dropped, and is there.`)
+      throw new Violation(`Table ${table.name} was dropped, and is there.`)
     }
   }
 }

@@ -5,7 +5,7 @@ import { checkAfterLoad, checkLeftovers } from './growth.ts'
 import { feedSince, History } from './history.ts'
 import { judge } from './judge.ts'
 import { Ledger } from './ledger.ts'
-import { calm, fair } from './network.ts'
+import { noFaults, usualRates } from './network.ts'
 import { Scheduler } from './scheduler.ts'
 import type { Script } from './script.ts'
 import { perform } from './steps.ts'
@@ -70,7 +70,7 @@ async function runFleet(scheduler: Scheduler, script: Script, mutation: Mutation
     await until(() => isDone, patience)
   }
 
-  fleet.network.weather = calm
+  fleet.network.rates = noFaults
   fleet.start(fleet.servers[0]!)
   await once(0, async (catalog) => {
     for (const name of ['l0', 'l1']) {
@@ -81,15 +81,15 @@ async function runFleet(scheduler: Scheduler, script: Script, mutation: Mutation
     history.beginning = await catalog.watch().token()
   })
 
-  fleet.network.weather = fair
+  fleet.network.rates = usualRates
   for (const server of fleet.servers.slice(1)) fleet.start(server)
   fleet.onStart = (server) => {
     for (const client of clients) if (client.server === server) client.begin()
   }
   for (const client of clients) if (client.server === fleet.servers[0]) client.begin()
   const end = plan(fleet, script.faults)
-  const rests = script.clients.map(({ steps }) => steps.reduce((sum, { rest }) => sum + rest, 0))
-  await until(() => clients.every(({ isDone }) => isDone), end + Math.max(0, ...rests) + patience)
+  const delays = script.clients.map(({ steps }) => steps.reduce((sum, { delay }) => sum + delay, 0))
+  await until(() => clients.every(({ isDone }) => isDone), end + Math.max(0, ...delays) + patience)
 
   // A fault after the recovery would look like a violation.
   await pass(fleet, until, Math.max(0, end - scheduler.now))
@@ -115,7 +115,7 @@ async function runFleet(scheduler: Scheduler, script: Script, mutation: Mutation
 async function heal(fleet: Fleet, until: (isOver: () => boolean, millis: number) => Promise<void>) {
   const { scheduler, network, machines, servers, services } = fleet
   await pass(fleet, until, 4 * minute)
-  network.weather = calm
+  network.rates = noFaults
   network.stalls.clear()
   for (const machine of machines) machine.offset = 0
   for (const actor of [...services, ...servers.map((server) => server.actor)]) actor.pausedUntil = 0
@@ -130,7 +130,7 @@ export async function pass(
   millis: number,
 ): Promise<void> {
   let isOver = false
-  scheduler.after(scheduler.nature, millis, 'time has passed', () => {
+  scheduler.after(scheduler.environment, millis, 'time has passed', () => {
     isOver = true
   })
   await until(() => isOver, millis + minute)

@@ -50,9 +50,9 @@ export class Scheduler {
   /** Milliseconds since the beginning. */
   now = 0
   /** The actor of events without a process. It is never paused. */
-  readonly nature = new Actor('nature', new Machine())
+  readonly environment = new Actor('environment', new Machine())
   /** The actor of the current event. */
-  current = this.nature
+  current = this.environment
   events = 0
   /** How many milliseconds modules may take to load, in a run whose order does not matter. */
   loading = 0

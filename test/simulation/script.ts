@@ -26,9 +26,9 @@ export type StepKind =
 export interface Step {
   readonly kind: StepKind
   /** The delay before the step. */
-  readonly rest: number
+  readonly delay: number
   /** A random number from 0 to 1 for the choices of the step. */
-  readonly pick: number
+  readonly choice: number
 }
 
 /** A client of a server, which continues there after a restart of the server. */
@@ -42,10 +42,10 @@ export type FaultKind =
   | 'stall'
   | 'kill'
   | 'crash'
-  | 'step clock'
-  | 'leap of clock'
-  | 'foul weather'
-  | 'storm'
+  | 'clock step'
+  | 'clock jump'
+  | 'degraded network'
+  | 'network outage'
   | 'pause service'
 
 export interface Fault {
@@ -100,10 +100,10 @@ export const faultKinds = [
   'stall',
   'kill',
   'crash',
-  'step clock',
-  'leap of clock',
-  'foul weather',
-  'storm',
+  'clock step',
+  'clock jump',
+  'degraded network',
+  'network outage',
   'pause service',
 ] as const satisfies readonly FaultKind[]
 
@@ -129,7 +129,7 @@ export function scriptOf(seed: number): Script {
   const servers = draw.oneOf([1, 2, 2, 3])
   const kinds = kindsOf(draw)
   const someFaults = faultKinds.filter(() => draw.chance(0.4))
-  const step = (): Step => ({ kind: draw.oneOf(kinds), rest: draw.next() * longest, pick: draw.next() })
+  const step = (): Step => ({ kind: draw.oneOf(kinds), delay: draw.next() * longest, choice: draw.next() })
   const clients = Array.from({ length: 2 + draw.below(4) }, () => ({
     server: draw.below(servers),
     steps: Array.from({ length: 3 + draw.below(8) }, step),
@@ -151,8 +151,8 @@ export function scriptOf(seed: number): Script {
 }
 
 function millisOf(kind: FaultKind, draw: Draw): number {
-  if (kind === 'step clock') return (draw.next() - 0.5) * 2 * draw.oneOf([1_000, 90_000, 3 * hour])
-  if (kind === 'leap of clock') return draw.next() * 3_000
+  if (kind === 'clock step') return (draw.next() - 0.5) * 2 * draw.oneOf([1_000, 90_000, 3 * hour])
+  if (kind === 'clock jump') return draw.next() * 3_000
   if (kind === 'kill' || kind === 'crash') return draw.next() * 5_000
   return draw.next() * draw.oneOf(kind === 'stall' ? [5_000, 200_000] : [100, 5_000, 120_000])
 }

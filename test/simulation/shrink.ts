@@ -9,19 +9,19 @@ export interface Found {
 }
 
 /** Runs the scripts of seeds in sequence, and returns the first that violates an invariant, if any. */
-export async function firstBroken(
+export async function firstViolation(
   from: number,
   count: number,
   mutation: Mutation = {},
 ): Promise<Found | undefined> {
   for (let seed = from; seed < from + count; seed++) {
-    const found = await broken(scriptOf(seed), mutation)
+    const found = await violated(scriptOf(seed), mutation)
     if (found) return found
   }
   return undefined
 }
 
-async function broken(script: Script, mutation: Mutation): Promise<Found | undefined> {
+async function violated(script: Script, mutation: Mutation): Promise<Found | undefined> {
   const run = await simulate(script, mutation)
   return run.failure ? { script, run: { ...run, failure: run.failure } } : undefined
 }
@@ -34,7 +34,7 @@ export async function shrink(found: Found, mutation: Mutation = {}, mostTries = 
     size = sizeOf(smallest.script)
     for (const smaller of smallerOnes(smallest.script)) {
       if (++tries > mostTries) return smallest
-      const still = await broken(smaller, mutation)
+      const still = await violated(smaller, mutation)
       if (still === undefined) continue
       smallest = still
       break
@@ -80,7 +80,7 @@ function without<T>(items: readonly T[], index: number): readonly T[] {
 /** The violation, its seed, and the shortest script that reproduces it. */
 export function report({ script, run }: Found, { script: short, run: shortRun }: Found): string {
   return [
-    `The simulation breaks a law with the seed ${script.seed}: ${run.failure.message}`,
+    `The simulation violates an invariant with the seed ${script.seed}: ${run.failure.message}`,
     `A shorter script of it: ${shortRun.failure.message}`,
     JSON.stringify(short),
     'What happened last:',

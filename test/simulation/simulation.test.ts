@@ -5,10 +5,10 @@ import { loadSimulation } from './load.ts'
 const first = Number(process.env.SIMULATION_SEED ?? 1)
 const count = Number(process.env.SIMULATION_RUNS ?? 200)
 
-it(`keeps all laws in ${count} simulated fleets from seed ${first} on`, {
+it(`keeps all invariants in ${count} simulated fleets from seed ${first} on`, {
   timeout: 20_000 + 500 * count,
 }, async () => {
-  const { firstBroken, shrink, report } = await loadSimulation()
-  const found = await firstBroken(first, count)
+  const { firstViolation, shrink, report } = await loadSimulation()
+  const found = await firstViolation(first, count)
   expect(found && report(found, await shrink(found))).toBeUndefined()
 })

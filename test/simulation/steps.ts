@@ -1,11 +1,11 @@
 import { CatalogError, type LocalCatalog } from '../../src/tabularium/index.ts'
 import type { Draw } from '../support/draw.ts'
-import { type At, type Client, codeOf, ledgerTables, rowsOf } from './client.ts'
-import { Broken, type Change } from './ledger.ts'
+import { type Client, codeOf, ledgerTables, rowsOf, type StepContext } from './client.ts'
+import { type Change, Violation } from './ledger.ts'
 import { ownSteps } from './own-steps.ts'
 import type { StepKind } from './script.ts'
 
-type Perform = (at: At) => Promise<unknown>
+type Perform = (at: StepContext) => Promise<unknown>
 
 /** A unique value. */
 function newValue({ history }: Client): number {
@@ -93,12 +93,12 @@ const session: Perform = async ({ catalog, client, draw }) => {
       if (client.mayStall(draw)) askElsewhere(client, transaction, draw)
       const start = client.now
       const { status } = await catalog.commitTransaction({ id: [transaction] })
-      history.told(transaction, status, start)
+      history.reported(transaction, status, start)
       return { transaction_id: transaction }
     }
     const start = client.now
     const { status } = await catalog.rollbackTransaction({ id: [transaction] })
-    history.told(transaction, status, start)
+    history.reported(transaction, status, start)
     throw new CatalogError('Throttling', 'It was given up, as it should be.')
   })
 }
@@ -108,7 +108,7 @@ function askElsewhere({ fleet, server, history }: Client, id: string, draw: Draw
   const others = fleet.servers.filter((other) => other !== server)
   if (others.length === 0) return
   for (let i = 0; i < 3; i++) {
-    fleet.scheduler.after(fleet.scheduler.nature, draw.next() * 150_000, 'asked elsewhere', () =>
+    fleet.scheduler.after(fleet.scheduler.environment, draw.next() * 150_000, 'asked elsewhere', () =>
       fleet.inside(draw.oneOf(others), async (catalog) => {
         if (draw.chance(0.6)) await lookAt(catalog, { fleet, history }, id)
         else await catalog.vacuum({ graceMillis: 0 }).catch(codeOf)
@@ -126,7 +126,7 @@ const readBoth: Perform = async ({ catalog, client }) => {
   for (const [i, rows] of both.entries()) client.ledger.check(ledgerTables[i]!, rows, start, client.now)
   const [one, other] = both.map((rows) => rows.flatMap(({ k }) => (k.startsWith('p') ? [k] : [])).sort())
   if (String(one) !== String(other))
-    throw new Broken(`A transaction saw half of a pair: ${one} in l0, and ${other} in l1.`)
+    throw new Violation(`A transaction saw half of a pair: ${one} in l0, and ${other} in l1.`)
 }
 
 const look: Perform = async ({ catalog, client, draw }) => {
@@ -137,7 +137,7 @@ const look: Perform = async ({ catalog, client, draw }) => {
     const start = client.now
     const listed = await client.ask(() => catalog.listTransactions({}))
     for (const { transaction_id, status } of listed?.transactions ?? [])
-      if (ids.includes(transaction_id)) client.history.told(transaction_id, status, start)
+      if (ids.includes(transaction_id)) client.history.reported(transaction_id, status, start)
     return
   }
   await lookAt(catalog, client, id)
@@ -149,8 +149,8 @@ async function lookAt(
   id: string,
 ): Promise<void> {
   const start = fleet.scheduler.now
-  const told = await catalog.describeTransaction({ id: [id] }).catch(codeOf)
-  if (typeof told === 'object') history.told(id, told.status, start)
+  const described = await catalog.describeTransaction({ id: [id] }).catch(codeOf)
+  if (typeof described === 'object') history.reported(id, described.status, start)
 }
 
 const cancel: Perform = async ({ catalog, client, draw }) => {
@@ -159,8 +159,8 @@ const cancel: Perform = async ({ catalog, client, draw }) => {
   const id = ids.at(-1 - draw.below(Math.min(3, ids.length)))!
   const actions = [{ setStatusAction: { status: 'Canceled' as const } }]
   const start = client.now
-  const told = await client.ask(() => catalog.alterTransaction({ id: [id], actions }))
-  if (told) client.history.told(id, told.status, start)
+  const altered = await client.ask(() => catalog.alterTransaction({ id: [id], actions }))
+  if (altered) client.history.reported(id, altered.status, start)
 }
 
 const tag: Perform = async ({ catalog, client, draw }) => {
@@ -220,6 +220,6 @@ const steps: Readonly<Record<StepKind, Perform>> = {
 }
 
 /** Runs a step of a client. */
-export async function perform(at: At, kind: StepKind): Promise<void> {
+export async function perform(at: StepContext, kind: StepKind): Promise<void> {
   await steps[kind](at)
 }

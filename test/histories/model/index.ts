@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../src/base/errors.ts'
 import { namespaces } from './namespaces.ts'
 import { rows } from './rows.ts'
-import { Refused, type State, type Told } from './state.ts'
+import { type Actual, Refused, type State } from './state.ts'
 import { tables } from './tables.ts'
 import { transactions } from './transactions.ts'
 import { versions } from './versions.ts'
@@ -33,7 +33,7 @@ export function predict(
 ): { state: State; outcome: Outcome } {
   const state = copy(before)
   try {
-    const run = model[operation] as (state: State, request: object, told: Told) => unknown
+    const run = model[operation] as (state: State, request: object, actual: Actual) => unknown
     return { state, outcome: { answer: run(state, request, { ...actual, removing }) } }
   } catch (error) {
     if (!(error instanceof Refused)) throw error

@@ -1,5 +1,6 @@
 import type { Identifier } from '../../../src/base/model/identifier.ts'
 import {
+  type Actual,
   branchName,
   findBranch,
   findTable,
@@ -12,7 +13,6 @@ import {
   type Row,
   recorded,
   type State,
-  type Told,
 } from './state.ts'
 import type { Request } from './types.ts'
 
@@ -171,11 +171,11 @@ export const rows = {
   optimizeTable(
     state: State,
     { id, branch }: Request<'optimizeTable'>,
-    { answer: actual }: Told<{ readonly optimized?: boolean; readonly transaction_id?: string }>,
+    { answer: actual }: Actual<{ readonly optimized?: boolean; readonly transaction_id?: string }>,
   ) {
     requireReadable(findTable(state, id))
     const { number, found } = findVersionOfRows(state, id, branch, undefined)
-    const told = {
+    const counts = {
       rows: found.rows.length,
       rewritten_rows: '#any',
       fragments_before: '#any',
@@ -186,9 +186,9 @@ export const rows = {
     if (actual && actual.optimized !== true) {
       // Others have merged or replaced the fragments that it saw.
       const transaction = actual.transaction_id ? recorded(state, 'OptimizeTable', id) : {}
-      return { optimized: false, version: number, ...told, ...transaction }
+      return { optimized: false, version: number, ...counts, ...transaction }
     }
-    return { optimized: true, ...told, ...change(state, 'OptimizeTable', id, branch, (base) => base) }
+    return { optimized: true, ...counts, ...change(state, 'OptimizeTable', id, branch, (base) => base) }
   },
 
   restoreTable(state: State, { id, version, branch }: Request<'restoreTable'>) {

@@ -79,7 +79,7 @@ export interface State {
 }
 
 /** The actual outcome of a call, for decisions that only the catalog can make. */
-export interface Told<Answer = unknown> {
+export interface Actual<Answer = unknown> {
   readonly answer?: Answer
   readonly error?: ErrorCode
   /** The item of a batch that failed. */
@@ -103,13 +103,13 @@ export class Refused extends Error {
 export function doEach<Item, Result>(
   list: string,
   items: readonly Item[],
-  { error, at: failed, ...told }: Told,
-  run: (item: Item, told: Told) => Result,
+  { error, at: failed, ...actual }: Actual,
+  run: (item: Item, actual: Actual) => Result,
 ): Result[] {
   return items.map((item, index) => {
     const at = `${list}[${index}]`
     try {
-      return run(item, { ...told, ...(error && failed === at && { error }) })
+      return run(item, { ...actual, ...(error && failed === at && { error }) })
     } catch (refusal) {
       if (!(refusal instanceof Refused)) throw refusal
       throw new Refused(refusal.code, at)

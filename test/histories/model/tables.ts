@@ -1,6 +1,7 @@
 import type { Identifier } from '../../../src/base/model/identifier.ts'
 import { findVersionOfRows, insertRows } from './rows.ts'
 import {
+  type Actual,
   branchName,
   findBranch,
   findNamespace,
@@ -20,14 +21,13 @@ import {
   recorded,
   type State,
   symbol,
-  type Told,
   walk,
 } from './state.ts'
 import type { Request } from './types.ts'
 
 export const tables = {
-  declareTable(state: State, request: Request<'declareTable'>, told: Told) {
-    const { location, properties } = declare(state, request, told)
+  declareTable(state: State, request: Request<'declareTable'>, actual: Actual) {
+    const { location, properties } = declare(state, request, actual)
     return { location, properties, ...recorded(state, 'DeclareTable', request.id) }
   },
 
@@ -82,14 +82,14 @@ export const tables = {
   registerTable(
     state: State,
     { id, location: given, mode, properties }: Request<'registerTable'>,
-    told: Told,
+    actual: Actual,
   ) {
     const location = checkLocation(given)
     const parent = findNamespace(state, id.slice(0, -1))
     const existing = lookUp(state, id)
     if (existing?.kind === 'table' && mode === 'Overwrite') deregister(state, id)
     else requireFree(state, id, 'TableAlreadyExists')
-    claim(state, location, told, true)
+    claim(state, location, actual, true)
     const known = state.deregistered.get(location)
     state.deregistered.delete(location)
     const table: ModelTable = {
@@ -170,12 +170,12 @@ export const tables = {
 export function declare(
   state: State,
   { id, location, properties }: Pick<Request<'declareTable'>, 'id' | 'location' | 'properties'>,
-  told: Told,
+  actual: Actual,
 ): ModelTable {
   const given = location == null ? undefined : checkLocation(location)
   const parent = findNamespace(state, id.slice(0, -1))
   requireFree(state, id, 'TableAlreadyExists')
-  if (given !== undefined) claim(state, given, told)
+  if (given !== undefined) claim(state, given, actual)
   const at = given ?? symbol(state, 'L')
   const table = emptyTable(state, at, properties ?? {}, false)
   parent.children.set(id.at(-1)!, table)
@@ -233,7 +233,7 @@ function tagOf(state: State, id: Identifier, tag: string) {
  * Refuses a location that equals, contains or is inside of another table's. Only the catalog knows whether content of
  * dropped tables still exists.
  */
-function claim(state: State, location: string, { error, removing }: Told, isRegistration = false): void {
+function claim(state: State, location: string, { error, removing }: Actual, isRegistration = false): void {
   const taken = Array.from(walk(state.root, []), ([, found]) =>
     found.kind === 'table' ? [found.location] : [],
   )

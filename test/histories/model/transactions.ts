@@ -1,5 +1,5 @@
 import { type Identifier, sameNames } from '../../../src/base/model/identifier.ts'
-import { doEach, lookUp, type ModelTransaction, Refused, recorded, type State, type Told } from './state.ts'
+import { type Actual, doEach, lookUp, type ModelTransaction, Refused, recorded, type State } from './state.ts'
 import { declare, deregister } from './tables.ts'
 import type { Request } from './types.ts'
 import { createVersion, deleteVersions } from './versions.ts'
@@ -18,16 +18,16 @@ export const ended: Request<'listTransactions'> = { status: ['Succeeded'] }
 type Listed = readonly { readonly transaction_id: string; readonly operation: string }[]
 
 export const transactions = {
-  batchCommitTables(state: State, { operations }: Request<'batchCommitTables'>, told: Told) {
+  batchCommitTables(state: State, { operations }: Request<'batchCommitTables'>, actual: Actual) {
     const steps = operations as readonly BatchStep[]
     if (steps.length === 0 || steps.some((step) => Object.keys(step).length !== 1)) {
       throw new Refused('InvalidInput')
     }
     const changed = new Set<number | undefined>()
-    const results = doEach('operations', steps, told, (step, told) => {
+    const results = doEach('operations', steps, actual, (step, actual) => {
       const [asked] = Object.values(step) as unknown as { id: Identifier }[]
       const before = lookUp(state, asked!.id)?.key
-      const result = runStep(state, step, told)
+      const result = runStep(state, step, actual)
       changed.add(lookUp(state, asked!.id)?.key ?? before)
       return result
     })
@@ -44,7 +44,7 @@ export const transactions = {
   },
 
   /** All transactions of the model as a whole, in the order of ids, which only the catalog knows. */
-  listTransactions(state: State, _: object, { answer }: Told<{ readonly transactions: Listed }>) {
+  listTransactions(state: State, _: object, { answer }: Actual<{ readonly transactions: Listed }>) {
     const listed = answer?.transactions ?? []
     const known = listed.filter(({ operation }) => operation !== 'Transaction')
     const missing = [...state.transactions.keys()].filter((id) =>
@@ -73,9 +73,9 @@ export const transactions = {
   },
 }
 
-function runStep(state: State, step: BatchStep, told: Told): [member: string, result: object] {
+function runStep(state: State, step: BatchStep, actual: Actual): [member: string, result: object] {
   if (step.declare_table) {
-    const { location, properties } = declare(state, step.declare_table as Request<'declareTable'>, told)
+    const { location, properties } = declare(state, step.declare_table as Request<'declareTable'>, actual)
     return ['declare_table', { location, properties }]
   }
   if (step.create_table_version) {

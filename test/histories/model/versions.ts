@@ -1,4 +1,5 @@
 import {
+  type Actual,
   branchName,
   doEach,
   findBranch,
@@ -11,7 +12,6 @@ import {
   Refused,
   recorded,
   type State,
-  type Told,
 } from './state.ts'
 import type { Request } from './types.ts'
 
@@ -21,9 +21,9 @@ export const versions = {
     return { version, ...(created ? recorded(state, 'CreateTableVersion', request.id) : {}) }
   },
 
-  batchCreateTableVersions(state: State, { entries }: Request<'batchCreateTableVersions'>, told: Told) {
+  batchCreateTableVersions(state: State, { entries }: Request<'batchCreateTableVersions'>, actual: Actual) {
     if (entries.length === 0) throw new Refused('InvalidInput')
-    const results = doEach('entries', entries, told, (entry) => createVersion(state, entry))
+    const results = doEach('entries', entries, actual, (entry) => createVersion(state, entry))
     return {
       versions: results.map(({ version }) => version),
       ...(results.some(({ created }) => created)

@@ -9,7 +9,7 @@ import { count, counted } from './counting.ts'
 const factor = Number(process.env.HISTORY_RUNS ?? 1)
 const calm = { delay: 0, held: { share: 0, millis: 0 }, resets: 0, silences: 0 }
 
-describe.skipIf(missingPostgres)('over a network', { timeout: 30_000 * factor }, () => {
+describe.skipIf(missingPostgres)('over a network', { timeout: 60_000 * factor }, () => {
   test('that is slow, every change happens once', async () => {
     const network = { ...calm, delay: 20, held: { share: 0.05, millis: 300 } }
     for (let seed = 1; seed <= factor; seed++) {
