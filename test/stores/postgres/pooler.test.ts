@@ -96,9 +96,13 @@ describe.skipIf(missingPostgres)('behind a pooler', () => {
     const server = await sharedServer()
     const url = await server.freshUrl()
     let judged = 0
-    const address = { ...(await readAddress(url)), connectMillis: 200 }
+    const address = { ...(await readAddress(url)), connectMillis: 10_000 }
     // As in session mode: all but the first one are greeted, and answered never.
-    const pool = new Pool(address, () => (++judged === 1 ? Promise.resolve() : new Promise(() => {})))
+    const pool = new Pool(address, () => {
+      // Only an answer that never comes is waited for so short.
+      address.connectMillis = 200
+      return ++judged === 1 ? Promise.resolve() : new Promise(() => {})
+    })
     onTestFinished(() => pool.close())
     const ask = () =>
       pool.alone(async (connection) => (await connection.send({ text: 'SELECT pg_sleep(0.1)' })).length)
