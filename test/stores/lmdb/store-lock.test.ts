@@ -136,6 +136,8 @@ describe('the queue', () => {
           lock.release()
         }),
       )
+      // So that it looks less often than whoever comes last: only the queue keeps the order then.
+      await sleep(2)
     }
     holder.release()
     // Somebody who comes now waits behind them.
