@@ -11,18 +11,20 @@ class TurnIsOver extends Error {}
 /** A former implementation of the upkeep: a turn pauses after each step, and ends after a fixed amount of work. */
 export class HastyUpkeep {
   changes = 0
+  readonly interval: number
   readonly #core: LeaseContext
   readonly #tasks: readonly UpkeepTask[]
-  #marks: { readonly key: Key; readonly changes: number }[] = []
+  #marks: Key[] = []
   #running: Promise<void> | undefined
 
-  constructor(core: LeaseContext, tasks: readonly UpkeepTask[]) {
+  constructor(core: LeaseContext, interval: number, tasks: readonly UpkeepTask[]) {
+    this.interval = interval
     this.#core = core
     this.#tasks = tasks
   }
 
-  begin(key: Key, changes: number): void {
-    this.#marks.push({ key, changes })
+  begin(mark: Key): void {
+    this.#marks.push(mark)
     this.#running ??= nextTurn().then(() => this.#run())
   }
 
@@ -37,7 +39,7 @@ export class HastyUpkeep {
       while (this.#marks.length > 0) {
         const marks = this.#marks.splice(0)
         await this.#core.store.write((writer) => {
-          for (const { key, changes } of marks) writer.put(key, changes)
+          for (const mark of marks) writer.put(mark, this.interval)
         })
         await runLeased(this.#core, ['upkeep'], (signal) => this.#turn(signal))
       }

@@ -93,7 +93,7 @@ const upkeepThatEnds: Mutation = {
   opened(catalog) {
     const core = coreOf(catalog)
     const tasks = [clearTransactions(core), clearFeed(core), finishRemovals(core)]
-    Object.assign(core, { upkeep: new HastyUpkeep(core, tasks) })
+    Object.assign(core, { upkeep: new HastyUpkeep(core, core.upkeep.interval, tasks) })
   },
 }
 

@@ -1,7 +1,7 @@
 import { CachedQuery, QueryWithTimeout } from '../../base/scheduling/cached-query.ts'
+import { type BackupLeaseRecord, keys, type TaskRecord } from '../../base/store/records.ts'
+import type { Key, Reader } from '../../base/store/store.ts'
 import { pendingRemovals } from '../locations/removal.ts'
-import { type Backlog, backlogOf } from '../transactions/backlog.ts'
-import { type LeasesOfOthers, leasesOfOthers } from '../transactions/leases-of-others.ts'
 import type { Core } from './core.ts'
 import type { CatalogMetrics } from './metrics-types.ts'
 
@@ -44,6 +44,38 @@ export async function metricsOf(core: Core): Promise<CatalogMetrics> {
   }
 }
 
+/** Records beyond what the catalog keeps. The upkeep removes them. */
+interface Backlog {
+  /** Transaction records, counted in marks: precise to about a hundredth of the number that is kept. */
+  readonly transactions: number
+  /** Entries of the feed of changes. */
+  readonly changes: number
+}
+
+/** The most marks that are read: ten times as many as there are without a backlog. */
+const mostMarks = 1_000
+
+/**
+ * Counts the records beyond `transactionCount` from the first and last keys, without a walk over all records. The
+ * result is a lower bound once ten times as many records wait as are kept.
+ */
+function backlogOf(reader: Reader, transactionCount: number): Backlog {
+  const [first] = reader.range({ prefix: keys.transactions, limit: 1, keysOnly: true })
+  const [oldest] = reader.range({ prefix: keys.feed, limit: 1, keysOnly: true })
+  const [newest] = reader.range({ prefix: keys.feed, limit: 1, keysOnly: true, reverse: true })
+  const marks = [...reader.range<number>({ prefix: keys.marks, limit: mostMarks, reverse: true })]
+  let kept = 0
+  let transactions = 0
+  for (const { key, value } of marks) {
+    // The last mark to be cleared stays when its records are gone.
+    if (kept < transactionCount) kept += value
+    else if (first !== undefined && String(first.key[1]) <= String(key[1])) transactions += value
+  }
+  // The last entry stays, however few are kept.
+  const entries = oldest && newest ? Number(newest.key[1]) - Number(oldest.key[1]) + 1 : 0
+  return { transactions, changes: Math.max(0, entries - Math.max(1, transactionCount)) }
+}
+
 /** Frequent calls cause no load: an answer is reused for a while. */
 function sharedRecords(core: Core): CachedQuery<Records | undefined> {
   let shared = answers.get(core)
@@ -61,4 +93,26 @@ function sharedRecords(core: Core): CachedQuery<Records | undefined> {
     answers.set(core, shared)
   }
   return shared
+}
+
+/**
+ * Leases of other processes that have records of their own. Those of transactions lie among all transaction records.
+ */
+interface LeasesOfOthers {
+  readonly backups: number
+  /** Tasks that one process does at a time: the upkeep, and optimizing tables in the background. */
+  readonly tasks: number
+}
+
+/** The most leases that are read. There are as many as processes have work under way. */
+const mostLeases = 1_000
+
+/** How many leases other processes hold. An ended lease does not count, though its record may still exist. */
+function leasesOfOthers(reader: Reader, { heartbeat, now }: Core): LeasesOfOthers {
+  const time = now()
+  const count = (prefix: Key) => {
+    const leases = [...reader.range<BackupLeaseRecord | TaskRecord>({ prefix, limit: mostLeases })]
+    return leases.filter(({ key, value }) => value.until >= time && !heartbeat.holds(key)).length
+  }
+  return { backups: count(keys.backupLeases), tasks: count(keys.tasks) }
 }

@@ -172,7 +172,7 @@ export async function openCore(
     if (copy !== undefined) warnOfCopy(copy)
     else if (!options.readOnly) await recordHome(store, catalog)
     const guarded = guardedStore(store, catalog, copy)
-    return makeCore(guarded, catalog, opened, options, cache, copy)
+    return makeCore(guarded, catalog, opened, options, { cache, copy })
   } catch (error) {
     if (isNew && content !== undefined) await abandon(store, catalog, content)
     throw error
@@ -217,8 +217,7 @@ export function makeCore(
   catalog: CatalogRecord,
   roots: readonly ContentRoot[],
   options: CatalogOptions & ReadOnlyOption,
-  cache?: ContentCache,
-  copy?: string,
+  { cache, copy }: { readonly cache?: ContentCache | undefined; readonly copy?: string | undefined } = {},
 ): Core {
   const now = clockOf(store, options)
   const settings = settingsOf(options, copy)
@@ -242,7 +241,7 @@ export function makeCore(
     contended: new Map(),
     slots: semaphore(options.concurrency ?? 16),
     sessions: sessionSource(sessionLimitsOf(options.openTransactions)),
-    upkeep: new Upkeep(forUpkeep, Math.floor(Math.random() * markInterval(settings.transactionCount)), [
+    upkeep: new Upkeep(forUpkeep, markInterval(settings.transactionCount), [
       clearTransactions(forUpkeep),
       clearFeed(forUpkeep),
       finishRemovals(forUpkeep),

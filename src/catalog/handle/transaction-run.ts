@@ -21,7 +21,6 @@ import type { LongTransaction, LongWork } from '../transactions/long-transaction
 import { LocationBusy } from '../transactions/retry.ts'
 import { enginesOf, type WritingEngines } from './transaction-engines.ts'
 import { pause } from './transaction-function.ts'
-import { RunProgress } from './transaction-progress.ts'
 import type { TransactionTurns } from './transaction-turns.ts'
 
 /**
@@ -253,4 +252,31 @@ export class TransactionRun {
 /** The branches that steps change, in order, as turns are taken at them. */
 function branchesOf(steps: readonly RowsStep[]): string[] {
   return [...new Set(steps.map(({ found, change }) => `${found.table.id}/${change.branch}`))].sort()
+}
+
+/** Adds up the progress of the operations of a run. */
+class RunProgress {
+  readonly #id: string
+  readonly #report: NonNullable<OperationOptions['onProgress']>
+  #rows = 0
+  #total = 0
+
+  constructor(id: string, report: NonNullable<OperationOptions['onProgress']>) {
+    this.#id = id
+    this.#report = report
+  }
+
+  /** The listener of one operation, whose caller may listen, too. */
+  of(own: OperationOptions['onProgress']): NonNullable<OperationOptions['onProgress']> {
+    let rows = 0
+    let total = 0
+    return (progress) => {
+      this.#rows += progress.rows - rows
+      this.#total += progress.total - total
+      rows = progress.rows
+      total = progress.total
+      own?.(progress)
+      this.#report({ transaction_id: this.#id, rows: this.#rows, total: this.#total })
+    }
+  }
 }

@@ -1,9 +1,15 @@
 import { turnMillis } from '../../base/scheduling/run-turn.ts'
 import type { LostRaces } from '../../base/store/records.ts'
 import { clearTimeout, performance, setTimeout, sleep, type Timer } from '../../base/time.ts'
-import { askForTurns, askMillis, isContended, rememberContended, turnAt } from '../rows/contention.ts'
+import {
+  askForTurns,
+  askMillis,
+  inProcessTurn,
+  isContended,
+  rememberContended,
+  turnAt,
+} from '../rows/contention.ts'
 import type { RowsContext } from '../rows/context.ts'
-import { inProcessTurn } from '../transactions/process-turn.ts'
 import { pause } from './transaction-function.ts'
 import type { TurnShare } from './turn-shares.ts'
 

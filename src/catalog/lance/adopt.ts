@@ -7,7 +7,7 @@ import {
 } from '../../base/store/records.ts'
 import type { Reader, Writer } from '../../base/store/store.ts'
 import { versionOfName, versionsFolderOf } from '../locations/lance-files.ts'
-import type { FoundTable } from '../lookup/table-record.ts'
+import type { FoundTable } from '../lookup/names.ts'
 import { putHead } from '../lookup/versions.ts'
 import type { ChangeContext } from '../transactions/commit.ts'
 import type { DatasetFolder } from './dataset.ts'

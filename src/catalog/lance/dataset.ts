@@ -13,10 +13,8 @@ import {
   versionsFolderOf,
   waitingPathOf,
 } from '../locations/lance-files.ts'
-import { contentFolderOf, locationOf } from '../locations/locations.ts'
-import { isManaged } from '../locations/managed.ts'
-import { lookUpTable } from '../lookup/names.ts'
-import type { FoundTable } from '../lookup/table-record.ts'
+import { contentFolderOf, isManaged, locationOf } from '../locations/locations.ts'
+import { type FoundTable, lookUpTable } from '../lookup/names.ts'
 import { toTableVersion } from '../lookup/versions.ts'
 import type { LanceContext, LanceStaging } from './context.ts'
 

@@ -4,18 +4,17 @@ import { type BranchRecord, keys, type VersionRecord } from '../../base/store/re
 import type { Reader } from '../../base/store/store.ts'
 import { hasManifests } from '../locations/declared-only.ts'
 import { finalNameOf, isStaged, nameBefore, nameOf, versionsFolderOf } from '../locations/lance-files.ts'
-import { lookUpTable } from '../lookup/names.ts'
-import { tableById } from '../lookup/table-record.ts'
+import { lookUpTable, tableById } from '../lookup/names.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { isRetryable } from '../transactions/retry.ts'
 import type { LanceContext, LanceStaging } from './context.ts'
-import type { WaitingVersion } from './dataset.ts'
 import {
   type DatasetFolder,
   type Publication,
   publicationOf,
   type StagedVersion,
   type TableAt,
+  type WaitingVersion,
 } from './dataset.ts'
 import { linkAll, type ManifestLink } from './link-all.ts'
 import { reconcile } from './reconcile.ts'

@@ -10,8 +10,7 @@ import {
   waitingAt,
   waitingFolder,
 } from '../locations/lance-files.ts'
-import { lookUpTable } from '../lookup/names.ts'
-import { type FoundTable, tableById } from '../lookup/table-record.ts'
+import { type FoundTable, lookUpTable, tableById } from '../lookup/names.ts'
 import { commit, noteFoundSubject, unchanged } from '../transactions/commit.ts'
 import { applyDifferences, type Differences, readManifests } from './adopt.ts'
 import type { LanceContext, LanceStaging } from './context.ts'

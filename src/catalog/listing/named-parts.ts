@@ -38,7 +38,8 @@ export async function listNamed<R extends Value, T>(
   const { items, ...more } = await readPage<readonly [string, T]>(core, asked, (reader, after, size) => {
     if (parts) return pageOfList(parts, after, size)
     const table = findTable(reader, id).id
-    return pageOfEntries<R, readonly [string, T]>(reader, prefix(table), after, size, ({ key, value }) => {
+    const range = { prefix: prefix(table) }
+    return pageOfEntries<R, readonly [string, T]>(reader, range, after, size, ({ key, value }) => {
       const name = String(key[2])
       return [name, describe(reader, table, name, value)]
     })

@@ -136,11 +136,10 @@ async function filteredPage<T>(
 /** One page of the entries under `prefix`. The part of the key behind the prefix is the position. */
 export function pageOfEntries<V extends Value, T>(
   reader: Reader,
-  prefix: Key,
+  { prefix, reverse = false }: { readonly prefix: Key; readonly reverse?: boolean },
   after: Position | undefined,
   size: number,
   item: (entry: Entry<V>) => T | undefined,
-  reverse = false,
 ): Page<T> {
   const page = new PageItems<T>(size)
   const last = after?.[0]

@@ -3,8 +3,7 @@ import type { TableRecord } from '../../base/store/records.ts'
 import type { FoundTable } from '../lookup/names.ts'
 import type { LocationContext } from './context.ts'
 import { versionOfName, versionsFolderOf } from './lance-files.ts'
-import { type ContentFolder, contentFolderOf, locationOf, type Roots } from './locations.ts'
-import { isManaged } from './managed.ts'
+import { type ContentFolder, contentFolderOf, isManaged, locationOf, type Roots } from './locations.ts'
 import { registrationFolder } from './registration.ts'
 
 /*

@@ -1,6 +1,6 @@
 import { keys, type TableRecord } from '../../base/store/records.ts'
 import type { Key, Writer } from '../../base/store/store.ts'
-import { type FoundTable, isNameOnly, readTable, removeTable } from '../lookup/table-record.ts'
+import { type FoundTable, isNameOnly, readTable, removeTable } from '../lookup/names.ts'
 import type { ChangeContext } from '../transactions/commit.ts'
 import { locationOf, type Roots, releaseLocation } from './locations.ts'
 import { markRemoval } from './removal.ts'

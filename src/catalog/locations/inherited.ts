@@ -2,8 +2,7 @@ import { invalid } from '../../base/errors.ts'
 import { formatIdentifier } from '../../base/model/identifier.ts'
 import { type CatalogRecord, keys } from '../../base/store/records.ts'
 import type { Key, Store } from '../../base/store/store.ts'
-import { identifierOf } from '../lookup/names.ts'
-import { tableById } from '../lookup/table-record.ts'
+import { identifierOf, tableById } from '../lookup/names.ts'
 import { type ContentRoot, segmentsOf } from './locations.ts'
 
 /** The most locations in one read. */

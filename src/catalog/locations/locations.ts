@@ -7,7 +7,7 @@ import { limits } from '../../base/model/fields.ts'
 import { quote } from '../../base/model/identifier.ts'
 import { keys, type RemovalRecord, type TableRecord } from '../../base/store/records.ts'
 import type { Reader, Writer } from '../../base/store/store.ts'
-import { type FoundTable, tableById } from '../lookup/table-record.ts'
+import { type FoundTable, tableById } from '../lookup/names.ts'
 
 /** A folder of content that the catalog can reach: the content, and the path of the folder, ending in a slash. */
 export interface ContentFolder {
@@ -70,6 +70,20 @@ export function contentFolderOf(roots: readonly ContentRoot[], location: string)
   if (root !== roots[0] && !isFileUrl(url) && !isNormalBelow(root, url)) return undefined
   const path = decodeURIComponent(url.slice(root.url.length)).replace(/\/+$/, '')
   return path === '' ? undefined : { content: root.content, prefix: `${path}/` }
+}
+
+/**
+ * Whether clients are to keep the versions of a table through the catalog. That is promised only where the catalog can
+ * publish their manifests.
+ */
+export function isManaged(
+  { contentRoots, settings }: Roots & { readonly settings: { readonly managedVersioning: boolean } },
+  { location }: Pick<TableRecord, 'location'>,
+): boolean {
+  if (!settings.managedVersioning) return false
+  const content =
+    location === null ? contentRoots[0]!.content : contentFolderOf(contentRoots, location)?.content
+  return content?.shared !== undefined
 }
 
 /** The folder, in the catalog's own root, for what the catalog keeps of a location out of reach. */

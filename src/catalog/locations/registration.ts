@@ -10,10 +10,9 @@ import {
   type VersionRecord,
 } from '../../base/store/records.ts'
 import type { Key, Reader, Writer } from '../../base/store/store.ts'
-import { type FoundTable, identifierOf } from '../lookup/names.ts'
-import { isNameOnly } from '../lookup/table-record.ts'
-import { vacuumsBegun } from '../lookup/vacuums.ts'
+import { type FoundTable, identifierOf, isNameOnly } from '../lookup/names.ts'
 import { type ChangeContext, commit, type Unchanged } from '../transactions/commit.ts'
+import { vacuumsBegun } from '../transactions/work-record.ts'
 import type { LocationContext } from './context.ts'
 import { removeTableRecords } from './drop.ts'
 import {

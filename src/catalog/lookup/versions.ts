@@ -9,7 +9,7 @@ import {
   type VersionRecord,
 } from '../../base/store/records.ts'
 import type { Key, Reader, Value, Writer } from '../../base/store/store.ts'
-import { changeTable, type FoundTable, withoutMainHead } from './table-record.ts'
+import { changeTable, type FoundTable, withoutMainHead } from './names.ts'
 
 /** A version of a table, on one of its branches (`''` is the main branch). */
 export interface FoundVersion {

@@ -2,7 +2,7 @@ import { keys, type RemovalRecord } from '../../base/store/records.ts'
 import type { Entry, Key, Writer } from '../../base/store/store.ts'
 import { type ContentRoot, segmentsOf } from '../locations/locations.ts'
 import { isShared } from '../locations/shared-content.ts'
-import { changeTable, tableById } from '../lookup/table-record.ts'
+import { changeTable, tableById } from '../lookup/names.ts'
 
 /**
  * Adapts the records of a copy to its new root. Locations below the old root, the first of `roots`, move below the new

@@ -2,7 +2,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { keys, type TableRecord, type VersionRecord } from '../../base/store/records.ts'
 import type { Key, Reader } from '../../base/store/store.ts'
 import { type ContentFolder, contentFolderOf, locationOf } from '../locations/locations.ts'
-import { tableById } from '../lookup/table-record.ts'
+import { tableById } from '../lookup/names.ts'
 import type { MaintenanceContext } from './context.ts'
 import { idOf } from './verify/record-checks.ts'
 

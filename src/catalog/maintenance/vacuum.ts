@@ -16,11 +16,11 @@ import { mayBeSince, olderThan } from '../locations/object-age.ts'
 import { deregisteredFolders, registrationFolder } from '../locations/registration.ts'
 import { abandonedRemovals, removeContent } from '../locations/removal.ts'
 import { foldersOfUnknownClones } from '../locations/shared-content.ts'
-import { readTable, tableById } from '../lookup/table-record.ts'
-import { vacuumsBegun } from '../lookup/vacuums.ts'
+import { readTable, tableById } from '../lookup/names.ts'
 import { manifestOf } from '../rows/rows.ts'
 import { failLapsed, unfinishedTransactions } from '../transactions/lapsed.ts'
 import { hasLapsed, leaseMillis } from '../transactions/transaction-record.ts'
+import { vacuumsBegun } from '../transactions/work-record.ts'
 import type { MaintenanceContext } from './context.ts'
 
 export interface VacuumOptions {

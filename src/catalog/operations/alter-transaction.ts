@@ -3,6 +3,7 @@ import { CatalogError, invalid } from '../../base/errors.ts'
 import { choice, requestFields, text } from '../../base/model/fields.ts'
 import { quote } from '../../base/model/identifier.ts'
 import { keys, type TransactionRecord } from '../../base/store/records.ts'
+import { principalOf } from '../lookup/access.ts'
 import { LapsesToRecord, withRecordedLapses } from '../transactions/lapsed.ts'
 import {
   alterations,
@@ -14,7 +15,6 @@ import {
 } from '../transactions/transaction-record.ts'
 import { transactionIdentifier, transactionResponse } from './describe-transaction.ts'
 import { operation } from './framework/operation.ts'
-import { principalOf } from './framework/principal.ts'
 import { post } from './framework/route.ts'
 
 const action = v.pipe(

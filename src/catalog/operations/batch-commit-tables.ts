@@ -143,12 +143,12 @@ export const batchCommitTables = operation({
       commitDeregistering(core, 'BatchCommitTables', [], (given, detach) => {
         // No operation of a batch changes a namespace.
         const change = { ...given, writer: withNamespaceCache(given.writer) }
-        const prepared: Prepared = { key, staged, deletions }
+        const prepared: Prepared = { key, staged, deletions, detach }
         return {
           results: doEach('operations', operations, (step, index) => {
             // A hook that failed is a failure of its step.
             vended?.[index]?.()
-            return runStep(core, change, detach, step, declarations[index]?.(), prepared)
+            return runStep(core, change, step, declarations[index]?.(), prepared)
           }),
         }
       })
@@ -173,6 +173,7 @@ interface Prepared {
   readonly key: string | undefined
   readonly staged: StagedManifests
   readonly deletions: Deletions
+  readonly detach: Deregister
 }
 
 /** What is known of each deletion of versions before the batch, and the paths of the manifests that it removes. */
@@ -255,10 +256,9 @@ function declaredBy(declaration: (() => Declaration) | null | undefined): TableA
 function runStep(
   core: LanceContext,
   change: ChangeContext,
-  detach: Deregister,
   step: TableOperation,
   declaration: Declaration | null | undefined,
-  { key, staged, deletions }: Prepared,
+  { key, staged, deletions, detach }: Prepared,
 ): TableResult {
   const { transactionId: transaction_id } = change
   if (declaration) {

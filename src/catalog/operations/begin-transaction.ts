@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { choice, requestFields, responseFields, stringMap, text } from '../../base/model/fields.ts'
+import { principalOf } from '../lookup/access.ts'
 import { mostIdleSeconds, refuseReserved } from '../transactions/transaction-record.ts'
 import { isTransactionId, nested, transactionIdPattern } from './framework/inside.ts'
 import { isolations, operation, sessionServer } from './framework/operation.ts'
-import { principalOf } from './framework/principal.ts'
 import { post } from './framework/route.ts'
 
 const idleMessage = `must be a number of seconds, more than 0 and at most ${mostIdleSeconds.toLocaleString('en')}`

@@ -16,9 +16,7 @@ import { hasForeignRows } from '../locations/declared-only.ts'
 import { dropTable as dropRecords } from '../locations/drop.ts'
 import { contentFolderOf, locationOf, newLocation, type Roots } from '../locations/locations.ts'
 import { removeContent, removeUnused } from '../locations/removal.ts'
-import { type FoundTable, findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
-import { putTable } from '../lookup/table-record.ts'
-import { vacuumsBegun } from '../lookup/vacuums.ts'
+import { type FoundTable, findNamespace, lookUpTable, putTable, requireFreeName } from '../lookup/names.ts'
 import { putVersion } from '../lookup/versions.ts'
 import { changeRows, createRows } from '../rows/change.ts'
 import { requireReadable, requireSameColumns } from '../rows/client-columns.ts'
@@ -27,8 +25,8 @@ import { checkRows, rowsInput, schemaInput } from '../rows/input.ts'
 import { openVersion, retryIfReplaced, versionOf } from '../rows/rows.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
-import type { OperationContext } from './framework/operation.ts'
-import { type OperationOptions, operation } from './framework/operation.ts'
+import { vacuumsBegun } from '../transactions/work-record.ts'
+import { type OperationContext, type OperationOptions, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 const request = v.object({
@@ -118,7 +116,7 @@ async function createAsAsked(
   }
   if (existing && mode === 'Create') throw alreadyExists(id)
   const foreign = isForeign ? existing : undefined
-  return create(core, asked, mode, properties ?? {}, foreign, vacuums, options)
+  return create(core, asked, { foreign, vacuums }, options)
 }
 
 /** Gives a declared table its first version, where it was declared. */
@@ -147,17 +145,22 @@ async function createDeclared(
   return { location, properties: record.properties, version, transaction_id }
 }
 
+/** What was known before a table is created. */
+interface Before {
+  /** A table that is declared by its record, with content of another engine: it is replaced like others. */
+  readonly foreign: FoundTable | undefined
+  /** How many vacuums had begun, if no record of a transaction protects the objects. */
+  readonly vacuums: number | undefined
+}
+
 async function create(
   core: OperationContext,
-  { id, data, schema }: v.InferOutput<typeof request>,
-  mode: 'Create' | 'ExistOk' | 'Overwrite',
-  properties: Readonly<Record<string, string>>,
-  /** A table that is declared by its record, with content of another engine: it is replaced like others. */
-  foreign: FoundTable | undefined,
-  /** How many vacuums had begun, if no record of a transaction protects the objects. */
-  vacuums: number | undefined,
+  asked: v.InferOutput<typeof request>,
+  { foreign, vacuums }: Before,
   options: OperationOptions,
 ) {
+  const { id, data, schema, mode } = asked
+  const properties = asked.properties ?? {}
   const pending = await checkRows(core, data, schema, options)
   const internalId = core.newTableId()
   const record: Omit<TableRecord, 'parent' | 'created_at'> = {

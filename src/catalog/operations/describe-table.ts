@@ -16,16 +16,19 @@ import { reconcileWanted } from '../lance/tags.ts'
 import type { LocationContext } from '../locations/context.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
 import { inspectionOf, isCreated } from '../locations/declared-only.ts'
-import { contentFolderOf, locationOf } from '../locations/locations.ts'
-import { isManaged } from '../locations/managed.ts'
+import { contentFolderOf, isManaged, locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
 import { type FoundVersion, findVersion, headOf, wantedVersion } from '../lookup/versions.ts'
 import { describedColumns } from '../rows/client-columns.ts'
 import { clientRules } from '../rows/client-rules.ts'
 import type { RowsContext } from '../rows/context.ts'
 import { openManifest, retryIfReplaced, versionErrors } from '../rows/rows.ts'
-import type { OperationContext } from './framework/operation.ts'
-import { type OperationOptions, operation, type RawRequest } from './framework/operation.ts'
+import {
+  type OperationContext,
+  type OperationOptions,
+  operation,
+  type RawRequest,
+} from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 const request = v.object({

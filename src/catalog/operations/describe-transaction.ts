@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { requestFields, responseFields, stringMap, text } from '../../base/model/fields.ts'
+import { principalOf } from '../lookup/access.ts'
 import { LapsesToRecord, withRecordedLapses } from '../transactions/lapsed.ts'
 import { findTransaction, propertiesOf, transactionStatuses } from '../transactions/transaction-record.ts'
 import { operation } from './framework/operation.ts'
-import { principalOf } from './framework/principal.ts'
 import { listedStatuses, post } from './framework/route.ts'
 
 /** A transaction's id: the id alone, or the identifier of its table followed by the id. */

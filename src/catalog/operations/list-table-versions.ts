@@ -67,14 +67,13 @@ export const listTableVersions = operation({
         headOf(reader, id, table, branch)
         return pageOfEntries<VersionRecord, v.InferOutput<typeof listedVersion>>(
           reader,
-          keys.versions(table.id, branch),
+          { prefix: keys.versions(table.id, branch), reverse: descending ?? false },
           after,
           size,
           ({ key, value }) => ({
             ...toVersionFor(core, Number(key[3]), value),
             ...(with_transactions && makerOf(reader, value)),
           }),
-          descending ?? false,
         )
       },
     )

@@ -15,10 +15,10 @@ import type { Position } from '../../base/model/page-token.ts'
 import { keys, type TransactionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import { PageItems, readPage } from '../listing/paging.ts'
+import { principalOf } from '../lookup/access.ts'
 import { LapsesToRecord, withRecordedLapses } from '../transactions/lapsed.ts'
 import { type Asking, areShown, transactionStatuses } from '../transactions/transaction-record.ts'
 import { operation } from './framework/operation.ts'
-import { principalOf } from './framework/principal.ts'
 import { post } from './framework/route.ts'
 
 const status = v.picklist(transactionStatuses)

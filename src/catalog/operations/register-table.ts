@@ -12,11 +12,9 @@ import { askAboutLocation, claimLocation } from '../locations/claim.ts'
 import { checkLocation, locationOf, namedLocation } from '../locations/locations.ts'
 import { commitDeregistering, putRegistration, readRegistration } from '../locations/registration.ts'
 import { removeWaiting } from '../locations/waiting.ts'
-import { findNamespace, lookUpTable, requireFreeName } from '../lookup/names.ts'
-import { putTable } from '../lookup/table-record.ts'
+import { findNamespace, lookUpTable, putTable, requireFreeName } from '../lookup/names.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
-import type { OperationContext } from './framework/operation.ts'
-import { operation } from './framework/operation.ts'
+import { type OperationContext, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 const request = v.object({

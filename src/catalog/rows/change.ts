@@ -1,8 +1,8 @@
 import type { ApplyOptions, Change, Changed, Snapshot } from '../../engine/table/index.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { findTable } from '../lookup/names.ts'
-import { vacuumsBegun } from '../lookup/vacuums.ts'
 import { runLong } from '../transactions/long-transaction.ts'
+import { vacuumsBegun } from '../transactions/work-record.ts'
 import { headIn } from './attempt.ts'
 import type {
   BranchAtWork,

@@ -2,10 +2,16 @@ import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier } from '../../base/model/identifier.ts'
 import { clearTimeout, performance, setTimeout } from '../../base/time.ts'
 import { onBranch } from '../lookup/versions.ts'
-import { inProcessTurn } from '../transactions/process-turn.ts'
 import { commitDraft, type Draft, isSame, readHead, writeDraft } from './attempt.ts'
 import type { Attempt, BranchAtWork, KnownHead, RowsChanged, Waiting } from './change-types.ts'
-import { askForTurns, isContended, rememberContended, rememberWait, turnAt } from './contention.ts'
+import {
+  askForTurns,
+  inProcessTurn,
+  isContended,
+  rememberContended,
+  rememberWait,
+  turnAt,
+} from './contention.ts'
 import type { RowsContext } from './context.ts'
 
 /*

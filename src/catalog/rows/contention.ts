@@ -79,3 +79,18 @@ function remember(contended: Map<string, Contention>, key: string, contention: C
   contended.set(key, contention)
   if (contended.size > mostContended) contended.delete(contended.keys().next().value!)
 }
+
+/** Runs work in a turn among processes, if the store supports turns, and counts the time of the wait. */
+export function inProcessTurn<T>(
+  { store, counts }: RowsContext,
+  name: string | readonly string[],
+  work: () => Promise<T>,
+): Promise<T> {
+  if (store.inTurn === undefined) return work()
+  const asked = performance.now()
+  return store.inTurn(name, () => {
+    counts.turnWaits++
+    counts.turnWaitMillis += performance.now() - asked
+    return work()
+  })
+}

@@ -13,7 +13,7 @@ import type { IndexType } from '../../base/model/index-types.ts'
 import type { NewIndex, Snapshot } from '../../engine/table/index.ts'
 import { applyToRows, changeRows } from './change.ts'
 import type { RowsContext, RowsOptions } from './context.ts'
-import { distanceType } from './search.ts'
+import { distanceType } from './query.ts'
 
 const count = v.nullish(
   v.pipe(

@@ -3,12 +3,10 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { keys, type TransactionRecord, type TransactionStatus } from '../../base/store/records.ts'
 import type { Writer } from '../../base/store/store.ts'
 import type { WorkOptions } from '../../engine/table/index.ts'
-import { type ChangeContext, runChange } from './commit.ts'
+import { afterChange, type ChangeContext, type RecordedChange, recordChange, runChange } from './commit.ts'
 import type { LongWorkContext, LongWorkOptions } from './context.ts'
 import type { Holding } from './heartbeat.ts'
 import { failLapsed } from './lapsed.ts'
-import { type RecordedChange, recordChange } from './record-change.ts'
-import { afterChange } from './retention.ts'
 import { hasLapsed, isFinished } from './transaction-record.ts'
 import { WorkRecord } from './work-record.ts'
 
@@ -156,7 +154,7 @@ function finish<T>(
     const status = current && outcomeAt(current, now)
     if (status !== 'Running') throw refused(id, status)
     const { lease_until: _, ...rest } = current!
-    return succeed(core, writer, id, rest, { now, at }, body)
+    return succeed(core, writer, rest, { transactionId: id, now, at }, body)
   })
 }
 
@@ -169,27 +167,23 @@ function finishAtOnce<T>(
   const at = core.staging?.nextOrdinal()
   return core.store.write((writer) => {
     record.requireNoVacuum(writer)
-    return succeed(core, writer, record.id, record.as('Running'), { now: core.now(), at }, body)
+    const identity = { transactionId: record.id, now: core.now(), at }
+    return succeed(core, writer, record.as('Running'), identity, body)
   })
 }
 
 function succeed<T>(
   core: LongWorkContext,
   writer: Writer,
-  id: string,
   current: TransactionRecord,
-  { now, at }: Pick<RecordedChange, 'now' | 'at'>,
+  { transactionId, now, at }: Pick<RecordedChange, 'transactionId' | 'now' | 'at'>,
   body: (change: ChangeContext) => T | undefined,
 ): T | undefined {
   const { operation, subject } = current
-  const {
-    result,
-    noted,
-    subjectId = current.subject_id,
-  } = runChange(writer, { transactionId: id, now }, body)
+  const { result, noted, subjectId = current.subject_id } = runChange(writer, { transactionId, now }, body)
   if (result === undefined) return undefined
-  recordChange(core, writer, { transactionId: id, now, operation, subject, subjectId, at }, noted)
-  writer.put(keys.transaction(id), {
+  recordChange(core, writer, { transactionId, now, operation, subject, subjectId, at }, noted)
+  writer.put(keys.transaction(transactionId), {
     ...current,
     // A change of many subjects has no single one.
     ...(subjectId !== undefined && subject.length > 0 && { subject_id: subjectId }),

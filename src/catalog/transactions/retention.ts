@@ -1,7 +1,7 @@
 import { type FeedRecord, keys, type TransactionRecord } from '../../base/store/records.ts'
 import type { Entry, Key, Reader, Store, Value } from '../../base/store/store.ts'
 import { performance } from '../../base/time.ts'
-import type { CommitContext, TransactionSettings } from './context.ts'
+import type { TransactionSettings } from './context.ts'
 import { lapsedOf } from './lapsed.ts'
 import { hasLapsed, isFinished } from './transaction-record.ts'
 import type { UpkeepTask, UpkeepTurn } from './upkeep.ts'
@@ -15,23 +15,6 @@ import type { UpkeepTask, UpkeepTurn } from './upkeep.ts'
 /** How many changes a mark stands for: a hundredth of the number of records to keep. */
 export function markInterval(transactionCount: number): number {
   return Math.min(1_000, Math.max(1, Math.floor(transactionCount / 100)))
-}
-
-/**
- * Called after every change, which never waits for the upkeep to end, nor fails with it. The change awaits the promise
- * that this may return: it lets the upkeep begin.
- */
-export function afterChange(core: CommitContext, transactionId: string): Promise<void> | undefined {
-  if (core.staging) {
-    const { outside } = core.staging
-    core.staging.afterCommit(() => afterChange(outside, transactionId))
-    return undefined
-  }
-  core.feed.wake()
-  const interval = markInterval(core.settings.transactionCount)
-  if (++core.upkeep.changes % interval !== 0) return undefined
-  core.upkeep.begin(keys.mark(transactionId), interval)
-  return core.upkeep.yieldIfBehind()
 }
 
 /** What clearing old records needs of its catalog. */

@@ -3,8 +3,7 @@ import { formatIdentifier, type Identifier, quote, sameNames } from '../../base/
 import { keys, type TransactionRecord, type TransactionStatus } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import type { Access, Named, Question } from '../lookup/access.ts'
-import { identifierOf, lookUpNamespace, lookUpTable } from '../lookup/names.ts'
-import { tableById } from '../lookup/table-record.ts'
+import { identifierOf, lookUpNamespace, lookUpTable, tableById } from '../lookup/names.ts'
 
 /** How long a lease lasts, in milliseconds. A process that does not renew it in time counts as dead. */
 export const leaseMillis = 60_000

@@ -36,24 +36,27 @@ export class Upkeep {
    * share.
    */
   changes: number
+  /** How many changes a mark stands for. */
+  readonly interval: number
   readonly #core: LeaseContext
   readonly #tasks: readonly UpkeepTask[]
   readonly #closing = new AbortController()
   /** Marks that are still to be written. */
-  #marks: { readonly key: Key; readonly changes: number }[] = []
+  #marks: Key[] = []
   #running: Promise<void> | undefined
   /** Ends the current pause. */
   #endPause: (() => void) | undefined
 
-  constructor(core: LeaseContext, changes: number, tasks: readonly UpkeepTask[]) {
+  constructor(core: LeaseContext, interval: number, tasks: readonly UpkeepTask[]) {
     this.#core = core
-    this.changes = changes
+    this.interval = interval
+    this.changes = Math.floor(Math.random() * interval)
     this.#tasks = tasks
   }
 
   /** Writes the mark and starts the upkeep, which runs once more if this is called meanwhile. Returns at once. */
-  begin(key: Key, changes: number): void {
-    this.#marks.push({ key, changes })
+  begin(mark: Key): void {
+    this.#marks.push(mark)
     if (this.#marks.length > mostWaiting) this.#endPause?.()
     // In a later turn: the caller may block its thread now, and other writers would wait for as long as the upkeep
     // writes.
@@ -96,7 +99,7 @@ export class Upkeep {
     const marks = [...this.#marks]
     if (marks.length === 0) return
     await this.#core.store.write((writer) => {
-      for (const { key, changes } of marks) writer.put(key, changes)
+      for (const mark of marks) writer.put(mark, this.interval)
     })
     // Only after the write: an unavailable store must not lose the count.
     this.#marks.splice(0, marks.length)

@@ -1,9 +1,8 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
 import { keys, recordFormat, type TransactionRecord } from '../../base/store/records.ts'
-import type { Writer } from '../../base/store/store.ts'
+import type { Reader, Writer } from '../../base/store/store.ts'
 import { clearTimeout, setTimeout, type Timer } from '../../base/time.ts'
-import { vacuumsBegun } from '../lookup/vacuums.ts'
 import type { CommitContext } from './context.ts'
 import { TargetReplaced } from './retry.ts'
 import { leaseMillis } from './transaction-record.ts'
@@ -129,4 +128,11 @@ export class WorkRecord {
   end(): void {
     clearTimeout(this.#timer)
   }
+}
+
+/**
+ * How many vacuums have begun. A vacuum may remove objects that were written before it began and that no record names.
+ */
+export function vacuumsBegun(reader: Reader): number {
+  return reader.get<number>(keys.vacuums) ?? 0
 }

@@ -1,7 +1,7 @@
 import { invalid } from '../../base/errors.ts'
 import { checkDelimiter, formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
+import { principalKey } from '../../catalog/lookup/access.ts'
 import { insideHeader, transactionNamed } from '../../catalog/operations/framework/inside.ts'
-import { principalKey } from '../../catalog/operations/framework/principal.ts'
 import { fieldsOf, hintFor } from '../../catalog/operations/framework/unknown-fields.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import { decodeSegment } from '../../protocol/path-id.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { transformSync } from 'esbuild'
 import fc from 'fast-check'
-import { principalKey } from '../../../src/catalog/operations/framework/principal.ts'
+import { principalKey } from '../../../src/catalog/lookup/access.ts'
 import { type OperationName, operations } from '../../../src/catalog/operations/index.ts'
 import { connect } from '../../../src/client/index.ts'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { principalKey } from '../../../src/catalog/operations/framework/principal.ts'
+import { principalKey } from '../../../src/catalog/lookup/access.ts'
 import { connect } from '../../../src/client/index.ts'
 import { type AuthorizeRequest, fetchHandler } from '../../../src/server/index.ts'
 import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'

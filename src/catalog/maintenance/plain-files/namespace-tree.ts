@@ -6,7 +6,7 @@ import {
   type TagRecord,
 } from '../../../base/store/records.ts'
 import type { Reader } from '../../../base/store/store.ts'
-import { type FoundTable, readTable } from '../../lookup/table-record.ts'
+import { type FoundTable, readTable } from '../../lookup/names.ts'
 import type { MaintenanceContext } from '../context.ts'
 import { type KnownTable, knownTable } from '../tables.ts'
 

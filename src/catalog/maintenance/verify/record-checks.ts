@@ -16,7 +16,7 @@ import {
 import type { Key, Reader } from '../../../base/store/store.ts'
 import { segmentsOf } from '../../locations/locations.ts'
 import { keysOf } from '../../locations/shared-content.ts'
-import { readTable, tableById } from '../../lookup/table-record.ts'
+import { readTable, tableById } from '../../lookup/names.ts'
 import { hasLapsed } from '../../transactions/transaction-record.ts'
 
 /** What is wrong with a record. */

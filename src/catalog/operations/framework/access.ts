@@ -16,20 +16,6 @@ import {
 } from './operation.ts'
 import { subjectsInBody } from './subjects.ts'
 
-/** What the caller of a request may do and see. Undefined where no hook decides that: then it is everything. */
-export function accessOf(
-  core: OperationContext,
-  request: unknown,
-  options: OperationOptions,
-): Access | undefined {
-  const ofServer = options[callerHook]
-  if (core.settings.authorize === undefined && ofServer === undefined) return undefined
-  return new AskedHooks(async (question) => {
-    await askAbout(core, question, request)
-    await ofServer?.(question)
-  })
-}
-
 /** Operations about any transactions. The caller who began one may end it without these. */
 const aboutAll: ReadonlySet<string> = new Set(['describeTransaction', 'alterTransaction', 'listTransactions'])
 
@@ -55,14 +41,18 @@ export function checkCallerHook(
   )
 }
 
-/** Keeps the answers of hooks for as long as one operation runs. */
-class AskedHooks implements Access {
-  readonly #ask: CallerHook
+/** What the caller of a request may do and see. Keeps the answers of hooks for as long as one operation runs. */
+export class AskedHooks implements Access {
+  readonly #core: OperationContext
+  readonly #request: unknown
+  readonly #ofServer: CallerHook | undefined
   /** The error of the hook that refused, or undefined when all of them allow. */
   readonly #answers = new Map<string, { readonly refusal: unknown }>()
 
-  constructor(ask: CallerHook) {
-    this.#ask = ask
+  constructor(core: OperationContext, request: unknown, ofServer: CallerHook | undefined) {
+    this.#core = core
+    this.#request = request
+    this.#ofServer = ofServer
   }
 
   require(questions: readonly Question[]): void {
@@ -84,6 +74,11 @@ class AskedHooks implements Access {
       )
       this.#answers.set(key, { refusal })
     }
+  }
+
+  async #ask(question: Question): Promise<void> {
+    await askAbout(this.#core, question, this.#request)
+    await this.#ofServer?.(question)
   }
 
   #answersTo(questions: readonly Question[]) {

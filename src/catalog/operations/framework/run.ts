@@ -1,19 +1,23 @@
 import { CatalogError, transactionOf } from '../../../base/errors.ts'
-import type { RemovalRecord } from '../../../base/store/records.ts'
+import type { Origin, RemovalRecord } from '../../../base/store/records.ts'
 import { sleep } from '../../../base/time.ts'
 import { removeContent } from '../../locations/removal.ts'
 import { isShared, stillShared } from '../../locations/shared-content.ts'
-import { AccessUndecided } from '../../lookup/access.ts'
+import { AccessUndecided, principalOf } from '../../lookup/access.ts'
 import { isRetryable, LocationBusy } from '../../transactions/retry.ts'
-import { accessOf } from './access.ts'
+import { AskedHooks } from './access.ts'
 import { authorize } from './authorize.ts'
 import { ofItem } from './batch.ts'
+import { checkLong } from './check.ts'
 import { isAbout, requireSame, transactionNamed } from './inside.ts'
-import { checkLong } from './long-lists.ts'
-import type { AnyOperation, OperationContext, OperationOptions } from './operation.ts'
-import { originOf } from './origin.ts'
+import {
+  type AnyOperation,
+  callerHook,
+  type OperationContext,
+  type OperationOptions,
+  requestId,
+} from './operation.ts'
 import { ownAnswer } from './own-answer.ts'
-import { principalOf } from './principal.ts'
 
 /** Runs an operation on a local catalog: checks the request, asks the `authorize` hook, does the work. */
 export async function runOperation(
@@ -31,8 +35,9 @@ export async function runOperation(
     if (inside !== undefined && !isAbout(operation, request, inside))
       return await runInside(core, inside, operation, request, options)
     if (core.settings.authorize) await authorize(core, operation, checked)
-    const origin = originOf(operation, request, options)
-    const access = accessOf(core, checked, options)
+    const origin = operation.changes ? originOf(request, options) : undefined
+    const isAsked = core.settings.authorize !== undefined || options[callerHook] !== undefined
+    const access = isAsked ? new AskedHooks(core, checked, options[callerHook]) : undefined
     const asked = origin || access ? { ...core, ...(origin && { origin }), ...(access && { access }) } : core
     for (let attempt = 1; ; attempt++) {
       try {
@@ -58,6 +63,14 @@ export async function runOperation(
       transaction_id: transactionOf(error),
     })
   }
+}
+
+/** The caller and the request of a change, as far as a server named them. */
+function originOf(request: unknown, options: OperationOptions): Origin | undefined {
+  const principal = principalOf(request)
+  const request_id = options[requestId]
+  if (principal === undefined && request_id === undefined) return undefined
+  return { ...(principal !== undefined && { principal }), ...(request_id !== undefined && { request_id }) }
 }
 
 /** Waits for a location, or fails as the item of the batch that wants it. */
