@@ -1,8 +1,9 @@
 import { type DataType, type DecimalType, Type } from '@uwdata/flechette'
 import { checkedDays, unitNanoseconds } from '../../arrow/time/calendar.ts'
 import type { OfBytes, OfNumbers } from '../plan/plan.ts'
-import { integerRange } from '../plan/types.ts'
+import { integerRange, integerType } from '../plan/types.ts'
 import { roundTo } from './numbers.ts'
+import { zoneSeconds } from './zone-seconds.ts'
 
 /*
  * Casts of values that are given as numbers (`OfNumbers`). What they return for a value equals the result of
@@ -115,8 +116,7 @@ function ofTime(from: DataType, to: DataType): OfNumbers | undefined {
   const size = ticksOfDay(from)
   const target = ticksOfDay(to)
   if (size === undefined || target === undefined) return undefined
-  // A zone may move the day.
-  if (zoneOf(from) !== null || zoneOf(to) !== null) return undefined
+  if (zoneOf(from) !== null || zoneOf(to) !== null) return ofZonedTime(from, to, size)
   if (target >= size) {
     const factor = target / size
     return (value) => value * factor
@@ -124,11 +124,24 @@ function ofTime(from: DataType, to: DataType): OfNumbers | undefined {
   const factor = size / target
   const isDay = to.typeId === Type.Date && to.unit === 0
   if (!isDay) return (value) => Math.trunc(value / factor)
-  const fit = fitting({ typeId: Type.Int, bitWidth: 32, signed: true } as DataType)
   // The day of a timestamp is that of the calendar; a date of milliseconds is cut.
   return from.typeId === Type.Timestamp
-    ? (value) => fit(Math.floor(value / factor))
-    : (value) => fit(Math.trunc(value / factor))
+    ? (value) => fitDays(Math.floor(value / factor))
+    : (value) => fitDays(Math.trunc(value / factor))
+}
+
+const fitDays = fitting(integerType(true, 32))
+
+/** The day of a timestamp in its zone's calendar; other casts with a zone are left to `converter`. */
+function ofZonedTime(from: DataType, to: DataType, size: number): OfNumbers | undefined {
+  const zone = zoneOf(from)
+  if (zone === null || to.typeId !== Type.Date || to.unit !== 0) return undefined
+  const ahead = zoneSeconds(zone)
+  const perSecond = size / 86_400
+  return (value) => {
+    const utc = Math.floor(value / perSecond)
+    return fitDays(Math.floor((ahead === undefined ? utc : utc + ahead(utc)) / 86_400))
+  }
 }
 
 function zoneOf(type: DataType): string | null {

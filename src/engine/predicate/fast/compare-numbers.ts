@@ -1,8 +1,8 @@
-import type { Bitmap } from '../../arrow/bitmap.ts'
+import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
 import type { FastPath } from '../evaluate/build.ts'
 import type { Frame } from '../evaluate/frame.ts'
-import type { VectorTest } from '../evaluate/node.ts'
-import type { Longs, NumberArray, Vector } from '../evaluate/vector.ts'
+import type { Operands, VectorTest } from '../evaluate/node.ts'
+import type { Longs, NumberArray, Vector, Wide } from '../evaluate/vector.ts'
 import type { CompareOperator } from '../plan/plan.ts'
 import { generated } from './generate.ts'
 import { orderOfDoubles, orderWithNumber } from './orders.ts'
@@ -32,7 +32,8 @@ function compareWithLiteral(
   const row = `const x=values[$i];w|=(${orderWithNumber[operator]})<<$b`
   const number = Number(literal)
   return (frame, vectors, need, out) => {
-    const [vector] = vectors
+    const [given] = vectors
+    const vector = given.kind === 'wide' ? (cutToLongs(frame, given, need) ?? given) : given
     const values = valuesOf(frame, vector)
     const loop = values && generated<WithLiteral>('values,y', ofKind(values, row))
     if (loop === undefined) slow(frame, vectors, need, out)
@@ -42,7 +43,7 @@ function compareWithLiteral(
 
 function comparePairs(operator: CompareOperator, slow: VectorTest): VectorTest {
   return (frame, vectors, need, out) => {
-    const [a, b] = vectors
+    const [a, b] = alike(frame, vectors, need)
     const isAlike = 'values' in a && b && 'values' in b && a.values.constructor === b.values.constructor
     const x = isAlike ? valuesOf(frame, a) : undefined
     const y = isAlike ? valuesOf(frame, b) : undefined
@@ -53,6 +54,30 @@ function comparePairs(operator: CompareOperator, slow: VectorTest): VectorTest {
     if (loop === undefined) slow(frame, vectors, need, out)
     else loop(frame.length, need, out, x!, y!)
   }
+}
+
+/** The two sides; a decimal of many words beside one of 64 bits is cut to 64, if all its needed values fit. */
+function alike(frame: Frame, [a, b]: Operands, need: Bitmap): Operands {
+  if (a.kind === 'wide' && b?.kind === 'longs') return [cutToLongs(frame, a, need) ?? a, b]
+  return a.kind === 'longs' && b?.kind === 'wide' ? [a, cutToLongs(frame, b, need) ?? b] : [a, b]
+}
+
+/** Integers of many words as 64-bit ones, if all needed values fit. */
+function cutToLongs(frame: Frame, vector: Wide, need: Bitmap): Longs | undefined {
+  const { values, stride } = vector
+  const longs = frame.array(BigInt64Array, frame.length)
+  const halves = halvesOf(longs)
+  for (let row = 0; row < frame.length; row++) {
+    const first = row * stride
+    const high = values[first + 1]!
+    halves[2 * row] = values[first]!
+    halves[2 * row + 1] = high
+    const rest = (high | 0) >> 31
+    for (let i = first + 2; i < first + stride; i++) {
+      if ((values[i]! | 0) !== rest && hasRow(need, row)) return undefined
+    }
+  }
+  return { kind: 'longs', type: vector.type, valid: vector.valid, values: longs }
 }
 
 /** The name in the generated text gives each array type its own loop: with two types one is 10 to 30 times slower. */

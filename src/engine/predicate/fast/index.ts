@@ -5,7 +5,6 @@ import { booleans } from './booleans.ts'
 import { buckets } from './buckets.ts'
 import { compareNumbers } from './compare-numbers.ts'
 import { dictionary } from './dictionary.ts'
-import { doubles } from './doubles.ts'
 import { fusedArithmetic } from './fused-arithmetic.ts'
 import { fusedIntegers } from './fused-integers.ts'
 import { letters } from './letters.ts'
@@ -37,7 +36,6 @@ export const allFastPaths: readonly FastPath[] = [
   widening,
   stepTables,
   textLength,
-  doubles,
   numbers,
   listHas,
 ]

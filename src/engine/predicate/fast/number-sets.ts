@@ -1,7 +1,9 @@
+import { type DataType, Type } from '@uwdata/flechette'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { FastPath } from '../evaluate/build.ts'
 import { eachNeeded } from '../evaluate/each-needed.ts'
 import type { NumberArray } from '../evaluate/vector.ts'
+import type { Scalar } from '../plan/plan.ts'
 import { halvesOf, ofKind } from './compare-numbers.ts'
 import { generated } from './generate.ts'
 
@@ -15,7 +17,7 @@ export const numberSets: FastPath = {
     const [first] = plan.values
     if (typeof first !== 'number' && typeof first !== 'bigint') return undefined
     const testNumbers = numberSet(plan.values.map(Number))
-    const testLongs = typeof first === 'bigint' ? longSet(plan.values as readonly bigint[]) : undefined
+    const testLongs = typeof first === 'bigint' ? longSet(longsOf(plan.arg.type, plan.values)) : undefined
     return (frame, vectors, need, out) => {
       const [vector] = vectors
       if (vector.kind === 'longs' && testLongs) testLongs(halvesOf(vector.values), frame.length, need, out)
@@ -23,6 +25,12 @@ export const numberSets: FastPath = {
       else slow(frame, vectors, need, out)
     }
   },
+}
+
+/** Decimals of 128 bits may be stored in 64: larger ones are not among them. */
+function longsOf(type: DataType, values: readonly Scalar[]): readonly bigint[] {
+  const longs = values as readonly bigint[]
+  return type.typeId === Type.Decimal ? longs.filter((value) => BigInt.asIntN(64, value) === value) : longs
 }
 
 const comparedOneByOne = 8

@@ -1,6 +1,7 @@
 import { type DataType, TimeUnit, timestamp } from '@uwdata/flechette'
 import { dateFromDays, daysFromDate, floorDiv, unitNanoseconds } from '../../arrow/time/calendar.ts'
 import { zoneOffset } from '../../arrow/time/zone.ts'
+import { zoneSeconds } from '../cast/zone-seconds.ts'
 import { excerpt } from '../errors.ts'
 import { cast, refuse } from '../plan/scope.ts'
 import { double, integer, isDate, isDuration, isText, isTime, long, Type } from '../plan/types.ts'
@@ -175,52 +176,22 @@ function clockOf(type: DataType) {
       const days = floorDiv(seconds, secondsOfDay)
       return pick(Number(days), Number(seconds - days * secondsOfDay), Number(local - seconds * second))
     },
-    ofNumbers: ofNumbers(type, offset, pick),
+    ofNumbers: ofNumbers(type, zone, pick),
   })
 }
 
 const second = 1_000_000_000n
 const secondsOfDay = 86_400n
 
-function ofNumbers(
-  type: DataType,
-  offset: ((utc: bigint) => bigint) | undefined,
-  pick: Part,
-): (value: number) => number {
+function ofNumbers(type: DataType, zone: string | null, pick: Part): (value: number) => number {
   if (type.typeId === Type.Date && type.unit === 0) return (days) => pick(days, 0, 0)
   const unit = Number(instant(type, 1))
   const perSecond = 1e9 / unit
-  const ahead = offset && offsetOfSeconds(offset)
+  const ahead = zone === null ? undefined : zoneSeconds(zone)
   return (value) => {
     const utc = Math.floor(value / perSecond)
     const seconds = ahead === undefined ? utc : utc + ahead(utc)
     const days = Math.floor(seconds / 86_400)
     return pick(days, seconds - days * 86_400, (value - utc * perSecond) * unit)
-  }
-}
-
-/** Most days whose offsets are kept: 45 years. */
-const mostDays = 1 << 14
-
-/**
- * The seconds that a zone is ahead of UTC, at a time in seconds. Offsets are asked for once a day, except on the days
- * on which they change.
- */
-function offsetOfSeconds(offset: (utc: bigint) => bigint): (utc: number) => number {
-  const at = (utc: number) => Number(offset(BigInt(utc) * second) / second)
-  const starts = new Map<number, number>()
-  const startOf = (day: number) => {
-    let known = starts.get(day)
-    if (known === undefined) {
-      known = at(day * 86_400)
-      if (starts.size >= mostDays) starts.clear()
-      starts.set(day, known)
-    }
-    return known
-  }
-  return (utc) => {
-    const day = Math.floor(utc / 86_400)
-    const ahead = startOf(day)
-    return ahead === startOf(day + 1) ? ahead : at(utc)
   }
 }
