@@ -1,14 +1,14 @@
 import { Type } from '@uwdata/flechette'
-import { type AnyBatch, dictionaryOf } from '../../arrow/batch.ts'
-import { type Bitmap, readBits } from '../../arrow/bitmap.ts'
+import { CatalogError } from '../../../base/errors.ts'
+import { type AnyBatch, dataOf, dictionaryOf } from '../../arrow/batch.ts'
+import { type Bitmap, readBits, subtract } from '../../arrow/bitmap.ts'
 import { halves } from '../../arrow/half.ts'
 import type { Scalar } from '../plan/plan.ts'
 import { chargeReadBytes, checkTime } from '../work.ts'
-import { codesOf, runsOf, validCodes } from './encoded.ts'
+import { eachNeeded } from './each-needed.ts'
 import type { Frame } from './frame.ts'
-import { isLong, scalarAt, sizeOf, wordsOf } from './scalar.ts'
-import { gatherViews, relativeOffsets } from './text-layouts.ts'
-import type { NumberArray, Vector } from './vector.ts'
+import { hasValidity, isBitSet, isLong, runOf, scalarAt, sizeOf, wordsOf } from './scalar.ts'
+import type { Codes, NumberArray, Vector } from './vector.ts'
 
 /** The frame's slice of a batch. `valid` has the rows not null by bitmaps, the batch's own included. */
 export function vectorOf(frame: Frame, batch: AnyBatch, need: Bitmap, valid: Bitmap | null): Vector {
@@ -114,4 +114,122 @@ function scalarsOf(frame: Frame, batch: AnyBatch, need: Bitmap, valid: Bitmap | 
   const known = frame.noRows()
   for (let i = 0; i < values.length; i++) if (values[i] !== null) known[i >>> 5]! |= 1 << (i & 31)
   return { kind: 'scalars', type: batch.type, valid: known, values }
+}
+
+/** The slice's indices into a dictionary, as numbers. */
+export function codesOf(frame: Frame, codes: NumberArray | BigInt64Array | BigUint64Array): NumberArray {
+  const slice = codes.subarray(frame.start, frame.start + frame.length)
+  if (!(slice instanceof BigInt64Array) && !(slice instanceof BigUint64Array)) return slice
+  const narrow = frame.array(Int32Array, frame.length)
+  const words = new Int32Array(slice.buffer as ArrayBuffer, slice.byteOffset, slice.length * 2)
+  for (let i = 0; i < narrow.length; i++) narrow[i] = words[2 * i]!
+  return narrow
+}
+
+/** The index of the run of each row of the slice. */
+export function runsOf(frame: Frame, batch: AnyBatch): Int32Array {
+  const ends = batch.children[0]!.values as Int32Array | BigInt64Array
+  const runs = frame.array(Int32Array, frame.length)
+  let run = runOf(batch, frame.start)
+  for (let i = 0; i < frame.length; i++) {
+    while (ends[run]! <= frame.start + i) run++
+    runs[i] = run
+  }
+  return runs
+}
+
+const nullEntries = new WeakMap<object, Uint8Array>()
+
+/** Rows of `valid` whose entry is not null either. */
+export function validCodes(
+  frame: Frame,
+  { codes, entries, key }: Pick<Codes, 'codes' | 'entries' | 'key'>,
+  valid: Bitmap | null,
+): Bitmap | null {
+  if (entries.every((batch) => batch.nullCount === 0 && hasValidity(batch))) return valid
+  let table = nullEntries.get(key)
+  if (table === undefined) {
+    table = new Uint8Array(entries.reduce((sum, { length }) => sum + length, 0))
+    let entry = 0
+    for (const batch of entries) {
+      for (let i = 0; i < batch.length; i++) table[entry++] = scalarAt(batch, i) === null ? 1 : 0
+    }
+    nullEntries.set(key, table)
+  }
+  const known = valid ?? frame.allRows()
+  const isNull = frame.bitmap()
+  const nulls = table
+  eachNeeded(frame.length, known, isNull, (row) => nulls[codes[row]!] === 1)
+  subtract(known, isNull, isNull, frame.words)
+  return isNull
+}
+
+/** Converts texts of other layouts to that of `Utf8`, so that text tests support one layout only. */
+interface Plain {
+  readonly bytes: Uint8Array
+  readonly offsets: Int32Array
+}
+
+/** Offsets of 64 bits, relative to the start of the slice. */
+export function relativeOffsets(frame: Frame, batch: AnyBatch): Plain {
+  const wide = batch.offsets as BigInt64Array
+  // Halves of 32 bits: a BigInt for each row would cost more than the comparison.
+  const words = new Uint32Array(
+    wide.buffer as ArrayBuffer,
+    wide.byteOffset + frame.start * 8,
+    (frame.length + 1) * 2,
+  )
+  const base = words[0]! + words[1]! * 0x100000000
+  const offsets = frame.array(Int32Array, frame.length + 1)
+  for (let i = 0; i < offsets.length; i++) {
+    offsets[i] = words[2 * i]! + words[2 * i + 1]! * 0x100000000 - base
+  }
+  const last = Number(wide[frame.start + frame.length]!)
+  checkSize(last - base, frame.length)
+  return { bytes: (batch.values as Uint8Array).subarray(base, last), offsets }
+}
+
+/**
+ * Converts view types to one buffer, so that text tests support one layout only. Source of the layout:
+ * https://arrow.apache.org/docs/format/Columnar.html#variable-size-binary-view-layout
+ */
+export function gatherViews(frame: Frame, batch: AnyBatch, need: Bitmap): Plain {
+  const { buffer, byteOffset } = batch.values as Uint8Array
+  const views = new DataView(buffer, byteOffset + frame.start * 16, frame.length * 16)
+  const isValid = (row: number) => batch.nullCount === 0 || isBitSet(batch.validity, frame.start + row)
+  const offsets = frame.array(Int32Array, frame.length + 1)
+  let total = 0
+  for (let i = 0; i < frame.length; i++) {
+    offsets[i] = total
+    if (((need[i >>> 5]! >>> (i & 31)) & 1) === 1 && isValid(i)) total += views.getInt32(i * 16, true)
+  }
+  offsets[frame.length] = total
+  // Many views may share the same bytes.
+  chargeReadBytes(total)
+  checkSize(total, frame.length)
+  const bytes = new Uint8Array(total + 8)
+  const inline = new Uint8Array(buffer, views.byteOffset, views.byteLength)
+  const data = dataOf(batch)
+  for (let i = 0; i < frame.length; i++) {
+    const length = offsets[i + 1]! - offsets[i]!
+    if (length === 0) continue
+    const at = offsets[i]!
+    if (length <= 12) {
+      for (let j = 0; j < length; j++) bytes[at + j] = inline[i * 16 + 4 + j]!
+    } else {
+      const from = views.getInt32(i * 16 + 12, true)
+      bytes.set(data[views.getInt32(i * 16 + 8, true)]!.subarray(from, from + length), at)
+    }
+  }
+  return { bytes, offsets }
+}
+
+/** Offsets are of 32 bits within a slice. */
+function checkSize(bytes: number, rows: number): void {
+  if (bytes <= 0x7fffffff) return
+  throw new CatalogError(
+    'InvalidTableState',
+    `A column has ${bytes} bytes of text in ${rows} rows, more than can be searched at once. ` +
+      'Write it in shorter values.',
+  )
 }

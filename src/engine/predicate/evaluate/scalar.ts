@@ -1,7 +1,7 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { type AnyBatch, dictionaryOf } from '../../arrow/batch.ts'
 import { fromHalf } from '../../arrow/half.ts'
-import type { Scalar } from '../plan/plan.ts'
+import type { CompareOperator, Scalar } from '../plan/plan.ts'
 
 /**
  * The value of one row in the form of plan values; null if there is none. Intervals, structs, maps and unions have no
@@ -199,4 +199,17 @@ export function isEncoded(type: DataType): boolean {
 export function valueType(type: DataType): DataType {
   if (type.typeId === Type.Dictionary) return valueType(type.dictionary)
   return type.typeId === Type.RunEndEncoded ? valueType(type.children[1]!.type) : type
+}
+
+/** The operator with swapped operands: `flipped` of `a op b` compares `(b, a)`. */
+export const flipped = { '=': '=', '<>': '<>', '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const
+
+/** Whether an operator holds for an order: negative, zero or positive. */
+export const holdsFor: Readonly<Record<CompareOperator, (order: number) => boolean>> = {
+  '=': (order) => order === 0,
+  '<>': (order) => order !== 0,
+  '<': (order) => order < 0,
+  '<=': (order) => order <= 0,
+  '>': (order) => order > 0,
+  '>=': (order) => order >= 0,
 }

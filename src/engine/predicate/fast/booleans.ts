@@ -1,7 +1,6 @@
 import { Type } from '@uwdata/flechette'
 import type { FastPath } from '../evaluate/build.ts'
-import { holdsFor } from '../evaluate/operators.ts'
-import { compareScalars } from '../evaluate/scalar.ts'
+import { compareScalars, holdsFor } from '../evaluate/scalar.ts'
 
 /** Comparisons of booleans, 32 rows at a time. */
 export const booleans: FastPath = {

@@ -1,6 +1,6 @@
 import type { FastPath } from '../evaluate/build.ts'
 import { eachNeeded } from '../evaluate/each-needed.ts'
-import { holdsFor } from '../evaluate/operators.ts'
+import { holdsFor } from '../evaluate/scalar.ts'
 
 /** Comparisons of integers of 128 and 256 bits, such as decimals: word by word, without a BigInt for each. */
 export const wideIntegers: FastPath = {

@@ -1,19 +1,18 @@
 import type { DataType } from '@uwdata/flechette'
 import { planCall } from '../functions/index.ts'
+import { elementFunction } from '../functions/lists.ts'
 import type { Expression } from '../syntax/syntax.ts'
 import { kept, mapInSteps } from '../work.ts'
-import { elementPlan, fieldPlan } from './access.ts'
-import { arithmeticPlan, negatePlan } from './arithmetic.ts'
+import { arithmeticPlan, negatePlan, shiftPlan } from './arithmetic.ts'
 import { casePlan } from './case.ts'
 import { fold } from './fold.ts'
 import { bindLiteral, isLiteralExpression } from './literal-syntax.ts'
-import { resolveName } from './names.ts'
+import { resolveField, resolveName } from './names.ts'
 import { betweenPlan, comparePlan, condition, inPlan, logicPlan } from './operators.ts'
 import type { Plan } from './plan.ts'
-import { cast, type Scope, writtenCast } from './scope.ts'
-import { shiftPlan } from './shift.ts'
+import { cast, refuse, type Scope, writtenCast } from './scope.ts'
 import { concatPlan, likePlan } from './text-operators.ts'
-import { boolean, dateMillisecond, long, sameType, TimeUnit, Type, timestamp } from './types.ts'
+import { boolean, dateMillisecond, long, sameType, TimeUnit, Type, timestamp, typeName } from './types.ts'
 
 type Binary = Extract<Expression, { kind: 'binary' }>
 type Cast = Extract<Expression, { kind: 'cast' }>
@@ -184,4 +183,16 @@ export function asWanted(scope: Scope, plan: Plan): Plan {
 export function asCondition(plan: Plan): Plan {
   if (plan.kind !== 'call' || plan.function.name !== 'regexp_match') return plan
   return isNullPlan(plan, true)
+}
+
+/** A field of a struct value. */
+export function fieldPlan(scope: Scope, arg: Plan, name: string, at: number): Plan {
+  if (arg.kind === 'column') return resolveField(scope.text, arg, name, at)
+  const problem = `the field ${JSON.stringify(name)} of a value of type ${typeName(arg.type)}`
+  throw refuse(scope, at, problem, 'Only columns have fields.')
+}
+
+/** An element of a list, counted from 1, or from the end if negative. */
+export function elementPlan(scope: Scope, arg: Plan, index: Plan, at: number): Plan {
+  return elementFunction(scope, [arg, index], at)
 }

@@ -1,6 +1,6 @@
 import type { Bitmap } from '../../../arrow/bitmap.ts'
 import { eachNeeded } from '../../evaluate/each-needed.ts'
-import { holdsFor } from '../../evaluate/operators.ts'
+import { holdsFor } from '../../evaluate/scalar.ts'
 import type { Texts } from '../../evaluate/vector.ts'
 import type { CompareOperator } from '../../plan/plan.ts'
 import { negate } from '../compare-numbers.ts'
