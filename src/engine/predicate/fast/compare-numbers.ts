@@ -1,11 +1,13 @@
+import { Type } from '@uwdata/flechette'
 import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
 import type { FastPath } from '../evaluate/build.ts'
+import { eachNeeded } from '../evaluate/each-needed.ts'
 import type { Frame } from '../evaluate/frame.ts'
 import type { Operands, VectorTest } from '../evaluate/node.ts'
+import { compareScalars, holdsFor } from '../evaluate/scalar.ts'
 import type { Longs, NumberArray, Vector, Wide } from '../evaluate/vector.ts'
 import type { CompareOperator } from '../plan/plan.ts'
 import { generated } from './generate.ts'
-import { orderOfDoubles, orderWithNumber } from './orders.ts'
 
 /** Comparisons of arrays of numbers, with a literal or with each other. */
 export const compareNumbers: FastPath = {
@@ -118,4 +120,97 @@ export function halvesOf(values: BigInt64Array | BigUint64Array): Uint32Array {
 /** Inverts `out` within the rows of `need`. */
 export function negate(n: number, need: Bitmap, out: Bitmap): void {
   for (let q = 0; q << 5 < n; q++) out[q] = need[q]! & ~out[q]!
+}
+
+/* Comparisons in the text of generated loops: 1 where `x` is so related to `y`. NaN is equal to itself and above all. */
+
+/** For `y` not NaN. */
+export const orderWithNumber: Readonly<Record<CompareOperator, string>> = {
+  '=': '+(x===y)',
+  '<>': '+(x!==y)',
+  '<': '+(x<y)',
+  '<=': '+(x<=y)',
+  '>': '+!(x<=y)',
+  '>=': '+!(x<y)',
+}
+
+/** For doubles that may both be NaN. */
+export const orderOfDoubles: Readonly<Record<CompareOperator, string>> = {
+  '=': '(+(x===y)|+(x!==x)&+(y!==y))',
+  '<>': '1^(+(x===y)|+(x!==x)&+(y!==y))',
+  '<': '(+(x<y)|+(x===x)&+(y!==y))',
+  '<=': '1^(+(y<x)|+(y===y)&+(x!==x))',
+  '>': '(+(y<x)|+(y===y)&+(x!==x))',
+  '>=': '1^(+(x<y)|+(x===x)&+(y!==y))',
+}
+
+/** Comparisons of booleans, 32 rows at a time. */
+export const booleans: FastPath = {
+  name: 'booleans',
+  vectorTest(plan, slow) {
+    if (plan.kind !== 'compare' || plan.left.type.typeId !== Type.Bool) return undefined
+    const { operator, right } = plan
+    if (right.kind === 'literal' && typeof right.value !== 'boolean') return undefined
+    const holds = (a: boolean, b: boolean) => (holdsFor[operator](compareScalars(a, b)) ? -1 : 0)
+    const [bothTrue, onlyLeft] = [holds(true, true), holds(true, false)]
+    const [onlyRight, none] = [holds(false, true), holds(false, false)]
+    const literal = right.kind === 'literal' ? (right.value === true ? -1 : 0) : undefined
+    return (frame, vectors, need, out) => {
+      const [vector, other] = vectors
+      if (vector.kind !== 'booleans' || (literal === undefined && other?.kind !== 'booleans')) {
+        slow(frame, vectors, need, out)
+        return
+      }
+      const { values } = vector
+      const others = other?.kind === 'booleans' ? other.values : undefined
+      for (let q = 0; q < frame.words; q++) {
+        const a = values[q]!
+        const b = others === undefined ? literal! : others[q]!
+        const forTrue = (b & bothTrue) | (~b & onlyLeft)
+        const forFalse = (b & onlyRight) | (~b & none)
+        out[q] = need[q]! & ((a & forTrue) | (~a & forFalse))
+      }
+    }
+  },
+}
+
+/** Comparisons of integers of 128 and 256 bits, such as decimals: word by word, without a BigInt for each. */
+export const wideIntegers: FastPath = {
+  name: 'wide-integers',
+  vectorTest(plan, slow) {
+    if (plan.kind !== 'compare') return undefined
+    const { operator, right } = plan
+    if (right.kind === 'literal' && typeof right.value !== 'bigint') return undefined
+    const literal = right.kind === 'literal' ? wordsOf(right.value as bigint) : undefined
+    const holds = holdsFor[operator]
+    return (frame, vectors, need, out) => {
+      const [a, b] = vectors
+      const other = literal ? { values: literal, step: 0 } : undefined
+      if (a.kind !== 'wide' || !(other || (b?.kind === 'wide' && b.stride === a.stride))) {
+        slow(frame, vectors, need, out)
+        return
+      }
+      const { values, stride } = a
+      const { values: others, step } = other ?? { values: (b as typeof a).values, step: stride }
+      eachNeeded(frame.length, need, out, (row) =>
+        holds(compareWords(values, row * stride, others, row * step, stride)),
+      )
+    }
+  },
+}
+
+/** Compares integers of that many words in two's complement. */
+function compareWords(a: Uint32Array, aFrom: number, b: Uint32Array, bFrom: number, stride: number): number {
+  const sign = (a[aFrom + stride - 1]! | 0) - (b[bFrom + stride - 1]! | 0)
+  if (sign !== 0) return sign
+  for (let i = stride - 2; i >= 0; i--) {
+    const order = a[aFrom + i]! - b[bFrom + i]!
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+/** A literal in 8 words of two's complement; its lower ones are those of a narrower integer. */
+function wordsOf(literal: bigint): Uint32Array {
+  return Uint32Array.from({ length: 8 }, (_, i) => Number(BigInt.asUintN(32, literal >> BigInt(32 * i))))
 }

@@ -5,14 +5,13 @@ import { isWidening } from '../evaluate/call.ts'
 import type { Frame } from '../evaluate/frame.ts'
 import { type ValueNode, wantTrue } from '../evaluate/node.ts'
 import type { Plan } from '../plan/plan.ts'
-import { generate, mayGenerate } from './generate.ts'
-import { orderOfDoubles, orderWithNumber } from './orders.ts'
+import { orderOfDoubles, orderWithNumber } from './compare-numbers.ts'
+import { generate, keptFunction, mayGenerate, numbered } from './generate.ts'
 
 type Loop = (n: number, need: Bitmap, out: Bitmap, ...parameters: unknown[]) => void
 
 /** Most operations of a formula: the generated loop repeats each of them 32 times. */
 const mostOperations = 8
-const mostLoops = 64
 
 /**
  * A comparison of computed doubles, such as `abs(x - 0.5) * 2 < 0.01`, in one loop for the whole formula. It takes less
@@ -139,15 +138,7 @@ function valuesOf(
   return { validRows, arrays }
 }
 
-const loops = new Map<string, Loop>()
-
 function loopOf(row: string, leaves: number, constants: number): Loop {
-  let loop = loops.get(row)
-  if (loop === undefined) {
-    const names = (name: string, count: number) => Array.from({ length: count }, (_, i) => name + i)
-    loop = generate<Loop>([...names('v', leaves), ...names('k', constants)].join(), row)
-    if (loops.size >= mostLoops) loops.delete(loops.keys().next().value!)
-    loops.set(row, loop)
-  }
-  return loop
+  const parameters = [...numbered('v', leaves), ...numbered('k', constants)].join()
+  return keptFunction(`doubles ${row}`, () => generate<Loop>(parameters, row))
 }

@@ -6,10 +6,9 @@ import type { NumberArray } from '../evaluate/vector.ts'
 import type { Plan } from '../plan/plan.ts'
 import { checkTime } from '../work.ts'
 import { bothValid } from './arithmetic.ts'
-import { functionOf, mayGenerate } from './generate.ts'
+import { functionOf, keptFunction, mayGenerate, numbered } from './generate.ts'
 
 const mostOperations = 8
-const mostLoops = 64
 
 type Loop = (n: number, out: Int32Array, ...parameters: unknown[]) => void
 
@@ -123,25 +122,17 @@ function rangeOfType(type: DataType): Range | undefined {
   return signed ? [-(2 ** (bitWidth - 1)), 2 ** (bitWidth - 1) - 1] : [0, 2 ** bitWidth - 1]
 }
 
-const loops = new Map<string, Loop>()
-
 /**
  * The loop for a text, which includes the types of its arrays: a loop that gets several types is much slower. Most
  * results fit into 32 bits and need no double: as long as all of them do, V8 computes with integers only.
  */
 function loopOf(text: string, leaves: number, constants: number): Loop {
-  let loop = loops.get(text)
-  if (loop === undefined) {
-    const names = (name: string, count: number) => Array.from({ length: count }, (_, i) => name + i)
-    const body = `for (let i = 0; i < n; i++) {
-      const x = ${text}
-      const low = x | 0
-      out[2 * i] = low
-      out[2 * i + 1] = x === low ? low >> 31 : Math.floor(x / 4294967296)
-    }`
-    loop = functionOf<Loop>(['n', 'out', ...names('v', leaves), ...names('k', constants)], body)
-    if (loops.size >= mostLoops) loops.delete(loops.keys().next().value!)
-    loops.set(text, loop)
-  }
-  return loop
+  const body = `for (let i = 0; i < n; i++) {
+    const x = ${text}
+    const low = x | 0
+    out[2 * i] = low
+    out[2 * i + 1] = x === low ? low >> 31 : Math.floor(x / 4294967296)
+  }`
+  const parameters = ['n', 'out', ...numbered('v', leaves), ...numbered('k', constants)]
+  return keptFunction(`integers ${text}`, () => functionOf<Loop>(parameters, body))
 }

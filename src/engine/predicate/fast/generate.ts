@@ -59,26 +59,24 @@ export function generate<Loop>(parameters: string, row: string, before = '', aft
   return functionOf<Loop>(['n', 'need', 'out', ...parameters.split(',')], body)
 }
 
-const mostFunctions = 64
-const functions = new Map<string, unknown>()
+const mostKept = 64
+const kept = new Map<string, unknown>()
 
-/**
- * The function with this text, for one purpose only: what V8 learns of the values it gets, it learns for a purpose.
- * Of many, the first ones are dropped.
- */
-export function functionFor<F>(purpose: string, parameters: readonly string[], body: string): F {
-  const key = [purpose, parameters.join(), body].join('\n')
-  let known = functions.get(key)
+/** As `generated`, for texts without limit, such as formulas: of many functions, the first ones are dropped. */
+export function keptFunction<F>(key: string, make: () => F): F {
+  let known = kept.get(key)
   if (known === undefined) {
-    known = functionOf<F>(parameters, `/* ${++purposes} */${body}`)
-    if (functions.size >= mostFunctions) functions.delete(functions.keys().next().value!)
-    functions.set(key, known)
+    known = make()
+    if (kept.size >= mostKept) kept.delete(kept.keys().next().value!)
+    kept.set(key, known)
   }
   return known as F
 }
 
-/** A number in the text of each function: V8 shares what it learns among functions of one text. */
-let purposes = 0
+/** `v0`, `v1` … */
+export function numbered(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, i) => name + i)
+}
 
 /** Compiles a function from text. No other place turns text into code. */
 export function functionOf<F>(parameters: readonly string[], body: string): F {

@@ -7,10 +7,9 @@ import { holdsFor, isLong } from '../evaluate/scalar.ts'
 import { testEach, type ValueTest, valueTestNode } from '../evaluate/value-test.ts'
 import type { NumberArray } from '../evaluate/vector.ts'
 import type { ArithmeticPlan, CastPlan, CompareOperator, Plan } from '../plan/plan.ts'
-import { ofKind } from './compare-numbers.ts'
+import { ofKind, orderWithNumber } from './compare-numbers.ts'
 import { testEntries } from './dictionary.ts'
 import { generated, mayGenerate } from './generate.ts'
-import { orderWithNumber } from './orders.ts'
 
 /**
  * Quotients and remainders of narrow integers by a literal, such as `key % 2 = 0`. Both sides of an operator have one

@@ -9,7 +9,7 @@ import { knownRows } from '../evaluate/value-test.ts'
 import type { Vector } from '../evaluate/vector.ts'
 import type { CallPlan, CastPlan, NonNullScalar, Scalar } from '../plan/plan.ts'
 import { charge, spend } from '../work.ts'
-import { functionFor, mayGenerate } from './generate.ts'
+import { functionOf, keptFunction, mayGenerate } from './generate.ts'
 
 /** Fewer rows do not repay a loop of their own. */
 const fewestRows = 1024
@@ -254,10 +254,11 @@ function loopFor(plan: CallPlan | CastPlan, inputs: readonly Input[], out: Vecto
     valid[q]=w
     others[q]=late
   }`
-  const parameters = inputs.flatMap((input) => Object.keys(input.parameters))
-  return functionFor<Loop>(
-    `${name} ${arrayOf(out)!.constructor.name}`,
-    ['from', 'to', 'need', 'valid', 'others', 'out', 'apply', ...parameters],
-    body,
-  )
+  const parameters = ['from', 'to', 'need', 'valid', 'others', 'out', 'apply']
+  for (const input of inputs) parameters.push(...Object.keys(input.parameters))
+  const key = `${name} ${arrayOf(out)!.constructor.name} ${parameters} ${body}`
+  // V8 shares what it learns among functions of one text, and would not inline `apply`.
+  return keptFunction(key, () => functionOf<Loop>(parameters, `/*${++loops}*/${body}`))
 }
+
+let loops = 0

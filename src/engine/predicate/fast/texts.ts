@@ -1,11 +1,15 @@
+import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { FastPath } from '../evaluate/build.ts'
-import { isTexts, valueType } from '../evaluate/scalar.ts'
-import type { ValueTestPlan } from '../evaluate/value-test.ts'
+import { eachNeeded } from '../evaluate/each-needed.ts'
+import { holdsFor, isTexts, valueType } from '../evaluate/scalar.ts'
+import type { Matches } from '../evaluate/text-pattern.ts'
+import { testEach, type ValueTestPlan, valueTestNode } from '../evaluate/value-test.ts'
 import type { Texts } from '../evaluate/vector.ts'
-import type { Scalar } from '../plan/plan.ts'
+import type { CompareOperator, Scalar } from '../plan/plan.ts'
 import { expectSteps } from '../work.ts'
-import { likeTest } from './text/like.ts'
-import { compareTextPairs, compareTextTest } from './text/order.ts'
+import { negate } from './compare-numbers.ts'
+import { testEntries } from './dictionary.ts'
+import { equalTest, lettersEqualTest, likeTest } from './text/like.ts'
 import { textSetTest } from './text/set.ts'
 import type { TextTest } from './text/text-test.ts'
 
@@ -49,4 +53,89 @@ function testOf(plan: ValueTestPlan): TextTest {
 
 function bytesOf(value: Scalar): Uint8Array {
   return typeof value === 'string' ? Buffer.from(value) : (value as Uint8Array)
+}
+
+/** Compares texts with bytes, in the order of bytes, which for UTF-8 is that of code points. */
+export function compareTextTest(operator: CompareOperator, literal: Uint8Array): TextTest {
+  if (operator === '=') return equalTest(literal)
+  if (operator === '<>') return negated(equalTest(literal))
+  const holds = holdsFor[operator]
+  return ({ bytes, offsets }, n, need, out) =>
+    eachNeeded(n, need, out, (row) =>
+      holds(compareBytes(bytes, offsets[row]!, offsets[row + 1]!, literal, 0, literal.length)),
+    )
+}
+
+/** Compares texts with others, row by row. */
+export function compareTextPairs(
+  operator: CompareOperator,
+  left: Texts,
+  right: Texts,
+  n: number,
+  need: Bitmap,
+  out: Bitmap,
+): void {
+  const holds = holdsFor[operator]
+  const isEquality = operator === '=' || operator === '<>'
+  const a = left.offsets
+  const b = right.offsets
+  eachNeeded(n, need, out, (row) => {
+    if (isEquality && a[row + 1]! - a[row]! !== b[row + 1]! - b[row]!) return operator === '<>'
+    return holds(compareBytes(left.bytes, a[row]!, a[row + 1]!, right.bytes, b[row]!, b[row + 1]!))
+  })
+}
+
+function negated(test: TextTest): TextTest {
+  return (texts, n, need, out) => {
+    test(texts, n, need, out)
+    negate(n, need, out)
+  }
+}
+
+function compareBytes(
+  a: Uint8Array,
+  aFrom: number,
+  aTo: number,
+  b: Uint8Array,
+  bFrom: number,
+  bTo: number,
+): number {
+  const length = Math.min(aTo - aFrom, bTo - bFrom)
+  for (let i = 0; i < length; i++) {
+    const order = a[aFrom + i]! - b[bFrom + i]!
+    if (order !== 0) return order
+  }
+  return aTo - aFrom - (bTo - bFrom)
+}
+
+/**
+ * `lower(x) = 'text'`, `upper(x) <> 'TEXT'` as a test of x: texts in ASCII are compared in place, the others through
+ * `lower` and `upper` themselves. A row takes 2.7 times as long as comparing a number.
+ */
+export const letters: FastPath = {
+  name: 'letters',
+  test(plan, _slow, build) {
+    if (plan.kind !== 'compare' || (plan.operator !== '=' && plan.operator !== '<>')) return undefined
+    const { left, right } = plan
+    if (left.kind !== 'call' || right.kind !== 'literal' || typeof right.value !== 'string') return undefined
+    const { kernel, evaluate } = left.function
+    if (kernel?.kind !== 'letters') return undefined
+    const wanted = right.value
+    const matches: Matches = (bytes, from, to) =>
+      evaluate(Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString()) === wanted
+    const test = lettersEqualTest(Buffer.from(wanted), kernel.to, matches)
+    const valueTest = {
+      args: left.args,
+      holds: (value: Parameters<typeof evaluate>[0]) => evaluate(value) === wanted,
+      negated: plan.operator === '<>',
+      falseIsNull: false,
+    }
+    const each = testEach(valueTest)
+    const entriesTest = testEntries((frame, vectors, need, out) => {
+      const [vector] = vectors
+      if (vector.kind === 'texts') test(vector, frame.length, need, out)
+      else each(frame, vectors, need, out)
+    })
+    return valueTestNode(valueTest, [build.value(left.args[0]!)], entriesTest)
+  },
 }

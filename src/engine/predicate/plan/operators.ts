@@ -3,10 +3,9 @@ import { comparisonType } from './coerce.ts'
 import { compare as compareValues, fold, isLiteral } from './fold.ts'
 import { literal } from './literals.ts'
 import type { CastPlan, CompareOperator, NonNullScalar, Plan, Scalar } from './plan.ts'
+import { timeRange, unwrapped, unwrappedAll } from './rewrite.ts'
 import { cast, checkedCasts, looseCast, refuse, type Scope } from './scope.ts'
-import { timeRange } from './time-range.ts'
 import { boolean, isBoolean, isNull, isReadable, itemType, typeName } from './types.ts'
-import { unwrapped, unwrappedAll } from './unwrap.ts'
 
 /** How many times the reference simplifies a text. Each time it removes one cast beside a literal. */
 const simplifyTurns = { value: 3, condition: 6 }
