@@ -35,7 +35,7 @@ const kept = [core, 'transactionCount: options.transactionCount ?? 100_000'] as 
 const lease = ['src/catalog/transactions/transaction-record.ts', 'leaseMillis = 60_000'] as const
 const idle = [sessions, 'idleSeconds = 60'] as const
 const predicate = ['src/engine/predicate/syntax/lexer.ts', 'maxPredicateBytes = 65_536'] as const
-const depth = ['src/engine/predicate/syntax/nodes.ts', 'maxPredicateDepth = 200'] as const
+const depth = ['src/engine/predicate/syntax/syntax.ts', 'maxPredicateDepth = 200'] as const
 const sorted = ['512 MiB', 'src/engine/table/read/ordered.ts', 'mostSortedBytes = 512 << 20'] as const
 const ranked = ['1,000,000', 'src/engine/table/search/search.ts', 'mostRanked = 1_000_000'] as const
 const tokens = ['has at least 16 characters', 'src/server/auth/tokens.ts', 'shortest = 16'] as const
@@ -213,7 +213,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['100 billion steps', work, 'mostStepsInAll = 100_000_000_000'],
     ['1,048,576 characters', 'src/engine/predicate/functions/signature.ts', 'maxTextLength = 1_048_576'],
     ['5,000 instructions', 'src/engine/predicate/functions/regexp.ts', 'maxInstructions = 5_000'],
-    ['| 1,024, and', 'src/engine/predicate/evaluate/text-search.ts', 'mostUnits = 1_024'],
+    ['| 1,024, and', 'src/engine/predicate/evaluate/text-pattern.ts', 'mostUnits = 1_024'],
     ['| 64 KiB,', ...predicate],
     ['200 levels deep', ...depth],
     ['| 4,096 |', 'src/engine/predicate/syntax/prefix.ts', 'maxArguments = 4_096'],

@@ -4,9 +4,8 @@ import { utcFromLocal, zoneOffset } from '../../arrow/time/zone.ts'
 import type { NonNullScalar } from '../plan/plan.ts'
 import { integerType } from '../plan/types.ts'
 import { fromInteger } from './from-number.ts'
-import { long } from './from-text.ts'
+import { hasCalendar, long } from './from-text.ts'
 import { type Convert, toInteger } from './numbers.ts'
-import { hasCalendar } from './parse.ts'
 
 const dayMilliseconds = 86_400_000n
 const dayNanoseconds = dayMilliseconds * 1_000_000n

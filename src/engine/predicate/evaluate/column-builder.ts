@@ -11,10 +11,10 @@ import { readerOf } from './read.ts'
 import type { Vector } from './vector.ts'
 
 /** The target rows of a slice's values: the next ones in order, or for each row the row plus `base`. */
-export type TargetRows = 'next' | { readonly base: number }
+type TargetRows = 'next' | { readonly base: number }
 
 /** Builds a column from the values of many slices. */
-export interface ColumnBuilder {
+interface ColumnBuilder {
   /** Adds the values of some rows. */
   add(vector: Vector, frame: Frame, need: Bitmap, targetRows: TargetRows): void
   /** Bytes so far of values without a fixed size. */

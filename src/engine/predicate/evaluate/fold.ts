@@ -175,7 +175,7 @@ const fewest = 3
  * thousands of such operands, and this needs one pass over the column instead of one for each. Only neighbours are
  * joined, so that the order of operands is kept.
  */
-export function joinEqualities(kind: 'and' | 'or', args: readonly Plan[]): readonly Plan[] {
+function joinEqualities(kind: 'and' | 'or', args: readonly Plan[]): readonly Plan[] {
   if (args.length < fewest) return args
   const joined: Plan[] = []
   for (let i = 0; i < args.length; ) {

@@ -11,7 +11,7 @@ export type { Rows } from './frame.ts'
 export { sliceRows } from './frame.ts'
 
 /** A predicate, ready for evaluation. It may be used any number of times, also for other tables of its schema. */
-export interface Evaluator {
+interface Evaluator {
   /**
    * The rows from `start` to `end` for which the predicate is true (not false, not null); bit 0 of the result is row
    * `start`, a multiple of 32.

@@ -2,7 +2,7 @@ import type { Scalar } from '../plan/plan.ts'
 import { sizeOf } from './scalar.ts'
 
 /** The most bytes of cached values in all memos of a thread. */
-export const mostRemembered = 32 << 20
+const mostRemembered = 32 << 20
 /** Bytes of an entry besides those of its value. */
 const entryBytes = 64
 /** Bytes of an item of a list, and at most of a character. */

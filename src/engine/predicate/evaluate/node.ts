@@ -13,7 +13,7 @@ export const wantTrue: WantedOutcomes = 1
 export const wantFalse: WantedOutcomes = 2
 export const wantBoth: WantedOutcomes = 3
 
-export interface NodeTraits {
+interface NodeTraits {
   /** Rough time for a row, in units of a comparison of numbers. */
   readonly cost: number
   /** Whether a row can make it throw. */

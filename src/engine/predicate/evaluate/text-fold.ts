@@ -1,6 +1,5 @@
 import type { LikePlan } from '../plan/plan.ts'
-import { lengthOfCodePoint, type Matches, matcherOf, type Segments } from './text-pattern.ts'
-import { codePointAt } from './text-search.ts'
+import { codePointAt, lengthOfCodePoint, type Matches, matcherOf, type Segments } from './text-pattern.ts'
 
 const folded = new Map<number, number>()
 
@@ -24,7 +23,7 @@ function fold(code: number): number {
   return code
 }
 
-export function foldText(text: string): string {
+function foldText(text: string): string {
   return Array.from(text, (char) => String.fromCodePoint(foldCodePoint(char.codePointAt(0)!))).join('')
 }
 

@@ -42,7 +42,7 @@ export interface ValueOptions {
 type RowNumbers = NonNullable<ValueOptions['numberOf']>
 
 /** Evaluates an expression for rows from `start`, a multiple of 32, to `end`. */
-export type ValueSteps = (
+type ValueSteps = (
   rows: Rows,
   start: number,
   end: number,

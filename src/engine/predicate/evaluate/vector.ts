@@ -48,7 +48,7 @@ export interface Texts extends Common {
   readonly offsets: Int32Array
 }
 
-export interface Booleans extends Common {
+interface Booleans extends Common {
   readonly kind: 'booleans'
   readonly values: Bitmap
 }
@@ -63,7 +63,7 @@ export interface Codes extends Common {
 }
 
 /** Anything else, as JavaScript values, nulls included. */
-export interface Scalars extends Common {
+interface Scalars extends Common {
   readonly kind: 'scalars'
   readonly values: readonly Scalar[]
 }

@@ -227,7 +227,7 @@ type Ints = Int32Array
 type Doubles = Float64Array
 type Longs = BigInt64Array
 
-export const intLoops = {
+const intLoops = {
   '+': (a: Ints, b: Ints, n: number, out: Ints) => {
     for (let i = 0; i < n; i++) out[i] = a[i]! + b[i]!
   },
@@ -241,7 +241,7 @@ export const intLoops = {
 } as const
 
 /** As above, with one number for all rows. Differences are sums with its negation. */
-export const intByNumber = {
+const intByNumber = {
   '+': (a: Ints, b: number, n: number, out: Ints) => {
     for (let i = 0; i < n; i++) out[i] = a[i]! + b
   },
@@ -250,7 +250,7 @@ export const intByNumber = {
   },
 } as const
 
-export const doubleLoops = {
+const doubleLoops = {
   '+': (a: Doubles, b: Doubles, n: number, out: Doubles) => {
     for (let i = 0; i < n; i++) out[i] = a[i]! + b[i]!
   },
@@ -269,7 +269,7 @@ export const doubleLoops = {
 } as const
 
 // V8 compiles BigInt arithmetic that is cut to 64 bits into machine instructions: 2 to 4 ns a row.
-export const longLoops = {
+const longLoops = {
   '+': (a: Longs, b: Longs, n: number, out: Longs) => {
     for (let i = 0; i < n; i++) out[i] = BigInt.asIntN(64, a[i]! + b[i]!)
   },
@@ -287,7 +287,7 @@ export const longLoops = {
   },
 } as const
 
-export const longByNumber = {
+const longByNumber = {
   '+': (a: Longs, b: bigint, n: number, out: Longs) => {
     for (let i = 0; i < n; i++) out[i] = BigInt.asIntN(64, a[i]! + b)
   },
@@ -306,7 +306,7 @@ export const longByNumber = {
  * Quotients and remainders by a number that is neither 0 nor -1, which cannot fail. V8's own remainder tests the sign
  * of each value: with mixed signs, that takes seven times as long.
  */
-export const divisions = {
+const divisions = {
   '/': (a: Ints, b: number, n: number, out: Ints) => {
     for (let i = 0; i < n; i++) out[i] = (a[i]! / b) | 0
   },

@@ -1,7 +1,7 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { FastPath } from '../evaluate/build.ts'
-import { eachNeeded } from '../evaluate/each-needed.ts'
+import { eachNeeded } from '../evaluate/frame.ts'
 import type { NumberArray } from '../evaluate/vector.ts'
 import type { Scalar } from '../plan/plan.ts'
 import { halvesOf, ofKind } from './compare-numbers.ts'

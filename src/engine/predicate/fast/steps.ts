@@ -197,7 +197,7 @@ function rangeOf(
 const mostSteps = 1 << 14
 
 /** Results of a function by step, for a range of steps that grows as needed. */
-export class StepTable {
+class StepTable {
   /** The step of the first entry. */
   first = 0
   /** One less than the number of entries, which is a power of two; -1 if there is none. */

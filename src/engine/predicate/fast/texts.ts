@@ -1,6 +1,6 @@
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { FastPath } from '../evaluate/build.ts'
-import { eachNeeded } from '../evaluate/each-needed.ts'
+import { eachNeeded } from '../evaluate/frame.ts'
 import { holdsFor, isTexts, valueType } from '../evaluate/scalar.ts'
 import type { Matches } from '../evaluate/text-pattern.ts'
 import { testEach, type ValueTestPlan, valueTestNode } from '../evaluate/value-test.ts'
@@ -56,7 +56,7 @@ function bytesOf(value: Scalar): Uint8Array {
 }
 
 /** Compares texts with bytes, in the order of bytes, which for UTF-8 is that of code points. */
-export function compareTextTest(operator: CompareOperator, literal: Uint8Array): TextTest {
+function compareTextTest(operator: CompareOperator, literal: Uint8Array): TextTest {
   if (operator === '=') return equalTest(literal)
   if (operator === '<>') return negated(equalTest(literal))
   const holds = holdsFor[operator]
@@ -67,7 +67,7 @@ export function compareTextTest(operator: CompareOperator, literal: Uint8Array):
 }
 
 /** Compares texts with others, row by row. */
-export function compareTextPairs(
+function compareTextPairs(
   operator: CompareOperator,
   left: Texts,
   right: Texts,

@@ -240,7 +240,7 @@ const spaceClass =
  * Translates a pattern for RE2 so that it keeps the meaning of the reference, where `\d`, `\s` and `\w` include all of
  * Unicode. Their negations within brackets remain ASCII.
  */
-export function translatePattern(pattern: string): string {
+function translatePattern(pattern: string): string {
   let result = ''
   let inClass = false
   for (let i = 0; i < pattern.length; i++) {

@@ -1,5 +1,5 @@
 import { type DataType, duration, type TimestampType, TimeUnit, Type, timestamp } from '@uwdata/flechette'
-import { hasCalendar } from '../cast/parse.ts'
+import { hasCalendar } from '../cast/from-text.ts'
 import { rowError } from '../errors.ts'
 import type { ArithmeticOperator, ShiftOperator } from '../syntax/syntax.ts'
 import { numericType } from './coerce.ts'
@@ -77,7 +77,7 @@ const dayMilliseconds = 86_400_000n
 const dayNanoseconds = dayMilliseconds * 1_000_000n
 
 /** Arithmetic on dates, timestamps and durations; undefined if not defined for the types. */
-export function timeArithmetic(
+function timeArithmetic(
   scope: Scope,
   operator: ArithmeticOperator,
   left: Plan,

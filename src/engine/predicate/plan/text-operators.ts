@@ -63,7 +63,7 @@ export function concatPlan(scope: Scope, left: Plan, right: Plan, at: number): P
  * Splits a pattern of LIKE into literal text and wildcards. A backslash makes the next character literal. At the end of
  * the pattern, it is literal itself.
  */
-export function parseLikePattern(pattern: string): NonNullable<LikePlan['pattern']> {
+function parseLikePattern(pattern: string): NonNullable<LikePlan['pattern']> {
   const parts: (string | { readonly any: 'one' | 'many' })[] = []
   let literal = ''
   const flush = () => {
@@ -87,7 +87,7 @@ export function parseLikePattern(pattern: string): NonNullable<LikePlan['pattern
 }
 
 /** Whether a text matches a pattern of LIKE. Retries the last wildcard only, so that time is not exponential. */
-export function matchLike(
+function matchLike(
   pattern: NonNullable<LikePlan['pattern']>,
   text: string,
   insensitive: boolean,

@@ -1,10 +1,15 @@
 import { invalid } from '../../../base/errors.ts'
 import { keptExpression, readList } from './kept-syntax.ts'
 import { maxPredicateBytes } from './lexer.ts'
-import { makeNode, maxPredicateDepth, tooDeep } from './nodes.ts'
-import { precedence } from './precedence.ts'
 import { parseItems, parsePostfix, parsePrefix } from './prefix.ts'
-import type { BinaryOperator, Expression } from './syntax.ts'
+import {
+  type BinaryOperator,
+  type Expression,
+  makeNode,
+  maxPredicateDepth,
+  precedence,
+  tooDeep,
+} from './syntax.ts'
 import { TokenStream } from './token-stream.ts'
 import { parseType } from './type-syntax.ts'
 import { refuseQuantifier, refuseUnsupportedOperator } from './unsupported.ts'
@@ -100,7 +105,7 @@ const keywords: Record<string, number> = {
 }
 
 /** The precedence of the next operator; 0 if there is none. */
-export function precedenceHere(tokens: TokenStream): number {
+function precedenceHere(tokens: TokenStream): number {
   const token = tokens.peek()
   if (token.kind === 'symbol') {
     if (token.text === '::') return precedence.cast
@@ -118,7 +123,7 @@ export function precedenceHere(tokens: TokenStream): number {
 }
 
 /** Parses the next operator and its right side. */
-export function parseInfix(parser: Parser, left: Expression, level: number): Expression {
+function parseInfix(parser: Parser, left: Expression, level: number): Expression {
   const { tokens } = parser
   const { text } = tokens
   const token = tokens.peek()

@@ -1,10 +1,8 @@
 import { excerpt, predicateError } from '../errors.ts'
 import { readList } from './kept-syntax.ts'
 import type { Token } from './lexer.ts'
-import { makeNode } from './nodes.ts'
 import type { Parser } from './parser.ts'
-import { precedence } from './precedence.ts'
-import type { Expression, NamePart } from './syntax.ts'
+import { type Expression, makeNode, type NamePart, precedence } from './syntax.ts'
 import type { TokenStream } from './token-stream.ts'
 import { isTypedLiteral, parseType } from './type-syntax.ts'
 import { refuseUnsupportedWord } from './unsupported.ts'
@@ -213,7 +211,7 @@ const afterName = /^(?:AND|OR|NOT|IS|IN|BETWEEN|LIKE|ILIKE|THEN|ELSE|END|AS)$/
 const beginsValue = /^[-([]$/
 
 /** Whether the next token is CASE, and not a column of that name. */
-export function startsCase(tokens: TokenStream): boolean {
+function startsCase(tokens: TokenStream): boolean {
   if (!tokens.ofValues || tokens.keyword() !== 'CASE') return false
   const next = tokens.peek(1)
   if (next.kind === 'end') return false
@@ -223,7 +221,7 @@ export function startsCase(tokens: TokenStream): boolean {
 }
 
 /** Parses `CASE [operand] WHEN … THEN … [ELSE …] END`. */
-export function parseCase(parser: Parser): Expression {
+function parseCase(parser: Parser): Expression {
   const { tokens } = parser
   const { at } = tokens.next()
   const operand = tokens.keyword() === 'WHEN' ? undefined : parser.expression(0)

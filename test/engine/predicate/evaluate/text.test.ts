@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { foldCodePoint } from '../../../../src/engine/predicate/evaluate/text-fold.ts'
-import { matcherOf, segmentsOf } from '../../../../src/engine/predicate/evaluate/text-pattern.ts'
-import { finderOf } from '../../../../src/engine/predicate/evaluate/text-search.ts'
+import { finderOf, matcherOf, segmentsOf } from '../../../../src/engine/predicate/evaluate/text-pattern.ts'
 
 test('code points fold to one exactly when they differ by case only', () => {
   // The engine's own table, asked one pair at a time: those that have any other case.

@@ -25,7 +25,7 @@ import {
   formatDecimal,
   formatTime,
   formatTimestamp,
-} from '../../../../src/engine/predicate/cast/format.ts'
+} from '../../../../src/engine/predicate/cast/to-text.ts'
 import type { Scalar } from '../../../../src/engine/predicate/plan/plan.ts'
 import { integerRange, logicalType } from '../../../../src/engine/predicate/plan/types.ts'
 import { ownColumns, typedColumns } from './columns.ts'

@@ -156,7 +156,7 @@ const mostTokens = 31
  * no more. Without them all bytes are compared; with `_` or folding, `matches` tests texts with bytes from 0x80 on.
  * Undefined if the text is too long. Source: Baeza-Yates and Gonnet, "A new approach to text searching", 1992.
  */
-export function containsTest(
+function containsTest(
   tokens: readonly Token[],
   matches: Matches,
   insensitive: boolean,

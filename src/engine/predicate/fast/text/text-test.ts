@@ -1,5 +1,5 @@
 import type { Bitmap } from '../../../arrow/bitmap.ts'
-import { eachNeeded } from '../../evaluate/each-needed.ts'
+import { eachNeeded } from '../../evaluate/frame.ts'
 import type { Matches } from '../../evaluate/text-pattern.ts'
 import type { Texts } from '../../evaluate/vector.ts'
 
