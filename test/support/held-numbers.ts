@@ -36,8 +36,8 @@ const lease = ['src/catalog/transactions/transaction-record.ts', 'leaseMillis = 
 const idle = [sessions, 'idleSeconds = 60'] as const
 const predicate = ['src/engine/predicate/syntax/lexer.ts', 'maxPredicateBytes = 65_536'] as const
 const depth = ['src/engine/predicate/syntax/syntax.ts', 'maxPredicateDepth = 200'] as const
-const sorted = ['512 MiB', 'src/engine/table/read/ordered.ts', 'mostSortedBytes = 512 << 20'] as const
-const ranked = ['1,000,000', 'src/engine/table/search/search.ts', 'mostRanked = 1_000_000'] as const
+const sorted = ['512 MiB', 'src/engine/table/read/ordered.ts', 'maxSortedBytes = 512 << 20'] as const
+const ranked = ['1,000,000', 'src/engine/table/search/search.ts', 'maxRanked = 1_000_000'] as const
 const tokens = ['has at least 16 characters', 'src/server/auth/tokens.ts', 'shortest = 16'] as const
 const busy = ['30 seconds', 'src/stores/lmdb/environment.ts', 'defaultTimeout = 30_000'] as const
 const postgres = 'src/stores/postgres'
@@ -198,9 +198,9 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['within two thousand seeds', 'test/simulation/mutants.test.ts', 'most = 2_000'],
   ],
   'docs/reliability.md': [
-    ['256 MiB; more are', 'src/engine/table/read/answer-reader.ts', 'mostBytesOfRow = 256 << 20'],
+    ['256 MiB; more are', 'src/engine/table/read/answer-reader.ts', 'maxBytesOfRow = 256 << 20'],
     ['256 MiB; more wait', 'src/engine/table/write/value-memory.ts', 'new ByteBudget(256 << 20'],
-    ['64 MiB, and', 'src/engine/table/write/new-values.ts', 'mostBytesOfRow = 64 << 20'],
+    ['64 MiB, and', 'src/engine/table/write/new-values.ts', 'maxBytesOfRow = 64 << 20'],
     ['128 MiB; more', 'src/engine/table/write/write-rows.ts', 'fragmentBytes = 128 * 1024 * 1024'],
     ['version 3.5.6', [versionOf('lmdb')]],
     ['looks every 2 ms', 'src/stores/lmdb/write-lock.ts', 'sliceMillis = 2'],
@@ -277,7 +277,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['less than 32 components', 'src/engine/table/search/simd.ts', 'fewestComponents = 32'],
     ['fewer than 100,000 rows', 'src/catalog/operations/get-table-stats.ts', 'smallRows = 100_000'],
     ['up to 64 others', core, 'options.orderKeys ?? 64'],
-    ['at most 1,000 indexes', 'src/engine/table/indices.ts', 'mostIndices = 1_000'],
+    ['at most 1,000 indexes', 'src/engine/table/indices.ts', 'maxIndices = 1_000'],
   ],
   'docs/runtimes.md': [
     ['Bun 1.4', 'test/support/runtimes.ts', "name: 'Bun 1.4'"],

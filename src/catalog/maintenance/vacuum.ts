@@ -150,10 +150,10 @@ async function beginVacuum({ store, now }: MaintenanceContext): Promise<void> {
 
 /** Returns a test for the paths of objects that work under way wrote. */
 async function objectsOf(work: ReadonlyMap<string, TransactionRecord>): Promise<(path: string) => boolean> {
-  const { markIn, markOf } = await import('../../engine/table/storage/objects.ts')
-  const marks = new Set<string | undefined>(Array.from(work.keys(), markOf))
+  const { writerMarkIn, writerMark } = await import('../../engine/table/storage/objects.ts')
+  const marks = new Set<string | undefined>(Array.from(work.keys(), writerMark))
   const transactions = new Set<string | undefined>(Array.from(work.keys(), encodeURIComponent))
-  return (path) => marks.has(markIn(path)) || transactions.has(waitingAt(path)?.transaction)
+  return (path) => marks.has(writerMarkIn(path)) || transactions.has(waitingAt(path)?.transaction)
 }
 
 /** Returns a test for the objects that a table needs, or may need once transactions under way are committed. */
@@ -197,7 +197,7 @@ async function reached(
   }
   // A clone that was made, or deregistered, since the tables were read may name any file of the folders it shares.
   whole.push(...(await foldersOfUnknownClones(core, { content }, walked)))
-  const { isEngineObject, markIn } = await import('../../engine/table/storage/objects.ts')
+  const { isEngineObject, writerMarkIn } = await import('../../engine/table/storage/objects.ts')
   const isOurs = (name: string) => isEngineObject(name) || name.startsWith(registrationFolder)
   const begun = oldestBegun(work)
   return ({ path, modified }) => {
@@ -208,7 +208,7 @@ async function reached(
     if (paths.has(path) || whole.some((prefix) => path.startsWith(prefix))) return true
     // Clients of other engines may write anywhere at a table's location.
     if (name !== undefined) return !isOurs(name)
-    return mayBeSince(modified, begun) && markIn(path) === undefined
+    return mayBeSince(modified, begun) && writerMarkIn(path) === undefined
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { Reader } from '../../base/store/store.ts'
-import type { Changed, Snapshot } from '../../engine/table/index.ts'
+import type { ChangeResult, Snapshot } from '../../engine/table/index.ts'
 import { type FoundTable, tableById, tableNotFound } from '../lookup/names.ts'
 import { type FoundVersion, findVersion, headOf, nextVersion, putVersion } from '../lookup/versions.ts'
 import { noteFoundSubject } from '../transactions/commit.ts'
@@ -15,7 +15,7 @@ export interface Draft {
   /** The head after the commit. */
   readonly to: KnownHead
   readonly base: Snapshot | undefined
-  readonly changed: Changed
+  readonly changed: ChangeResult
 }
 
 /** What a commit made, unless another one was first, and the current head. */

@@ -1,7 +1,7 @@
 import { CatalogError, type ErrorCode, invalid } from '../../base/errors.ts'
 import { type OptionNames, requireKnown } from '../../base/model/options.ts'
 import { semaphore } from '../../base/scheduling/semaphore.ts'
-import type { OptimizeGoals } from '../../engine/table/index.ts'
+import type { OptimizeOptions } from '../../engine/table/index.ts'
 import { runLeased } from '../transactions/leased.ts'
 import type { Background, RowsContext } from './context.ts'
 import { optimize, type RunOptimize } from './optimize.ts'
@@ -44,7 +44,7 @@ export function background(
   }
   // A semaphore of its own, so that callers never wait for background work.
   const own: RowsContext = { ...core, slots: semaphore(1) }
-  const gentle: OptimizeGoals = { ...goals, gentle: true }
+  const gentle: OptimizeOptions = { ...goals, gentle: true }
   const stopped = new AbortController()
   const { signal } = stopped
   const waiting = new Map<string, Parameters<Background['changed']>[0]>()

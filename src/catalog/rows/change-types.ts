@@ -2,7 +2,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import type { Reader } from '../../base/store/store.ts'
 import type {
   ApplyOptions,
-  Changed,
+  ChangeResult,
   RowCounts,
   Snapshot,
   TableEngine,
@@ -53,13 +53,13 @@ export interface RowsChange<Checked, Prepared> {
     prepared: Prepared,
     current: Snapshot | undefined,
     options: ApplyOptions,
-  ) => Promise<Changed>
+  ) => Promise<ChangeResult>
   /** What the caller learns of the new version besides its number and its row counts. */
   readonly reported?: (made: Snapshot) => unknown
 }
 
 /** The result of a change of rows. */
-export interface RowsChanged extends Changed {
+export interface RowsChanged extends ChangeResult {
   readonly version: number
   /** The version that the change was applied to. */
   readonly base: Snapshot | undefined

@@ -1,4 +1,4 @@
-import type { ApplyOptions, Change, Changed, Snapshot } from '../../engine/table/index.ts'
+import type { ApplyOptions, Change, ChangeResult, Snapshot } from '../../engine/table/index.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { findTable } from '../lookup/names.ts'
 import { runLong } from '../transactions/long-transaction.ts'
@@ -129,7 +129,7 @@ export async function applyToRows(
   change: Change,
   current: Snapshot | undefined,
   options: ApplyOptions,
-): Promise<Changed> {
+): Promise<ChangeResult> {
   if (current === undefined) throw declaredOnly(id)
   return change.apply(current, options)
 }
@@ -139,7 +139,7 @@ export async function createRows(
   { engine, folder }: TableToChange,
   rows: Rows,
   options: ApplyOptions,
-): Promise<Changed> {
+): Promise<ChangeResult> {
   const snapshot = await engine.create(folder.prefix, rows, options)
   return { snapshot, affected: snapshot.rows }
 }
@@ -151,7 +151,7 @@ export async function createAnd(
   inserts: boolean,
   change: (base: Snapshot) => Promise<Change>,
   options: ApplyOptions,
-): Promise<Changed> {
+): Promise<ChangeResult> {
   if (!inserts) throw declaredOnly(id)
   const { toArrowTable } = await import('../../engine/table/index.ts')
   const empty = await engine.create(folder.prefix, await toArrowTable([], { schema: rows.schema }))

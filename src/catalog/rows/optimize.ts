@@ -1,5 +1,5 @@
 import type { Identifier } from '../../base/model/identifier.ts'
-import type { OptimizeGoals, Snapshot, WorkOptions } from '../../engine/table/index.ts'
+import type { OptimizeOptions, Snapshot, WorkOptions } from '../../engine/table/index.ts'
 import { applyToRows, changeRows, findToChange } from './change.ts'
 import type { TableToChange } from './change-types.ts'
 import type { RowsContext, RowsOptions } from './context.ts'
@@ -29,7 +29,7 @@ export type RunOptimize = <T>(
 export async function optimize(
   core: RowsContext,
   { id, branch }: { id: Identifier; branch: string },
-  goals: OptimizeGoals,
+  goals: OptimizeOptions,
   options: RowsOptions,
   run: RunOptimize = (_, work) => work(options),
 ): Promise<Optimized> {

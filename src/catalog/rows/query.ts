@@ -152,7 +152,7 @@ export function queryOptionsOf(request: Query, { queryColumns, orderKeys }: Rows
     columns,
     withRowId: with_row_id ?? undefined,
     orderBy: order_by?.map(orderingOf),
-    mostKeys: orderKeys,
+    maxKeys: orderKeys,
     filter: filter ?? undefined,
     limit: limit ?? k ?? undefined,
     offset: offset ?? undefined,

@@ -45,7 +45,7 @@ export function tableEngine(options: EngineOptions): TableEngine {
 }
 
 /** Most objects that a writer puts at the same time without waiting. Their bytes are in memory. */
-const mostBegun = 16
+const maxBegun = 16
 
 function writerOn(storage: Storage, writer: string): WritingEngine {
   const { content } = storage
@@ -62,7 +62,7 @@ function writerOn(storage: Storage, writer: string): WritingEngine {
     ...storage,
     newName,
     beginPut: async (path, bytes) => {
-      if (begun.size >= mostBegun) await Promise.race(begun)
+      if (begun.size >= maxBegun) await Promise.race(begun)
       const put = group.put(path, bytes)
       begun.add(put)
       put.then(
@@ -127,9 +127,9 @@ function engineOn(storage: Storage): TableEngine {
     updateFieldMetadata: (updates) =>
       new ColumnChange(storage, async (schema) => updateMetadata(schema, updates)),
     restoreTo: (old) => restoreChange(storage, loaded(old)),
-    isOptimized: (snapshot, goals = {}) => isOptimized(storage, loaded(snapshot), goals),
-    optimizeRows: async (base, goals = {}, work = {}) =>
-      optimizeRows(new Job(storage, work), loaded(base), goals),
+    isOptimized: (snapshot, options = {}) => isOptimized(storage, loaded(snapshot), options),
+    optimizeRows: async (base, options = {}, work = {}) =>
+      optimizeRows(new Job(storage, work), loaded(base), options),
     countRows: async (snapshot, work = {}) =>
       countMatching(new Job(storage, work), loaded(snapshot), work.predicate),
     queryRows: async (snapshot, query = {}) => queryRows(new Job(storage, query), loaded(snapshot), query),

@@ -15,19 +15,19 @@ export { type FieldMetadataUpdate, metadataOf } from './columns/edits.ts'
 export { tableEngine } from './engine.ts'
 export type { NewIndex, TableIndex } from './indices.ts'
 export type { Measure } from './search/measures.ts'
-export { markIn, markOf, namesFrom } from './storage/objects.ts'
+export { namesFrom } from './storage/objects.ts'
 export type {
   ApplyOptions,
   CacheUse,
   Change,
-  Changed,
+  ChangeResult,
   CheckedObject,
   CountOptions,
   EngineOptions,
   ManifestRef,
   MergeOptions,
   NewColumn,
-  OptimizeGoals,
+  OptimizeOptions,
   Ordering,
   Progress,
   QueryOptions,

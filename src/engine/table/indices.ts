@@ -39,7 +39,7 @@ export interface CheckedChange extends Change {
 }
 
 /** Most indexes of a table, all of which its manifests name. */
-const mostIndices = 1_000
+const maxIndices = 1_000
 
 /** The indexes of a version, by name, without those whose column was dropped or does not support them any more. */
 export function indicesOf({ schema, body }: LoadedSnapshot): TableIndex[] {
@@ -114,7 +114,7 @@ function withIndex(base: LoadedSnapshot, wanted: NewIndex): StoredIndex[] {
     )
   }
   const others = all.filter((index) => index !== taken)
-  if (others.length >= mostIndices) {
+  if (others.length >= maxIndices) {
     throw invalid(`The table has ${others.length} indexes, the most of one table. Drop one first.`)
   }
   const index = { name, uuid: wanted.uuid, field: id, type, created_at: wanted.createdAt, parameters }

@@ -59,7 +59,7 @@ export interface ApplyOptions extends WorkOptions {
  * writes new objects, which nothing refers to before the caller commits `snapshot.manifest`.
  */
 export interface Change {
-  apply(base: Snapshot, options?: ApplyOptions): Promise<Changed>
+  apply(base: Snapshot, options?: ApplyOptions): Promise<ChangeResult>
 }
 
 /** A change of columns. Each of its members throws if it does not fit the table. */
@@ -73,7 +73,8 @@ export interface SchemaChange extends Change {
 /** A column to add: with the values of an expression, or null in all rows. */
 export type NewColumn = { readonly name: string; readonly expression: string } | { readonly field: Field }
 
-export interface Changed {
+/** The result of a change that was applied to a base. */
+export interface ChangeResult {
   readonly snapshot: Snapshot
   /** Rows added (insert, overwrite, restore: all current rows), deleted, or rewritten. */
   readonly affected: number
@@ -128,7 +129,7 @@ export interface QueryOptions extends WorkOptions {
   /** The sort keys, in order of priority. Equal rows keep their insertion order. */
   readonly orderBy?: readonly Ordering[] | undefined
   /** Most sort keys, without those that have no effect. Default: 64. */
-  readonly mostKeys?: number | undefined
+  readonly maxKeys?: number | undefined
   readonly filter?: string | undefined
   /** Most rows; of a search, most rows for each vector, and 10 by default. */
   readonly limit?: number | undefined
@@ -186,7 +187,7 @@ export interface Ordering {
 }
 
 /** When fragments are merged, and how large they become. */
-export interface OptimizeGoals {
+export interface OptimizeOptions {
   /** Most rows of a merged fragment. Default: as many as an insert writes into one. */
   readonly targetRows?: number | undefined
   /** About the most bytes of a merged fragment. Creating it takes several times the memory. Default 128 MiB. */
@@ -310,13 +311,13 @@ export interface TableEngine {
   /** Restores the content of `old`, a version of the same table. */
   restoreTo(old: Snapshot): Change
   /** Whether `optimizeRows` has nothing to do. Reads no rows. */
-  isOptimized(snapshot: Snapshot, goals?: OptimizeGoals): Promise<boolean>
+  isOptimized(snapshot: Snapshot, options?: OptimizeOptions): Promise<boolean>
   /**
    * Writes merged fragments for those of `base` that are small or have many deleted rows. Rows keep their order.
    * Applying the change to a newer base keeps later inserts and deletes. It returns the base itself if nothing is left
    * to replace.
    */
-  optimizeRows(base: Snapshot, goals?: OptimizeGoals, options?: WorkOptions): Promise<Change>
+  optimizeRows(base: Snapshot, options?: OptimizeOptions, work?: WorkOptions): Promise<Change>
   /** Counts all rows, or those that match a predicate. Reads no rows without a predicate. */
   countRows(snapshot: Snapshot, options?: CountOptions): Promise<number>
   /** Rows as the bytes of an Arrow IPC file, in insertion order. */

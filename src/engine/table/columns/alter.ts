@@ -127,7 +127,7 @@ function workOf(schema: TableSchema, casts: readonly Cast[], checks: readonly Fi
     ].join('\n'),
     reads: [...reads],
     writes: casts.map(({ after }) => after),
-    mostBytes: (rows) => rows * casts.reduce((sum, { after }) => sum + fixedBytes(fieldOf(after).type), 0),
+    maxBytes: (rows) => rows * casts.reduce((sum, { after }) => sum + fixedBytes(fieldOf(after).type), 0),
     isDone: (entry) => casts.length === 0 && checks.every((check) => isFree(check)(entry)),
     compute: async (rows, firstRow, timeSlice) => {
       for (const { found, alteration } of checks) {

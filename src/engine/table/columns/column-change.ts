@@ -14,7 +14,7 @@ import { storedColumnsOf, type TableSchema, withLayout, withSchema } from '../fo
 import { Job } from '../job.ts'
 import { readColumns } from '../read/fragment-read.ts'
 import type { Storage } from '../storage/objects.ts'
-import type { ApplyOptions, Changed, SchemaChange, Snapshot, WorkOptions } from '../table-engine.ts'
+import type { ApplyOptions, ChangeResult, SchemaChange, Snapshot, WorkOptions } from '../table-engine.ts'
 import { Growth } from '../write/growth.ts'
 import { reviseManifest, storeSchema, writeSegment } from '../write/write-manifest.ts'
 import { ColumnFileWriter } from './column-file-writer.ts'
@@ -37,7 +37,7 @@ export interface ColumnWork extends ColumnSource {
   /** Whether statistics show that a fragment needs no work. */
   readonly isDone?: (entry: FragmentEntry) => boolean
   /** The most bytes that are written for the given number of rows, if the types determine it. */
-  readonly mostBytes?: (rows: number) => number
+  readonly maxBytes?: (rows: number) => number
   /** The expressions of all columns, if each has one: then worker threads can do the work. */
   readonly expressions?: readonly ComputedColumn[]
 }
@@ -78,7 +78,7 @@ export class ColumnChange implements SchemaChange {
     if (work) await this.#work(job, snapshot, work)
   }
 
-  async apply(base: Snapshot, { signal, version }: ApplyOptions = {}): Promise<Changed> {
+  async apply(base: Snapshot, { signal, version }: ApplyOptions = {}): Promise<ChangeResult> {
     const snapshot = base as LoadedSnapshot
     const job = new Job(this.#storage, { signal, version })
     const edit = await this.#edit(snapshot.schema, job)
@@ -131,7 +131,7 @@ export class ColumnChange implements SchemaChange {
   async #measure(job: Job, snapshot: LoadedSnapshot, work: ColumnWork): Promise<void> {
     const growth = new Growth(this.#storage, snapshot)
     const rows = snapshot.rows + snapshot.deletedRows
-    if (work.mostBytes) growth.check(work.mostBytes(rows))
+    if (work.maxBytes) growth.check(work.maxBytes(rows))
     const { expressions = [] } = work
     const all = expressions.map(({ expression }) => expression)
     if (await growth.fits(all, rows)) return

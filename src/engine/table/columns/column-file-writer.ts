@@ -20,7 +20,7 @@ const rowWork = 2
 const bytesOfValue = (1 << 20) + 16
 
 /** Bytes of files being made or waiting to be written. */
-const mostBytes = 256 << 20
+const maxBytes = 256 << 20
 
 /** Makes new columns of a version's fragments, in worker threads if worthwhile, and writes them on this thread. */
 export class ColumnFileWriter {
@@ -67,7 +67,7 @@ export class ColumnFileWriter {
   get depth(): number {
     const workers = this.#threads?.workers ?? 0
     if (workers === 0 || this.#largest === 0) return 1
-    return Math.max(1, Math.min(workers * 2, Math.floor(mostBytes / this.#largest)) - 1)
+    return Math.max(1, Math.min(workers * 2, Math.floor(maxBytes / this.#largest)) - 1)
   }
 
   /** Writes the new columns of a fragment; undefined if there are none. */

@@ -118,14 +118,14 @@ async function evaluate(
   rows: FragmentRows,
   timeSlice: TimeSlice,
   options: ValueOptions,
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<AnyBatch> {
   const slices: AnyBatch[] = []
   let bytes = 0
   for await (const slice of valueParts(expression, rows, timeSlice, options)) {
     slices.push(slice)
     bytes += byteLength(slice)
-    if (bytes > mostBytes) throw tooLong(field)
+    if (bytes > maxBytes) throw tooLong(field)
   }
   try {
     return assemble(field.type, slices.map(wholeOf))

@@ -36,7 +36,7 @@ export interface FragmentMatch {
 const sliceRows = 16_384
 
 /** Pairs of rows whose condition is evaluated at once. */
-const mostPairs = 65_536
+const maxPairs = 65_536
 
 /** Matches the rows of a fragment, and determines the action on each row. */
 export async function matchFragment(
@@ -138,7 +138,7 @@ async function updatesOf(
     for (let given = firsts[hit++]!; given >= 0; given = index.nextOf(given)) {
       target.push(row)
       from.push(given)
-      if (target.length >= mostPairs) await ask()
+      if (target.length >= maxPairs) await ask()
     }
   }
   if (target.length > 0) await ask()

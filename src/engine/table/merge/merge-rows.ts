@@ -11,7 +11,14 @@ import { piecesOf, selectRows } from '../read/row-selection.ts'
 import { compile, prune } from '../scan/evaluate.ts'
 import { minPrefetchDepth, prefetchDepth } from '../scan/prefetch-depth.ts'
 import type { Storage } from '../storage/objects.ts'
-import type { ApplyOptions, Change, Changed, MergeOptions, RowCounts, Snapshot } from '../table-engine.ts'
+import type {
+  ApplyOptions,
+  Change,
+  ChangeResult,
+  MergeOptions,
+  RowCounts,
+  Snapshot,
+} from '../table-engine.ts'
 import { Growth } from '../write/growth.ts'
 import { Removal, type RowFinder } from '../write/remove-rows.ts'
 import { LivePositions, RowWriter } from '../write/row-writer.ts'
@@ -97,7 +104,7 @@ class Merge implements Change {
     return this.#prepared
   }
 
-  async apply(base: Snapshot, options?: ApplyOptions): Promise<Changed> {
+  async apply(base: Snapshot, options?: ApplyOptions): Promise<ChangeResult> {
     const snapshot = base as LoadedSnapshot
     const job = new Job(this.#storage, options)
     const prepared = await this.prepare(snapshot, job)
@@ -198,7 +205,7 @@ class BaseMerge implements RowFinder {
     const { source } = this.#prepared
     const growth = new Growth(this.#job.storage, this.#snapshot)
     const rows = fresh.reduce((sum, { count }) => sum + count, 0)
-    if (rows * source.bytes <= growth.most) return
+    if (rows * source.bytes <= growth.max) return
     const sizes = await source.rowBytes(this.#job)
     let bytes = 0
     for (const { matched } of fresh) {

@@ -203,11 +203,11 @@ export function keyBatches(
 type KeyRange = (statistics: ColumnStatistics | undefined, rows: number) => boolean
 
 /** Most keys that are sorted, in order to exclude fragments between two of them, too. */
-const mostSorted = 131_072
+const maxSorted = 131_072
 
 /** The range of all values of a key's column. */
 function keyRange(batch: AnyBatch, values: KeyValues): KeyRange {
-  const within = batch.length > mostSorted ? undefined : (numberRange(batch) ?? textRange(batch, values))
+  const within = batch.length > maxSorted ? undefined : (numberRange(batch) ?? textRange(batch, values))
   return (statistics, rows) => {
     if (statistics === undefined) return true
     if (statistics.nullCount === rows) return false

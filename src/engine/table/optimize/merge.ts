@@ -99,7 +99,7 @@ function columnsIn({ fields, columns }: TableSchema, entries: readonly FragmentE
 }
 
 /** Pieces that are kept before they are assembled. */
-const mostPieces = 256
+const maxPieces = 256
 
 /** Gathers rows of many fragments. Its memory depends on the gathered rows only, not on the fragments. */
 class Gatherer {
@@ -121,7 +121,7 @@ class Gatherer {
       // A single run would become a view, which keeps all rows of the fragment in memory. Two pieces are copied.
       if (runs) this.#pieces[i]!.push({ batch, runs: [] })
     }
-    if (runs || this.#pieces[0]!.length >= mostPieces) this.#flush()
+    if (runs || this.#pieces[0]!.length >= maxPieces) this.#flush()
   }
 
   /** One batch for each column, or several if one dictionary cannot hold all entries. */

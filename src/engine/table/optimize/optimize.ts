@@ -18,7 +18,7 @@ import {
 } from '../format/table-schema.ts'
 import { Job } from '../job.ts'
 import type { Storage } from '../storage/objects.ts'
-import type { ApplyOptions, Change, Changed, OptimizeGoals, Snapshot } from '../table-engine.ts'
+import type { ApplyOptions, Change, ChangeResult, OptimizeOptions, Snapshot } from '../table-engine.ts'
 import { reviseManifest } from '../write/write-manifest.ts'
 import { type Merged, merge, type Source } from './merge.ts'
 import { isWorthwhile, planMerges } from './plan.ts'
@@ -27,14 +27,14 @@ import { isWorthwhile, planMerges } from './plan.ts'
 export async function isOptimized(
   storage: Storage,
   snapshot: LoadedSnapshot,
-  goals: OptimizeGoals,
+  options: OptimizeOptions,
 ): Promise<boolean> {
   const { fragmentRows } = storage
   for await (const group of planMerges(
     snapshot.schema,
     fragmentsOf(storage, snapshot),
     fragmentRows,
-    goals,
+    options,
   )) {
     if (group.merge) return false
   }
@@ -45,7 +45,11 @@ export async function isOptimized(
  * Writes merged fragments for small fragments and those with many deleted rows, one after the other. The change
  * replaces the old fragments in any later version, and keeps rows that were added since.
  */
-export async function optimizeRows(job: Job, base: LoadedSnapshot, goals: OptimizeGoals): Promise<Change> {
+export async function optimizeRows(
+  job: Job,
+  base: LoadedSnapshot,
+  options: OptimizeOptions,
+): Promise<Change> {
   const { storage } = job
   const rowsTotal = base.rows + base.deletedRows
   const onRows = (rows: number) => job.report(rows, rowsTotal)
@@ -54,7 +58,7 @@ export async function optimizeRows(job: Job, base: LoadedSnapshot, goals: Optimi
     base.schema,
     fragmentsOf(storage, base),
     storage.fragmentRows,
-    goals,
+    options,
   )) {
     if (group.merge) {
       const merged = await merge(job, base, group.entries, onRows)
@@ -78,7 +82,7 @@ class Optimization implements Change {
   }
 
   /** Returns the base itself if nothing in it is replaced. */
-  async apply(base: Snapshot, options?: ApplyOptions): Promise<Changed> {
+  async apply(base: Snapshot, options?: ApplyOptions): Promise<ChangeResult> {
     const snapshot = base as LoadedSnapshot
     const job = new Job(this.#storage, options)
     const walk = new Walk(this.#byPath, snapshot.schema)

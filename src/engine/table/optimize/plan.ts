@@ -1,6 +1,6 @@
 import { type ColumnFile, type FragmentEntry, filesOf } from '../format/manifest.ts'
 import type { TableSchema } from '../format/table-schema.ts'
-import type { OptimizeGoals } from '../table-engine.ts'
+import type { OptimizeOptions } from '../table-engine.ts'
 import { fragmentBytes } from '../write/write-rows.ts'
 
 /** Neighbouring fragments, and whether to merge them. */
@@ -16,7 +16,7 @@ const deletedShare = 0.1
 const manyFiles = 8
 
 /** Most fragments in a merge: their entries must fit into memory. */
-const mostFragments = 65_536
+const maxFragments = 65_536
 
 /** With `gentle`, the first fragment of a group is excluded if it is this many times larger than the rest. */
 const gentleFactor = 2
@@ -29,11 +29,11 @@ const gentleFactor = 2
 export async function* planMerges(
   schema: TableSchema,
   entries: AsyncIterable<FragmentEntry>,
-  mostRows: number,
-  goals: OptimizeGoals,
+  maxRows: number,
+  options: OptimizeOptions,
 ): AsyncGenerator<MergeGroup> {
-  const most = { rows: goals.targetRows ?? mostRows, bytes: goals.targetBytes ?? fragmentBytes }
-  const share = goals.minDeletedShare ?? deletedShare
+  const most = { rows: options.targetRows ?? maxRows, bytes: options.targetBytes ?? fragmentBytes }
+  const share = options.minDeletedShare ?? deletedShare
   let open: FragmentEntry[] = []
   let rows = 0
   let bytes = 0
@@ -42,9 +42,9 @@ export async function* planMerges(
     const isSmall = size.rows * 2 <= most.rows && size.bytes * 2 <= most.bytes
     const isWanted = isSmall || needsRewrite(schema, entry, share)
     const isFull =
-      rows + size.rows > most.rows || bytes + size.bytes > most.bytes || open.length >= mostFragments
+      rows + size.rows > most.rows || bytes + size.bytes > most.bytes || open.length >= maxFragments
     if (open.length > 0 && (!isWanted || isFull)) {
-      yield* close(schema, open, share, goals.gentle)
+      yield* close(schema, open, share, options.gentle)
       open = []
       rows = 0
       bytes = 0
@@ -57,7 +57,7 @@ export async function* planMerges(
     rows += size.rows
     bytes += size.bytes
   }
-  if (open.length > 0) yield* close(schema, open, share, goals.gentle)
+  if (open.length > 0) yield* close(schema, open, share, options.gentle)
 }
 
 /** Whether replacing `before` by `after` is worthwhile. `saves`: dropped columns were left out. */

@@ -24,7 +24,7 @@ const chunkRows = 16_384
 export const partBytes = 16 << 20
 
 /** Most bytes of computed values of one row. All of them are in memory before any of them is written. */
-export const mostBytesOfRow = 256 << 20
+export const maxBytesOfRow = 256 << 20
 
 /**
  * How many rows to compute of the next columns, if the previous ones took `bytes` for `rows` instead of `most`.
@@ -49,7 +49,7 @@ export interface WantedRows {
 }
 
 /** Most fragments to read ahead if few of their rows are needed, and about the most bytes of these. */
-const mostAhead = 8
+const maxAhead = 8
 const aheadBytes = 32 << 20
 
 /** Called with the bytes that were computed for a column of the answer. May delay the work, or refuse it. */
@@ -93,7 +93,7 @@ export class AnswerReader {
     const begin = async (wanted: T) => {
       const { entry, selection } = wanted
       const few = planFewRows(this.#job.storage, this.#table, entry, this.#indices, selection)
-      ahead.depth = few ? Math.min(mostAhead, Math.floor(aheadBytes / Math.max(1, few.bytes))) : 0
+      ahead.depth = few ? Math.min(maxAhead, Math.floor(aheadBytes / Math.max(1, few.bytes))) : 0
       return { wanted, few, read: few && (await this.#read(entry, few)) }
     }
     for await (const { wanted, few, read } of prefetch(fragments, begin, ahead)) {
@@ -124,9 +124,9 @@ export class AnswerReader {
     const numberOf = few ? (row: number) => numberIn(rowIn(few.runs, row)) : numberIn
     const computed = this.#picks.filter((_, i) => columns[i] === undefined)
     const width = computed.reduce((sum, { field }) => sum + bytesOfValue(field.type), 0)
-    const mostRows = Math.max(32, Math.min(chunkRows, Math.floor(partBytes / width)))
+    const maxRows = Math.max(32, Math.min(chunkRows, Math.floor(partBytes / width)))
     let next = 0
-    let wanted = mostRows
+    let wanted = maxRows
     for (let start = 0; next < runs.length; ) {
       const from = Math.max(start, runs[next]!)
       // Evaluation begins at a multiple of 32.
@@ -149,7 +149,7 @@ export class AnswerReader {
         const taken = this.#onComputed?.(i, byteLength(batch))
         if (taken) await taken
         bytes += byteLength(batch)
-        if (bytes > mostBytesOfRow) throw rowTooLarge()
+        if (bytes > maxBytesOfRow) throw rowTooLarge()
         made.push(batch)
         const fit = rowsThatFit(Math.min(count, batch.length), bytes, ++columnsMade * mostBytes)
         if (fit === count) continue
@@ -165,7 +165,7 @@ export class AnswerReader {
       yield { pieces, rows: count, bytes }
       start = inside[inside.length - 1]!
       // After long values, the next part computes other columns for few more rows.
-      wanted = Math.min(mostRows, Math.max(1, 4 * (start - from)))
+      wanted = Math.min(maxRows, Math.max(1, 4 * (start - from)))
       while (next < runs.length && runs[next + 1]! <= start) next += 2
     }
   }
@@ -183,7 +183,7 @@ export class AnswerReader {
 
 function rowTooLarge(): CatalogError {
   return invalid(
-    `The columns that the query computes of one row take more than ${mostBytesOfRow.toLocaleString('en')} bytes, the most of one row. Compute fewer of them at a time, or shorter values.`,
+    `The columns that the query computes of one row take more than ${maxBytesOfRow.toLocaleString('en')} bytes, the most of one row. Compute fewer of them at a time, or shorter values.`,
   )
 }
 

@@ -35,7 +35,7 @@ export class AnswerEncoder {
   /** For each pick, the index of its distinct pick. */
   readonly #distinctOf: readonly number[]
   readonly #plain: PlainColumns
-  readonly #most: number
+  readonly #maxBytes: number
   readonly #batchBytes: number
   readonly #mayExceed: boolean
   #pieces: Piece[][]
@@ -82,11 +82,11 @@ export class AnswerEncoder {
     const fields = this.#picks.map(({ field }) => (plain ? plain(field) : field))
     this.#schema = { fields, metadata: schema.metadata ?? null }
     this.isWhole = distinct.some(({ field }) => hasDictionary(field.type))
-    this.#most = maxBytes
+    this.#maxBytes = maxBytes
     // No column is used more often than this one.
     const isComputed = distinct.some(({ expression }) => expression !== undefined)
     this.#mayExceed =
-      this.isWhole || isComputed || !this.#plain.isSame || snapshot.bytes * mostOf(uses) > maxBytes
+      this.isWhole || isComputed || !this.#plain.isSame || snapshot.bytes * maxOf(uses) > maxBytes
     this.#batchBytes = this.isWhole ? Number.POSITIVE_INFINITY : batchBytes
     this.#pieces = distinct.map(() => [])
     this.#dictionaries = distinct.map(() => 0)
@@ -113,7 +113,7 @@ export class AnswerEncoder {
       skip = Math.max(0, skip - rows)
       left -= taken
       bytes += taken * this.bytesPerRow(entry)
-      if (bytes > this.#most) throw tooLarge(this.#most)
+      if (bytes > this.#maxBytes) throw tooLarge(this.#maxBytes)
     }
   }
 
@@ -141,8 +141,8 @@ export class AnswerEncoder {
   checkMade(distinct: number, bytes: number): void {
     this.#made += bytes * this.#uses[distinct]!
     // Columns are computed one by one. Only rows that all of them have are used.
-    const unused = partBytes * mostOf(this.#uses)
-    if (this.#bytes + this.#made > this.#most + unused) throw tooLarge(this.#most)
+    const unused = partBytes * maxOf(this.#uses)
+    if (this.#bytes + this.#made > this.#maxBytes + unused) throw tooLarge(this.#maxBytes)
   }
 
   /** Adds rows of a fragment, as pieces of each distinct column, and returns the full batches. */
@@ -210,7 +210,7 @@ export class AnswerEncoder {
       for (const index of this.#distinctOf) sum += this.#dictionaries[index]!
     }
     this.#total = sum
-    if (sum > this.#most) throw tooLarge(this.#most)
+    if (sum > this.#maxBytes) throw tooLarge(this.#maxBytes)
   }
 
   /** The least number of bytes that a row takes in the answer. */
@@ -225,7 +225,7 @@ export class AnswerEncoder {
   }
 }
 
-function mostOf(numbers: readonly number[]): number {
+function maxOf(numbers: readonly number[]): number {
   return numbers.reduce((most, one) => Math.max(most, one), 0)
 }
 

@@ -21,7 +21,7 @@ const entryBytes = 32
 export class BestRows {
   readonly #keys: readonly SortKey[]
   readonly #wanted: number
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   /** The values of the rows by key, their fragments, and their positions there. */
   #values: SortValue[][]
   #fragments: number[] = []
@@ -30,10 +30,10 @@ export class BestRows {
   /** The worst of the best rows, once there are as many as are wanted: its values by key. */
   #worst: readonly SortValue[] | undefined
 
-  constructor(keys: readonly SortKey[], wanted: number, mostBytes: number) {
+  constructor(keys: readonly SortKey[], wanted: number, maxBytes: number) {
     this.#keys = keys
     this.#wanted = wanted
-    this.#mostBytes = mostBytes
+    this.#maxBytes = maxBytes
     this.#values = keys.map(() => [])
   }
 
@@ -113,7 +113,7 @@ export class BestRows {
       this.#values[k]!.push(typeof value === 'object' && value !== null ? value.slice() : value)
       this.#bytes += bytesOf(value)
     }
-    if (this.#bytes > this.#mostBytes) throw tooMany(this.#mostBytes)
+    if (this.#bytes > this.#maxBytes) throw tooMany(this.#maxBytes)
   }
 
   /** Drops all but the best rows. */

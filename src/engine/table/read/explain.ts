@@ -63,7 +63,7 @@ async function searchSteps(
     ...(plan.order.length > 0 ? [sortStep(plan.order)] : []),
     limitStep(offset, limit),
     ...(plan.filter === 'after' ? [`FilterExec: ${filter}`] : []),
-    sortStep([nearestFirst], task.most),
+    sortStep([nearestFirst], task.limit),
     ...(range.length > 0 ? [`FilterExec: ${range.join(' AND ')}`] : []),
     `KNNVectorDistance: metric=${task.measure}, column=${name}, type=${element}, dimension=${dimension}, vectors=${task.queries.length}`,
     ...(predicate ? [`FilterExec: ${filter}`] : []),

@@ -14,7 +14,7 @@ import type { SelectedRows } from './selected-rows.ts'
 import type { SortKey } from './sort-keys.ts'
 
 /** Most memory of a query that sorts: keys, and rows of the answer. */
-export const mostSortedBytes = 512 << 20
+export const maxSortedBytes = 512 << 20
 
 /** Bytes of keys that are held at a time. */
 const heldAtOnce = 1 << 20
@@ -42,7 +42,7 @@ export async function* orderedRows(
   readonly rows: number
   readonly perRow: number
 }> {
-  const best = new BestRows(keys, skip + limit, mostSortedBytes)
+  const best = new BestRows(keys, skip + limit, maxSortedBytes)
   // Selections are dropped here: in a large table they are many.
   const sources: SelectedRows['entry'][] = []
   let held = 0
@@ -79,7 +79,7 @@ export async function* orderedRows(
         bytes += byteLength(batch)
         gathered[i]!.push(batch)
       }
-      if (bytes > mostSortedBytes) throw tooLarge()
+      if (bytes > maxSortedBytes) throw tooLarge()
       await hold(bytes)
       if (timeSlice.due) await timeSlice.rest()
     }
@@ -166,6 +166,6 @@ async function grouped(
 
 function tooLarge(): Error {
   return invalid(
-    `Sorting these rows would take more than ${mostSortedBytes.toLocaleString('en')} bytes of memory. Give a limit, ask for fewer columns, or leave rows out by a filter.`,
+    `Sorting these rows would take more than ${maxSortedBytes.toLocaleString('en')} bytes of memory. Give a limit, ask for fewer columns, or leave rows out by a filter.`,
   )
 }

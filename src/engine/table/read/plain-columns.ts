@@ -6,7 +6,7 @@ import { sliceBatch } from '../../arrow/take/take.ts'
 import type { QueryOptions } from '../table-engine.ts'
 
 /** About the most bytes of the plain batches for one batch that exceeds it. */
-const mostBytes = 8 << 20
+const maxBytes = 8 << 20
 
 /** The columns of an answer, in types that its reader supports. */
 export class PlainColumns {
@@ -36,7 +36,7 @@ export class PlainColumns {
     for (const [i, batch] of batches.entries())
       if (this.#casts[i]) bytes += castSize(batch, this.fields[i]!.type)
     this.#onBytes(bytes)
-    const size = Math.max(1, Math.floor((rows * mostBytes) / Math.max(bytes, 1)))
+    const size = Math.max(1, Math.floor((rows * maxBytes) / Math.max(bytes, 1)))
     for (let at = 0; at < Math.max(rows, 1); at += size) {
       const end = Math.min(rows, at + size)
       yield batches.map((batch, i) => {

@@ -85,7 +85,7 @@ export async function planQuery(
   const skip = bound('offset', options.offset) ?? 0
   const limit = bound('limit', options.limit) ?? Number.POSITIVE_INFINITY
   const answer = new AnswerEncoder(snapshot, picks, options.maxBytes, batchBytes, options.plain)
-  const keys = sortKeys(schema, options.orderBy ?? [], options.mostKeys)
+  const keys = sortKeys(schema, options.orderBy ?? [], options.maxKeys)
   const { filter } = options
   if (filter === undefined) await answer.checkSize(fragmentsOf(job.storage, snapshot), skip, limit)
   const predicate = filter === undefined ? undefined : await compile(filter, schema, now, job)

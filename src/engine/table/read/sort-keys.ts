@@ -21,7 +21,7 @@ export interface SortKey {
 }
 
 /** Most sort keys, unless the caller sets another limit. */
-const mostKeys = 64
+const maxKeys = 64
 
 /**
  * The sort keys, without those that have no effect: repeated ones, and all after the row id. Throws for a column that
@@ -36,7 +36,7 @@ export function effectiveKeys(
   orderBy: readonly Ordering[],
   make: (ordering: Ordering) => SortKey,
   rowColumns: number,
-  most: number = mostKeys,
+  most: number = maxKeys,
 ): SortKey[] {
   const names = new Set<string>()
   const keys = new Map<string, SortKey>()

@@ -1,7 +1,7 @@
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 
 /** Rows that are sorted at once if a comparison reads a few values. */
-const mostAtOnce = 4_096
+const maxAtOnce = 4_096
 /** The total cost of these rows, in comparisons of two values. */
 const costAtOnce = 32_768
 
@@ -15,10 +15,7 @@ export async function sortedRows(
   cost: number,
   timeSlice: TimeSlice,
 ): Promise<Int32Array> {
-  const atOnce = Math.max(
-    16,
-    Math.min(mostAtOnce, 2 ** Math.floor(Math.log2(costAtOnce / Math.max(1, cost)))),
-  )
+  const atOnce = Math.max(16, Math.min(maxAtOnce, 2 ** Math.floor(Math.log2(costAtOnce / Math.max(1, cost)))))
   // Merging takes one comparison for each row, and sorting a dozen.
   const look = atOnce * 2 - 1
   let from = new Int32Array(length)

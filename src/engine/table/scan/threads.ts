@@ -10,7 +10,7 @@ import type { ScanPool, ScanTask } from './pool.ts'
 
 /** The worker that has a fragment in its cache, since it read the fragment before. */
 const owners = new WeakMap<ScanPool, Map<string, number>>()
-const mostOwned = 100_000
+const maxOwned = 100_000
 
 /** A fragment that a worker processes. */
 export interface Sent<T> {
@@ -103,7 +103,7 @@ export class FragmentThreads {
     const chosen = known === undefined || given[known]! > given[least]! + 2 * rows ? least : known
     given[chosen]! += rows
     if (chosen !== known) {
-      if (this.#owner.size >= mostOwned) this.#owner.clear()
+      if (this.#owner.size >= maxOwned) this.#owner.clear()
       this.#owner.set(path, chosen)
     }
     return chosen

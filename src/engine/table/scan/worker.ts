@@ -37,7 +37,7 @@ import { SharedBlocks, sharedMemoryOf } from './shared-blocks.ts'
  */
 
 /** Most compiled texts that are kept. */
-const mostKept = 64
+const maxKept = 64
 
 /** A worker's cache of schemas, and of predicates and expressions for them. All fragments of a table share them. */
 class CompiledTexts {
@@ -71,7 +71,7 @@ class CompiledTexts {
     const known = this.#kept.get(key) as T | undefined
     if (known !== undefined) return known
     const made = make()
-    if (this.#kept.size >= mostKept) this.#kept.delete(this.#kept.keys().next().value!)
+    if (this.#kept.size >= maxKept) this.#kept.delete(this.#kept.keys().next().value!)
     this.#kept.set(key, made)
     return made
   }

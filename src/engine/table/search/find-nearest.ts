@@ -35,7 +35,7 @@ export async function findNearest(
   predicate: Predicate | undefined,
   hasOffsets: boolean,
 ): Promise<Found> {
-  const { queries, most, column } = task
+  const { queries, limit, column } = task
   const perRow = column.isList ? vectorsPerRow : 1
   const work = (column.dimension * queries.length * perRow) / componentsPerRow
   const scan = await startScan(job, snapshot, predicate, work)
@@ -45,7 +45,7 @@ export async function findNearest(
     const among = verdict === 'some' ? 'matches' : 'all'
     return { entry, nearest: verdict === 'none' ? undefined : await scan.begin(entry, task, among) }
   }
-  const found = Array.from({ length: searchesOf(task) }, () => new NearestRows(most))
+  const found = Array.from({ length: searchesOf(task) }, () => new NearestRows(limit))
   const fragments: FoundFragment[] = []
   const vectors = new KeptVectors(column.dimension, found)
   const rowsTotal = snapshot.rows + snapshot.deletedRows
@@ -87,7 +87,7 @@ class KeptVectors {
   readonly #dimension: number
   readonly #found: readonly NearestRows[]
   #vectors = new Map<number, Values>()
-  #mostKept = 64
+  #maxKept = 64
 
   constructor(dimension: number, found: readonly NearestRows[]) {
     this.#dimension = dimension
@@ -103,7 +103,7 @@ class KeptVectors {
         at += this.#dimension
       }
     }
-    if (this.#vectors.size <= this.#mostKept) return
+    if (this.#vectors.size <= this.#maxKept) return
     const still = new Map<number, Values>()
     for (const rows of this.#found) {
       for (const position of rows.positions) {
@@ -112,7 +112,7 @@ class KeptVectors {
       }
     }
     this.#vectors = still
-    this.#mostKept = 64 + 2 * still.size
+    this.#maxKept = 64 + 2 * still.size
   }
 
   at(position: number): Values | undefined {

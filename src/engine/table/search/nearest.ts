@@ -9,23 +9,23 @@ export interface Nearest {
  * above the number of rows costs nothing.
  */
 export class NearestRows {
-  readonly #most: number
+  readonly #limit: number
   #distances = new Float32Array(16)
   #positions = new Float64Array(16)
   #length = 0
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(limit: number) {
+    this.#limit = limit
   }
 
   /** The distance below which a row is kept; NaN is never below it. */
   get bound(): number {
-    return this.#length < this.#most ? Number.POSITIVE_INFINITY : this.#distances[0]!
+    return this.#length < this.#limit ? Number.POSITIVE_INFINITY : this.#distances[0]!
   }
 
   /** Whether there is room for any row, even at an infinite distance. */
   get hasRoom(): boolean {
-    return this.#length < this.#most
+    return this.#length < this.#limit
   }
 
   /** The positions of the rows that are kept, in no order. */
@@ -35,7 +35,7 @@ export class NearestRows {
 
   /** Adds a row. Its distance is a number, rounded to 32 bits. */
   add(distance: number, position: number): void {
-    if (this.#length < this.#most) {
+    if (this.#length < this.#limit) {
       if (this.#length === this.#distances.length) this.#grow()
       this.#siftUp(this.#length++, distance, position)
     } else if (this.#isBehind(0, distance, position)) {
@@ -94,7 +94,7 @@ export class NearestRows {
   }
 
   #grow(): void {
-    const size = Math.min(this.#most, this.#length * 2)
+    const size = Math.min(this.#limit, this.#length * 2)
     const distances = new Float32Array(size)
     const positions = new Float64Array(size)
     distances.set(this.#distances)

@@ -25,7 +25,7 @@ export interface SearchTask {
   /** Rows nearer than this. */
   readonly upper: number | undefined
   /** Rows to find for each search, at most. */
-  readonly most: number
+  readonly limit: number
   /** Whether the vectors of the rows are wanted, too. */
   readonly withVectors: boolean
 }
@@ -87,10 +87,10 @@ async function searchFragment(
   among: Bitmap | undefined,
   timeSlice: TimeSlice,
 ): Promise<FragmentNearest> {
-  const { queries, most, column, measure } = task
+  const { queries, limit, column, measure } = task
   if (column.isList) return { nearest: [await searchLists(task, batch, among, timeSlice)] }
   const { dimension } = column
-  const found = queries.map(() => new NearestRows(most))
+  const found = queries.map(() => new NearestRows(limit))
   const comparison = comparisonOf(batch, column, measure, simdBlocks())
   const perRow = Math.max(1, dimension * queries.length)
   const rowsAtOnce = Math.min(comparison.rowsAtOnce, Math.max(1, Math.floor(componentsAtOnce / perRow)))
@@ -185,7 +185,7 @@ function hasNullItem(items: AnyBatch, vector: number, dimension: number): boolea
 /**
  * Most distances that are kept until all vectors of some rows were compared: one for each row and vector of the query.
  */
-const mostKept = 1 << 18
+const maxKept = 1 << 18
 
 /**
  * Finds the nearest rows of a column of lists of vectors, by late interaction. The distance of a query vector to a row
@@ -200,7 +200,7 @@ async function searchLists(
 ): Promise<Nearest> {
   const least = task.lower ?? Number.NEGATIVE_INFINITY
   const most = task.upper ?? Number.NaN
-  const found = new NearestRows(task.most)
+  const found = new NearestRows(task.limit)
   const nearest = new NearestVectors(task, lists.children[0]!)
   const { offsets } = lists
   const { rowsAtOnce } = nearest
@@ -253,7 +253,7 @@ class NearestVectors {
     const { queries, column } = task
     const affordable = Math.floor(componentsAtOnce / Math.max(1, column.dimension * queries.length))
     const vectorsAtOnce = Math.max(1, Math.min(this.#comparison.rowsAtOnce, affordable))
-    this.rowsAtOnce = Math.max(1, Math.min(1_024, Math.floor(mostKept / queries.length)))
+    this.rowsAtOnce = Math.max(1, Math.min(1_024, Math.floor(maxKept / queries.length)))
     this.#waiting = new Int32Array(vectorsAtOnce)
     this.#rowOf = new Int32Array(vectorsAtOnce)
     this.#least = new Float64Array(this.rowsAtOnce * queries.length).fill(Number.NaN)

@@ -28,10 +28,10 @@ import { columnToSearch, measureFor, queryVector } from './vector-column.ts'
 const defaultLimit = 10
 
 /** Most rows that one search ranks, for all its vectors together. They take some 20 bytes each. */
-const mostRanked = 1_000_000
+const maxRanked = 1_000_000
 
 /** Most rows whose vectors are kept when they are found. For more, the column is read again if it is requested. */
-const mostWithVectors = 1_000
+const maxWithVectors = 1_000
 
 /** The rows that a search found, in the order of the answer. */
 export interface Hits {
@@ -69,16 +69,16 @@ export async function planSearch(
   const column = columnToSearch(schema, search.column, dimension)
   const searches = searchesOf({ column, queries: vectors })
   const most = Math.min(limit + offset, Math.max(1, snapshot.rows))
-  if (most * searches > mostRanked) {
+  if (most * searches > maxRanked) {
     throw invalid(
-      `The search asks for ${(most * searches).toLocaleString('en')} rows, with those that offset passes over and for all its vectors. The most is ${mostRanked.toLocaleString('en')}. Ask for a smaller k, or for fewer vectors at once.`,
+      `The search asks for ${(most * searches).toLocaleString('en')} rows, with those that offset passes over and for all its vectors. The most is ${maxRanked.toLocaleString('en')}. Ask for a smaller k, or for fewer vectors at once.`,
     )
   }
   const now = job.storage.now()
   const columns = await answerColumns(schema, options, searches > 1, (text, schema) =>
     compileValues(text, schema, now, job),
   )
-  const order = searchOrder(schema, options.orderBy ?? [], options.mostKeys)
+  const order = searchOrder(schema, options.orderBy ?? [], options.maxKeys)
   const isWanted = columns.picks.some(({ path }) => path?.length === 1 && path[0] === column.path[0])
   return {
     task: {
@@ -87,9 +87,9 @@ export async function planSearch(
       queries: vectors.map((vector, i) => queryVector(column, vector, i)),
       lower,
       upper,
-      most,
+      limit: most,
       withVectors:
-        isWanted && !column.isList && column.path.length === 1 && most * searches <= mostWithVectors,
+        isWanted && !column.isList && column.path.length === 1 && most * searches <= maxWithVectors,
     },
     columns,
     order,
@@ -165,7 +165,7 @@ async function runSearch(
   { filter, memory, maxBytes }: QueryOptions,
 ): Promise<{ hits: Hits; found: Found }> {
   const { task, limit, offset } = plan
-  const taken = memory?.take(task.most * searchesOf(task) * 24)
+  const taken = memory?.take(task.limit * searchesOf(task) * 24)
   if (taken) await taken
   const predicate =
     plan.filter === 'before' ? await compile(filter!, snapshot.schema, plan.now, job) : undefined

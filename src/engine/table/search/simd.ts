@@ -8,13 +8,13 @@ const blockBytes = 1 << 17
 const fewestComponents = 32
 
 /** Components of the longest vectors that the loops support. */
-const mostComponents = blockBytes / 4
+const maxComponents = blockBytes / 4
 
 // The memory holds the vectors of a block, then a query, then a distance for each row.
 const queryAt = blockBytes
-const distancesAt = queryAt + mostComponents * 8
-const mostRows = mostComponents / componentsTogether
-const memoryBytes = distancesAt + mostRows * 8
+const distancesAt = queryAt + maxComponents * 8
+const maxRows = maxComponents / componentsTogether
+const memoryBytes = distancesAt + maxRows * 8
 
 /** A loop of the module. It writes the distance of each row from `vectors` to `end` to `out`. */
 type Loop = (vectors: number, end: number, rowBytes: number, query: number, out: number, norm: number) => void
@@ -43,9 +43,9 @@ export class SimdBlocks {
   constructor(loops: Loops) {
     const { buffer } = loops.memory
     this.#loops = loops
-    this.vectors = new Float32Array(buffer, 0, mostComponents)
-    this.#queries = new Float64Array(buffer, queryAt, mostComponents)
-    this.#distances = new Float64Array(buffer, distancesAt, mostRows)
+    this.vectors = new Float32Array(buffer, 0, maxComponents)
+    this.#queries = new Float64Array(buffer, queryAt, maxComponents)
+    this.#distances = new Float64Array(buffer, distancesAt, maxRows)
   }
 
   /** The distances of the first rows of the block, until the next call. */
@@ -65,7 +65,7 @@ export function strideOf(dimension: number): number {
 
 /** Vectors of a dimension that fit into a block; 0 for vectors that are too long or too short. */
 export function rowsInBlock(dimension: number): number {
-  return dimension < fewestComponents ? 0 : Math.floor(mostComponents / strideOf(dimension))
+  return dimension < fewestComponents ? 0 : Math.floor(maxComponents / strideOf(dimension))
 }
 
 let blocks: SimdBlocks | undefined | 'untried' = 'untried'

@@ -101,7 +101,7 @@ export class ByteCache {
 }
 
 /** Most keys that are remembered. */
-const mostKeys = 10_000
+const maxKeys = 10_000
 /** Most bytes of their values, as a multiple of the cache's limit. */
 const rememberedFactor = 4
 
@@ -130,7 +130,7 @@ class Demand {
     this.#bytes += size
     const hasRoom = this.#bytes <= limit
     for (const oldest of this.#partialReads.keys()) {
-      if (this.#partialReads.size <= mostKeys && this.#bytes <= limit * rememberedFactor) break
+      if (this.#partialReads.size <= maxKeys && this.#bytes <= limit * rememberedFactor) break
       this.#forget(oldest)
     }
     return spent > size && hasRoom

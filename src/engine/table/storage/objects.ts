@@ -92,14 +92,14 @@ export type NewName = (writer?: string) => string
 export const uniqueName: NewName = (writer) => {
   // Node fetches random bits for many UUIDs at once. Reading eight random bytes from the system takes 8 times as long.
   const uuid = randomUUID()
-  return nameOf(wallClock(), writer === undefined ? uuid.slice(0, 8) : markOf(writer), uuid.slice(-8))
+  return nameOf(wallClock(), writer === undefined ? uuid.slice(0, 8) : writerMark(writer), uuid.slice(-8))
 }
 
 /** Names derived from a clock and from ids. Each id must be unique. */
 export function namesFrom(now: () => number, newId: () => string): NewName {
   return (writer) => {
     const hash = createHash('sha256').update(newId()).digest('hex')
-    return nameOf(now(), writer === undefined ? hash.slice(0, 8) : markOf(writer), hash.slice(8, 16))
+    return nameOf(now(), writer === undefined ? hash.slice(0, 8) : writerMark(writer), hash.slice(8, 16))
   }
 }
 
@@ -107,13 +107,13 @@ function nameOf(time: number, mark: string, unique: string): string {
   return `${Math.max(0, Math.floor(time)).toString(36).padStart(9, '0')}-${mark}${unique}`
 }
 
-/** The mark of a writer. Few writers are active at once, so two with the same mark are rare, and do no harm. */
-export function markOf(writer: string): string {
+/** The mark of a writer in the names of its objects: a hash of its id. Few writers are active at once, so two with the same mark are rare, and do no harm. */
+export function writerMark(writer: string): string {
   return crc32(writer).toString(16).padStart(8, '0')
 }
 
-/** The mark in the path of an object; undefined if the engine did not name the object. */
-export function markIn(path: string): string | undefined {
+/** The mark of the writer in the path of an object; undefined if the engine did not name the object. */
+export function writerMarkIn(path: string): string | undefined {
   return /-([0-9a-f]{8})[0-9a-f]{8}\.(?:arrow|json)$/.exec(path)?.[1]
 }
 

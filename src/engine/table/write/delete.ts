@@ -6,7 +6,7 @@ import { Job } from '../job.ts'
 import { compile, prune } from '../scan/evaluate.ts'
 import { startScan } from '../scan/scan.ts'
 import type { Storage } from '../storage/objects.ts'
-import type { ApplyOptions, Change, Changed, Snapshot } from '../table-engine.ts'
+import type { ApplyOptions, Change, ChangeResult, Snapshot } from '../table-engine.ts'
 import { Removal, type RowFinder } from './remove-rows.ts'
 import { reviseManifest } from './write-manifest.ts'
 
@@ -35,7 +35,7 @@ class Deletion implements Change {
     this.#now = storage.now()
   }
 
-  async apply(base: Snapshot, options?: ApplyOptions): Promise<Changed> {
+  async apply(base: Snapshot, options?: ApplyOptions): Promise<ChangeResult> {
     const snapshot = base as LoadedSnapshot
     const job = new Job(this.#storage, options)
     const { predicate, removal } = await this.#compile(snapshot.schema, job)

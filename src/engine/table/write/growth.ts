@@ -10,37 +10,37 @@ import type { Storage } from '../storage/objects.ts'
  * bytes could ask for any number of them. Exceeding it is refused before anything is written.
  */
 export class Growth {
-  readonly most: number
+  readonly max: number
   readonly #storage: Storage
   readonly #snapshot: LoadedSnapshot
 
   constructor(storage: Storage, snapshot: LoadedSnapshot) {
-    this.most = snapshot.bytes + (storage.growthBytes ?? Number.POSITIVE_INFINITY)
+    this.max = snapshot.bytes + (storage.growthBytes ?? Number.POSITIVE_INFINITY)
     this.#storage = storage
     this.#snapshot = snapshot
   }
 
   /** Whether values of these expressions certainly fit, as far as that is known without computing them. */
   async fits(expressions: readonly ValueExpression[], rows: number): Promise<boolean> {
-    if (this.most === Number.POSITIVE_INFINITY) return true
+    if (this.max === Number.POSITIVE_INFINITY) return true
     const sizes = await this.#columns(expressions.flatMap(({ columns }) => columns))
     const sum = expressions.reduce(
       (sum, one) => sum + one.mostBytes(rows, (index) => sizes.get(index) ?? Number.POSITIVE_INFINITY),
       0,
     )
-    return sum <= this.most
+    return sum <= this.max
   }
 
   /** Throws if values take too many bytes. */
   check(bytes: number): void {
-    if (bytes <= this.most) return
+    if (bytes <= this.max) return
     throw invalid(
-      `The change would write more than ${this.most.toLocaleString('en')} bytes of new values: what the table holds, and ${this.storedBytes}. Nothing was written. Compute shorter values, change fewer rows at a time, or open the catalog with a larger growthBytes.`,
+      `The change would write more than ${this.max.toLocaleString('en')} bytes of new values: what the table holds, and ${this.storedBytes}. Nothing was written. Compute shorter values, change fewer rows at a time, or open the catalog with a larger growthBytes.`,
     )
   }
 
   private get storedBytes(): string {
-    return `${(this.most - this.#snapshot.bytes).toLocaleString('en')} more`
+    return `${(this.max - this.#snapshot.bytes).toLocaleString('en')} more`
   }
 
   /** The bytes of columns in all fragments; unknown for encoded columns, as values are written plain. */

@@ -11,10 +11,10 @@ import { walk } from '../scan/evaluate.ts'
 import { uncountedBytes, updatedBytes, type ValueHold } from './value-memory.ts'
 
 /** Bytes of new texts and lists that are computed at once. */
-const mostBytes = 16 << 20
+const maxBytes = 16 << 20
 
 /** Most bytes of the new values of one row. All of them are in memory before any of them is written. */
-const mostBytesOfRow = 64 << 20
+const maxBytesOfRow = 64 << 20
 
 /** The new values of a column. */
 export interface Assignment {
@@ -85,7 +85,7 @@ export class NewValues {
     live[0]! &= -1 << (first & 31)
     const made = new Map<number, AnyBatch>()
     // Changes that wait for memory hold little meanwhile.
-    const share = (this.#memory.isHeld ? mostBytes : uncountedBytes) / this.#assignments.size
+    const share = (this.#memory.isHeld ? maxBytes : uncountedBytes) / this.#assignments.size
     const most = Math.max(1, share)
     let count = Number.POSITIVE_INFINITY
     for (const [index, assignment] of this.#assignments) {
@@ -95,11 +95,11 @@ export class NewValues {
       count = Math.min(count, batch.length)
       const bytes = bytesOf(made)
       const fit = rowsThatFit(count, bytes, made.size * most)
-      if (fit === count && bytes <= mostBytes) continue
+      if (fit === count && bytes <= maxBytes) continue
       count = fit
       for (const [index, batch] of made) if (batch.length > count) made.set(index, firstRows(batch, count))
       end = start + selectRows(live, end - start, count - 1, 1).runs[1]!
-      if (count === 1 && bytesOf(made) > mostBytesOfRow) throw rowTooLarge()
+      if (count === 1 && bytesOf(made) > maxBytesOfRow) throw rowTooLarge()
     }
     return made
   }
@@ -117,6 +117,6 @@ function firstRows(batch: AnyBatch, rows: number): AnyBatch {
 
 function rowTooLarge(): CatalogError {
   return invalid(
-    `The new values of one row take more than ${mostBytesOfRow.toLocaleString('en')} bytes, the most of one row. Update fewer columns at a time, or compute shorter values.`,
+    `The new values of one row take more than ${maxBytesOfRow.toLocaleString('en')} bytes, the most of one row. Update fewer columns at a time, or compute shorter values.`,
   )
 }

@@ -17,7 +17,7 @@ import type { Job } from '../job.ts'
 import { bytesPerRow, rowsOfFragment, writeFragment } from './write-rows.ts'
 
 /** Batches that are kept before they are joined. */
-const mostBatches = 256
+const maxBatches = 256
 
 /**
  * Most bytes of a fragment of rows that are added in small parts. They are in memory twice while they are joined, so
@@ -37,7 +37,7 @@ export class RowWriter {
   /** Rows that are not written yet, by columns. */
   #pending: Piece[][]
   #pendingRows = 0
-  #most = Number.POSITIVE_INFINITY
+  #fragmentRows = Number.POSITIVE_INFINITY
 
   constructor(table: TableFiles) {
     this.#table = table
@@ -54,14 +54,14 @@ export class RowWriter {
       this.#pending.map((pieces) => pieces.map(({ batch }) => batch)),
       this.#pendingRows,
     )
-    this.#most = rowsOfFragment(perRow, job.storage.fragmentRows, fragmentBytes)
-    while (this.#pendingRows >= this.#most) await this.#write(job, this.#most)
-    if (this.#pending[0]!.length >= mostBatches) this.#join()
+    this.#fragmentRows = rowsOfFragment(perRow, job.storage.fragmentRows, fragmentBytes)
+    while (this.#pendingRows >= this.#fragmentRows) await this.#write(job, this.#fragmentRows)
+    if (this.#pending[0]!.length >= maxBatches) this.#join()
   }
 
   /** The fragments of the rows that `live` has. Rows that are not written yet are written first. */
   async fragmentsOf(job: Job, livePositions: LivePositions): Promise<readonly FragmentEntry[]> {
-    while (this.#pendingRows > 0) await this.#write(job, Math.min(this.#most, this.#pendingRows))
+    while (this.#pendingRows > 0) await this.#write(job, Math.min(this.#fragmentRows, this.#pendingRows))
     const deleted = livePositions.unused(this.rows)
     if (isEmpty(deleted)) return this.#written
     return withoutRows(job.storage, this.#table.prefix, this.#written, deleted)

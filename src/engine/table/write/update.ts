@@ -16,7 +16,7 @@ import { piecesOf, selectRows } from '../read/row-selection.ts'
 import { compile, compileValues } from '../scan/evaluate.ts'
 import { liveRowsOf, rowNumbers } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/objects.ts'
-import type { ApplyOptions, Change, Changed, Snapshot, UpdateOptions } from '../table-engine.ts'
+import type { ApplyOptions, Change, ChangeResult, Snapshot, UpdateOptions } from '../table-engine.ts'
 import { matchFinder } from './delete.ts'
 import { Growth } from './growth.ts'
 import { type Assignment, NewValues } from './new-values.ts'
@@ -92,7 +92,7 @@ class Update implements Change {
     return this.#prepared
   }
 
-  async apply(base: Snapshot, options?: ApplyOptions): Promise<Changed> {
+  async apply(base: Snapshot, options?: ApplyOptions): Promise<ChangeResult> {
     const snapshot = base as LoadedSnapshot
     const job = new Job(this.#storage, options)
     const prepared = await this.prepare(snapshot, job)

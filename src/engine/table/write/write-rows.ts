@@ -49,8 +49,8 @@ export async function writeRows(
 }
 
 /** Most rows of a fragment: a multiple of 64, unless fewer rows already have the most bytes of a fragment. */
-export function rowsOfFragment(bytesOfRow: number, mostRows: number, mostBytes = fragmentBytes): number {
-  const most = Math.min(mostRows, Math.floor(mostBytes / Math.max(bytesOfRow, 1)))
+export function rowsOfFragment(bytesOfRow: number, maxRows: number, maxBytes = fragmentBytes): number {
+  const most = Math.min(maxRows, Math.floor(maxBytes / Math.max(bytesOfRow, 1)))
   return most >= 64 ? most & ~63 : Math.max(1, most)
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { memoryContent } from '../../../../src/contents/memory/index.ts'
 import {
   decodeArrow,
-  type OptimizeGoals,
+  type OptimizeOptions,
   type Snapshot,
   tableEngine,
   toArrowTable,
@@ -32,7 +32,7 @@ function setUp(options: { fragmentRows?: number } = {}) {
     },
     deleting: async (snapshot: Snapshot, predicate: string) =>
       (await engine.deleteRows(predicate).apply(snapshot)).snapshot,
-    optimize: async (base: Snapshot, goals: OptimizeGoals = {}, head = base) =>
+    optimize: async (base: Snapshot, goals: OptimizeOptions = {}, head = base) =>
       (await engine.optimizeRows(base, goals)).apply(head),
   }
 }
