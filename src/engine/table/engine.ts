@@ -1,4 +1,5 @@
 import type { Table } from '@uwdata/flechette'
+import type { PutGroup } from '../../base/content/content.ts'
 import { pathIn } from '../../base/model/relative-path.ts'
 import { wallClock } from '../../base/time.ts'
 import { addColumns } from './columns/add.ts'
@@ -16,7 +17,7 @@ import { explainQuery } from './read/explain.ts'
 import { countMatching, queryRows, streamRows } from './read/query.ts'
 import { ScanPool } from './scan/pool.ts'
 import { ByteCache } from './storage/cache.ts'
-import { type Storage, uniqueName } from './storage/objects.ts'
+import { type ObjectWriter, type Storage, uniqueName } from './storage/objects.ts'
 import type { EngineOptions, ManifestRef, Snapshot, TableEngine, WritingEngine } from './table-engine.ts'
 import { appendChange, metadataChange, overwriteChange, restoreChange } from './write/change.ts'
 import { copyRows, shareRows } from './write/clone.ts'
@@ -41,51 +42,60 @@ export function tableEngine(options: EngineOptions): TableEngine {
   const pool = threads > 0 ? new ScanPool({ threads, fewestRows, startAfter }, cache) : undefined
   const { content, newName = uniqueName, now = wallClock, growthBytes } = options
   const fragmentRows = Math.max(64, (options.fragmentRows ?? defaultFragmentRows) & ~63)
-  return engineOn({ content, cache, newName, now, pool, growthBytes, fragmentRows })
+  return engineOn({ content, writer: content, cache, newName, now, pool, growthBytes, fragmentRows })
 }
 
 /** Most objects that a writer puts at the same time without waiting. Their bytes are in memory. */
 const maxBegun = 16
 
-function writerOn(storage: Storage, writer: string): WritingEngine {
-  const { content } = storage
-  const newName = () => storage.newName(writer)
-  const group = content.group?.()
-  const nothing = async () => {}
-  if (group === undefined) return { ...engineOn({ ...storage, newName }), written: nothing, sync: nothing }
+/** Puts the objects of one writer, which become durable together. */
+class GroupWriter implements ObjectWriter {
+  readonly #group: PutGroup
   /** Puts under way. A failed one remains, so that no later sync succeeds. */
-  const begun = new Set<Promise<void>>()
-  const written = async () => {
-    await Promise.all(begun)
+  readonly #begun = new Set<Promise<void>>()
+
+  constructor(group: PutGroup) {
+    this.#group = group
   }
-  const writing: Storage = {
-    ...storage,
-    newName,
-    beginPut: async (path, bytes) => {
-      if (begun.size >= maxBegun) await Promise.race(begun)
-      const put = group.put(path, bytes)
-      begun.add(put)
-      put.then(
-        () => begun.delete(put),
-        () => {},
-      )
-    },
-    content: {
-      url: content.url,
-      get: (...given) => content.get(...given),
-      getRanges: content.getRanges && ((...given) => content.getRanges!(...given)),
-      readCost: content.readCost,
-      uncached: content.uncached,
-      list: (...given) => content.list(...given),
-      remove: (...given) => content.remove(...given),
-      put: (...given) => group.put(...given),
-    },
+
+  put(path: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<void> {
+    return this.#group.put(path, bytes)
   }
-  const sync = async () => {
-    await written()
-    await group.sync()
+
+  async begin(path: string, bytes: Uint8Array): Promise<void> {
+    if (this.#begun.size >= maxBegun) await Promise.race(this.#begun)
+    const put = this.#group.put(path, bytes)
+    this.#begun.add(put)
+    put.then(
+      () => this.#begun.delete(put),
+      () => {},
+    )
   }
-  return { ...engineOn(writing), written, sync }
+
+  /** Resolves when all objects are written, durable or not. */
+  async written(): Promise<void> {
+    await Promise.all(this.#begun)
+  }
+
+  async sync(): Promise<void> {
+    await this.written()
+    await this.#group.sync()
+  }
+}
+
+function writingEngine(storage: Storage, name: string): WritingEngine {
+  const newName = () => storage.newName(name)
+  const group = storage.writer.group?.()
+  if (group === undefined) {
+    const nothing = async () => {}
+    return { ...engineOn({ ...storage, newName }), written: nothing, sync: nothing }
+  }
+  const writer = new GroupWriter(group)
+  return {
+    ...engineOn({ ...storage, newName, writer }),
+    written: () => writer.written(),
+    sync: () => writer.sync(),
+  }
 }
 
 function engineOn(storage: Storage): TableEngine {
@@ -97,7 +107,7 @@ function engineOn(storage: Storage): TableEngine {
     return overwriteChange(storage, prefix, schema, written)
   }
   return {
-    writtenBy: (writer) => writerOn(storage, writer),
+    writtenBy: (writer) => writingEngine(storage, writer),
     async create(prefix, table, work) {
       const job = new Job(storage, work)
       const change = await overwrite(job, normalPrefix(prefix), table)

@@ -33,7 +33,7 @@ export interface Deletions {
  * a file takes as long as evaluating a million rows.
  */
 export function writeDeletions(
-  { content, newName }: Storage,
+  { writer, newName }: Storage,
   prefix: string,
   fragments: readonly Deleted[],
 ): Deletions {
@@ -47,7 +47,7 @@ export function writeDeletions(
   const file = new FileParts(encodeArrow(schema, [batches]))
   const { records } = readFooter(file.tail())
   const path = `deletions/${newName()}.arrow`
-  const written = content.put(prefix + path, file.parts)
+  const written = writer.put(prefix + path, file.parts)
   const whole = { path, size: file.size, crc: file.checksum() }
   const entries = fragments.map(({ count }, i) => {
     const { offset, metadataLength, bodyLength } = records[i]!

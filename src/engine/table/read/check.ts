@@ -13,7 +13,13 @@ import {
 import { type LoadedSnapshot, openSegment, openSnapshot } from '../format/snapshot.ts'
 import { ByteCache } from '../storage/cache.ts'
 import { uncached } from '../storage/coalesced-read.ts'
-import { brokenObject, type Range, type ReadStorage, readChecked } from '../storage/objects.ts'
+import {
+  brokenObject,
+  type Range,
+  type ReadContent,
+  type ReadStorage,
+  readChecked,
+} from '../storage/objects.ts'
 import type { CheckedObject, ManifestRef, TableEngine } from '../table-engine.ts'
 
 /** Bytes of an object that are in memory at a time. */
@@ -23,7 +29,7 @@ type CheckOptions = NonNullable<Parameters<TableEngine['check']>[2]>
 
 /** Checks the objects that versions need, bypassing all caches. */
 export async function* checkObjects(
-  content: Content,
+  content: ReadContent,
   prefix: string,
   refs: Iterable<ManifestRef>,
   options: CheckOptions,
@@ -101,7 +107,7 @@ async function* checkFragments(
 }
 
 /** Checks the size of an object by reading its last byte and the byte after it, which must not exist. */
-async function checkSize(content: Content, path: string, size: number): Promise<void> {
+async function checkSize(content: ReadContent, path: string, size: number): Promise<void> {
   const end = await content.get(path, { start: Math.max(0, size - 1), end: size + 1 })
   if (end === undefined) throw brokenObject(path, 'is missing')
   if (end.length < Math.min(1, size)) throw brokenObject(path, `is cut off: it should have ${size} bytes`)
@@ -169,7 +175,7 @@ const passing: readonly ErrorCode[] = ['ServiceUnavailable', 'PermissionDenied']
  * request that fails is tried once more.
  */
 async function attempt<T>(
-  content: Content,
+  content: ReadContent,
   prefix: string,
   work: () => Promise<T>,
 ): Promise<{ value?: T; problem?: CatalogError }> {

@@ -1,5 +1,4 @@
 import type { Schema } from '@uwdata/flechette'
-import type { Content } from '../../../base/content/content.ts'
 import { CatalogError } from '../../../base/errors.ts'
 import { pathIn } from '../../../base/model/relative-path.ts'
 import { isRemote } from '../../../base/scheduling/merge-ranges.ts'
@@ -19,7 +18,13 @@ import { type FragmentPosition, rowColumn } from '../scan/row-columns.ts'
 import { BlockReader } from '../storage/block-reader.ts'
 import type { ByteCache } from '../storage/cache.ts'
 import { coalesceReads, gatherReads } from '../storage/coalesced-read.ts'
-import { brokenObject, type Range, type ReadStorage, readRange } from '../storage/objects.ts'
+import {
+  brokenObject,
+  type Range,
+  type ReadContent,
+  type ReadStorage,
+  readRange,
+} from '../storage/objects.ts'
 import { columnKey, type FewRows } from './few-rows.ts'
 
 /** The rows of a fragment: the requested columns, at their index in the schema, followed by row columns. */
@@ -171,7 +176,7 @@ function readColumn(file: OpenFile, index: number): Promise<AnyBatch> {
  */
 async function readRowsAlone(
   file: OpenFile,
-  alone: Content,
+  alone: ReadContent,
   indices: readonly number[],
   runs: ArrayLike<number>,
 ): Promise<AnyBatch[]> {
@@ -216,7 +221,7 @@ type FileLayout = Omit<ColumnFile, 'statistics'>
 
 /** A file of a fragment, and how to read it. */
 interface OpenFile {
-  readonly content: Content
+  readonly content: ReadContent
   readonly cache: ByteCache
   readonly path: string
   readonly schema: Schema

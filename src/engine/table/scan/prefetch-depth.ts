@@ -1,7 +1,7 @@
-import type { Content } from '../../../base/content/content.ts'
 import { isRemote } from '../../../base/scheduling/merge-ranges.ts'
 import type { FragmentLayout } from '../format/manifest.ts'
 import { bytesOfColumn, type TableSchema } from '../format/table-schema.ts'
+import type { ReadContent } from '../storage/objects.ts'
 
 export const minPrefetchDepth = 2
 /** Bytes that are prefetched at once. */
@@ -16,7 +16,7 @@ const farPrefetchBytes = 64 << 20
  * two.
  */
 export function prefetchDepth(
-  content: Content,
+  content: ReadContent,
   schema: TableSchema,
   entry: FragmentLayout,
   columns: readonly number[],

@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib'
-import type { ByteRange, Content } from '../../../base/content/content.ts'
+import type { ByteRange } from '../../../base/content/content.ts'
 import { type MergedRange, mergeRanges, readCostOf } from '../../../base/scheduling/merge-ranges.ts'
 import { nextTurn, setImmediate } from '../../../base/time.ts'
 import type { SumOfBlock } from '../format/file-parts.ts'
 import { uncached } from './coalesced-read.ts'
-import { brokenObject } from './objects.ts'
+import { brokenObject, type ReadContent } from './objects.ts'
 
 /** Blocks whose checksums are computed in one turn of the event loop, in about a millisecond. */
 const blocksAtOnce = 1_024
@@ -31,11 +31,11 @@ interface ReadRequest {
  * loop are read together: shared blocks once, and neighbouring blocks with one read.
  */
 export class BlockReader {
-  readonly #content: Content
+  readonly #content: ReadContent
   readonly #blocks: Blocks
   #requests: ReadRequest[] = []
 
-  constructor(content: Content, blocks: Blocks) {
+  constructor(content: ReadContent, blocks: Blocks) {
     this.#content = content
     this.#blocks = blocks
   }
@@ -152,7 +152,7 @@ function joined(ranges: readonly { start: number; end: number }[]): ByteRange[] 
 }
 
 async function getEach(
-  content: Content,
+  content: ReadContent,
   path: string,
   ranges: readonly ByteRange[],
 ): Promise<(Uint8Array | undefined)[]> {

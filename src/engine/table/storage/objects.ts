@@ -11,19 +11,20 @@ import { uncached } from './coalesced-read.ts'
 /** Part of an object: its offset, its length and its CRC-32. */
 export type Range = readonly [offset: number, length: number, crc: number]
 
+/** The part of a content that tables are read from. */
+export interface ReadContent extends Pick<Content, 'url' | 'get' | 'getRanges' | 'readCost'> {
+  readonly uncached?: ReadContent | undefined
+}
+
 /** The storage of tables that are only read. */
 export interface ReadStorage {
-  readonly content: Content
+  readonly content: ReadContent
   readonly cache: ByteCache
 }
 
 /** The storage that the engine reads from and writes to. */
 export interface Storage extends ReadStorage {
-  /**
-   * Begins to put an object. Resolves at once, unless many puts are under way. The writer's next sync waits for them.
-   * Absent if objects are durable once they are put.
-   */
-  readonly beginPut?: ((path: string, bytes: Uint8Array) => Promise<void>) | undefined
+  readonly writer: ObjectWriter
   /** Makes the name of a new object. */
   readonly newName: NewName
   /** The time, in milliseconds since the epoch. */
@@ -34,6 +35,15 @@ export interface Storage extends ReadStorage {
   readonly fragmentRows: number
   /** Worker threads that scan large tables, if the engine has any. */
   readonly pool?: ScanPool | undefined
+}
+
+/** Puts new objects: a content, or the group of objects that one writer makes durable together. */
+export interface ObjectWriter extends Pick<Content, 'put' | 'group'> {
+  /**
+   * Begins to put an object. Resolves at once, unless many puts are under way. The writer's next sync waits for them.
+   * Absent if objects are durable once they are put.
+   */
+  begin?(path: string, bytes: Uint8Array): Promise<void>
 }
 
 /** The checksum of parts that follow bytes with checksum `sum`. */
@@ -62,7 +72,11 @@ export async function readChecked<T>(read: (again: boolean) => Promise<T>): Prom
 }
 
 /** Reads part of an object and checks it. The bytes begin at a multiple of 8, so typed arrays can view them. */
-export function readRange(content: Content, path: string, [start, length, crc]: Range): Promise<Uint8Array> {
+export function readRange(
+  content: ReadContent,
+  path: string,
+  [start, length, crc]: Range,
+): Promise<Uint8Array> {
   if (length === 0) return Promise.resolve(new Uint8Array(0))
   return readChecked(async (again) => {
     const from = again ? uncached(content) : content

@@ -15,7 +15,7 @@ import type { Job } from '../job.ts'
 import { checkBytes } from '../read/check.ts'
 import { ByteCache } from '../storage/cache.ts'
 import { uncached } from '../storage/coalesced-read.ts'
-import { brokenObject, type ReadStorage, readChecked } from '../storage/objects.ts'
+import { brokenObject, type ReadContent, type ReadStorage, readChecked } from '../storage/objects.ts'
 import { writeManifest, writeSegment } from './write-manifest.ts'
 
 /*
@@ -62,7 +62,7 @@ export async function copyRows(
     signal?.throwIfAborted()
     const bytes = await readWhole(from.content, pathIn(source.prefix, object.path), object, signal)
     const path = `${'crc' in object ? 'deletions' : 'data'}/${storage.newName()}.arrow`
-    await storage.content.put(prefix + path, bytes)
+    await storage.writer.put(prefix + path, bytes)
     return path
   }
   const copyFragment = async (entry: FragmentEntry): Promise<FragmentEntry> => {
@@ -80,7 +80,7 @@ export async function copyRows(
 
 /** The bytes of an object, checked against its checksums. */
 async function readWhole(
-  content: Content,
+  content: ReadContent,
   path: string,
   object: ColumnFile | DeletionEntry,
   signal: AbortSignal | undefined,

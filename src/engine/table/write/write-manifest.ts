@@ -73,8 +73,8 @@ export async function writeManifest(
   const number = version === undefined ? '' : `${String(version).padStart(10, '0')}-`
   const path = `_versions/${number}${storage.newName()}.json`
   // The next change of the branch starts from the snapshot, so it need not wait for the file.
-  if (storage.beginPut) await storage.beginPut(prefix + path, bytes)
-  else await storage.content.put(prefix + path, bytes)
+  if (storage.writer.begin) await storage.writer.begin(prefix + path, bytes)
+  else await storage.writer.put(prefix + path, bytes)
   const snapshot = snapshotOf(prefix, refOf(path, bytes, body.bases), body, base)
   // Cached, as the next reader requests the newest version.
   return storage.cache.get(
@@ -113,7 +113,7 @@ async function spill(
 
 /** Writes fragment entries to an object of their own. */
 export async function writeSegment(
-  { content, newName }: Storage,
+  { writer, newName }: Storage,
   prefix: string,
   entries: readonly FragmentEntry[],
 ): Promise<SegmentEntry> {
@@ -122,7 +122,7 @@ export async function writeSegment(
   const bases = entries.some((entry) => pathsOf(entry).some(leadsOut))
   const bytes = seal('segment', entriesText(entries), { columns: !isFirst, bases })
   const path = `_versions/segments/${newName()}.json`
-  await content.put(prefix + path, bytes)
+  await writer.put(prefix + path, bytes)
   const segment = { path, size: bytes.length, etag: etagOf(bytes), ...totalsOf(entries) }
   return isFirst ? segment : { ...segment, layouts: [...layouts] }
 }

@@ -1,11 +1,11 @@
-import type { DataType, Field, Schema } from '@uwdata/flechette'
+import type { Field, Schema } from '@uwdata/flechette'
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type AnyBatch, type AnyColumn, byteLength } from '../../arrow/batch.ts'
 import { BodyReader } from '../../arrow/ipc/body.ts'
 import { encodeArrow } from '../../arrow/ipc/encode.ts'
 import { type Block, readFooter } from '../../arrow/ipc/file.ts'
-import { type BatchHeader, readMessage } from '../../arrow/ipc/message.ts'
+import { readMessage } from '../../arrow/ipc/message.ts'
 import { dictionaryTypesOf, prepareBatches } from '../../arrow/ipc/prepare.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import type { Piece } from '../../arrow/take/take.ts'
@@ -129,12 +129,12 @@ export async function encodeFile(
 
 /** Writes a file under a new name. */
 export async function putFile(
-  { content, newName }: Storage,
+  { writer, newName }: Storage,
   prefix: string,
   { parts, ...file }: EncodedFile,
 ): Promise<ColumnFile> {
   const path = `data/${newName()}.arrow`
-  await content.put(prefix + path, parts)
+  await writer.put(prefix + path, parts)
   return { path, ...file }
 }
 
@@ -185,16 +185,11 @@ async function columnRanges(
   const message = readMessage(file.bytes(batch[0], batch[1]))
   if (message.kind !== 'records') throw new TypeError('a record block holds no records')
   const body = batch[0] + batch[1]
-  const spans = columnSpans(
-    message.header,
-    fields.map(({ type }) => type),
-  )
+  const reader = new BodyReader(message.header, new Uint8Array(0), { dictionary: () => undefined })
   const ranges: Range[] = []
-  for (const { start, end } of spans) ranges.push(await file.longRange(body + start, end - start, timeSlice))
+  for (const { type } of fields) {
+    const { start, end } = reader.skip(type)
+    ranges.push(await file.longRange(body + start, end - start, timeSlice))
+  }
   return ranges
-}
-
-function columnSpans(header: BatchHeader, types: readonly DataType[]): { start: number; end: number }[] {
-  const reader = new BodyReader(header, new Uint8Array(0), { dictionary: () => undefined })
-  return types.map((type) => reader.skip(type))
 }
