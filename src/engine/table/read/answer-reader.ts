@@ -129,45 +129,60 @@ export class AnswerReader {
     let wanted = maxRows
     for (let start = 0; next < runs.length; ) {
       const from = Math.max(start, runs[next]!)
-      // Evaluation begins at a multiple of 32.
-      const first = from & ~31
-      let requested = clipped(runs, next, from, Math.min(read.length, from + wanted))
-      let end = requested[requested.length - 1]!
-      let live = maskOf(requested, first, end)
-      const made: (AnyBatch | undefined)[] = []
-      let bytes = 0
-      let columnsMade = 0
-      let count = rowsIn(requested)
-      const mostBytes = Math.max(1, partBytes / computed.length)
-      for (const [i, { expression }] of this.#picks.entries()) {
-        if (columns[i] !== undefined) {
-          made.push(undefined)
-          continue
-        }
-        const options = { live, budget: this.#budgets[i]!, numberOf, mostBytes }
-        const batch = await walk(expression!.steps(read, first, end, options), this.#job)
-        const taken = this.#onComputed?.(i, byteLength(batch))
-        if (taken) await taken
-        bytes += byteLength(batch)
-        if (bytes > maxBytesOfRow) throw rowTooLarge()
-        made.push(batch)
-        const fit = rowsThatFit(Math.min(count, batch.length), bytes, ++columnsMade * mostBytes)
-        if (fit === count) continue
-        count = fit
-        requested = firstRows(requested, count)
-        end = requested[requested.length - 1]!
-        live = maskOf(requested, first, end)
-      }
-      const inside = firstRows(requested, count)
+      const requested = clipped(runs, next, from, Math.min(read.length, from + wanted))
+      const { made, inside, bytes } = await this.#compute(read, columns, requested, numberOf)
+      const rows = rowsIn(inside)
       const pieces = made.map((batch, i) =>
-        batch === undefined ? [{ batch: columns[i]!, runs: inside }] : part([wholeOf(batch)], 0, count),
+        batch === undefined ? [{ batch: columns[i]!, runs: inside }] : part([wholeOf(batch)], 0, rows),
       )
-      yield { pieces, rows: count, bytes }
+      yield { pieces, rows, bytes }
       start = inside[inside.length - 1]!
       // After long values, the next part computes other columns for few more rows.
       wanted = Math.min(maxRows, Math.max(1, 4 * (start - from)))
       while (next < runs.length && runs[next + 1]! <= start) next += 2
     }
+  }
+
+  /**
+   * Computes the columns that were not read, for the rows of runs. If the values take many bytes, only for the first of
+   * these rows, which are `inside`; columns that were computed before may have more.
+   */
+  async #compute(
+    read: FragmentRows,
+    columns: readonly (AnyBatch | undefined)[],
+    requested: readonly number[],
+    numberOf: (row: number) => number,
+  ): Promise<{ made: (AnyBatch | undefined)[]; inside: readonly number[]; bytes: number }> {
+    // Evaluation begins at a multiple of 32.
+    const first = requested[0]! & ~31
+    let inside = requested
+    let end = inside[inside.length - 1]!
+    let live = maskOf(inside, first, end)
+    let count = rowsIn(inside)
+    const made: (AnyBatch | undefined)[] = []
+    let bytes = 0
+    let columnsMade = 0
+    const mostBytes = Math.max(1, partBytes / columns.filter((batch) => batch === undefined).length)
+    for (const [i, { expression }] of this.#picks.entries()) {
+      if (columns[i] !== undefined) {
+        made.push(undefined)
+        continue
+      }
+      const options = { live, budget: this.#budgets[i]!, numberOf, mostBytes }
+      const batch = await walk(expression!.steps(read, first, end, options), this.#job)
+      const taken = this.#onComputed?.(i, byteLength(batch))
+      if (taken) await taken
+      bytes += byteLength(batch)
+      if (bytes > maxBytesOfRow) throw rowTooLarge()
+      made.push(batch)
+      const fit = rowsThatFit(Math.min(count, batch.length), bytes, ++columnsMade * mostBytes)
+      if (fit === count) continue
+      count = fit
+      inside = firstRows(inside, count)
+      end = inside[inside.length - 1]!
+      live = maskOf(inside, first, end)
+    }
+    return { made, inside, bytes }
   }
 
   /** The columns at paths, for sort keys. */

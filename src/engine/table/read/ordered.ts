@@ -34,7 +34,7 @@ export interface OrderedRows {
 /** The pieces of each column of the answer, in the order of the keys. */
 export async function* orderedRows(
   selected: AsyncGenerator<SelectedRows>,
-  maker: AnswerReader,
+  reader: AnswerReader,
   { keys, skip, limit, picks, memory }: OrderedRows,
   timeSlice: TimeSlice,
 ): AsyncGenerator<{
@@ -54,7 +54,7 @@ export async function* orderedRows(
   }
   const holdMany = (bytes: number) => (bytes > held + heldAtOnce ? hold(bytes) : undefined)
   for await (const source of selected) {
-    const batches = await maker.columnsAt(source.entry, keys)
+    const batches = await reader.columnsAt(source.entry, keys)
     await best.add(sources.length, batches, source.selection.runs, timeSlice, holdMany)
     sources.push(source.entry)
     await hold(best.bytes)
@@ -70,15 +70,9 @@ export async function* orderedRows(
     entry: sources[fragment]!,
     selection: { runs: runs.done(), rows: runs.rows },
   }))
-  for await (const part of maker.rowsOf(parts)) {
-    for await (const made of part.made) {
-      for (const [i, { field }] of picks.entries()) {
-        // A single piece would be a view, which keeps the whole fragment in memory. Two pieces are copied.
-        const pieces = made.pieces[i]!
-        const batch = assemble(field.type, [...pieces, { batch: pieces[0]!.batch, runs: [] }])
-        bytes += byteLength(batch)
-        gathered[i]!.push(batch)
-      }
+  for await (const part of reader.rowsOf(parts)) {
+    for await (const { pieces } of part.made) {
+      bytes += gather(picks, pieces, gathered)
       if (bytes > maxSortedBytes) throw tooLarge()
       await hold(bytes)
       if (timeSlice.due) await timeSlice.rest()
@@ -88,14 +82,34 @@ export async function* orderedRows(
   const columns = await joined(picks, gathered, timeSlice)
   const perRow = (bytes - best.bytes) / rows.length
   for (let at = 0; at < rows.length; at += chunkRows) {
-    const runs = new RunBuilder()
-    for (const position of positions.subarray(at, at + chunkRows)) runs.add(position, position + 1)
-    const taken = runs.done()
-    // Lazily, in the order of the keys: all at once would block other work.
-    const pieces = columns.map((batch) => [wholeOf(assemble(batch.type, [{ batch, runs: taken }]))])
-    yield { pieces, rows: runs.rows, perRow }
+    yield { ...takeRows(columns, positions.subarray(at, at + chunkRows)), perRow }
     if (timeSlice.due) await timeSlice.rest()
   }
+}
+
+/** Adds copies of rows to those gathered, and returns the bytes of the copies. */
+function gather(
+  picks: readonly Pick[],
+  pieces: readonly (readonly Piece[])[],
+  gathered: readonly AnyBatch[][],
+): number {
+  let bytes = 0
+  for (const [i, { field }] of picks.entries()) {
+    // A single piece would be a view, which keeps the whole fragment in memory. Two pieces are copied.
+    const batch = assemble(field.type, [...pieces[i]!, { batch: pieces[i]![0]!.batch, runs: [] }])
+    bytes += byteLength(batch)
+    gathered[i]!.push(batch)
+  }
+  return bytes
+}
+
+/** Rows at some positions. They are taken chunk by chunk, as all at once would block other work. */
+function takeRows(columns: readonly AnyBatch[], positions: Int32Array) {
+  const builder = new RunBuilder()
+  for (const position of positions) builder.add(position, position + 1)
+  const runs = builder.done()
+  const pieces = columns.map((batch) => [wholeOf(assemble(batch.type, [{ batch, runs }]))])
+  return { pieces, rows: builder.rows }
 }
 
 /** All rows of each column in one batch, so that they can be taken in any order. */

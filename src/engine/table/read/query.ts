@@ -1,5 +1,6 @@
 import { invalid } from '../../../base/errors.ts'
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { performance } from '../../../base/time.ts'
 import { joinParts } from '../../arrow/ipc/encode.ts'
 import type { Predicate } from '../../predicate/index.ts'
@@ -100,71 +101,94 @@ async function* readBatches(
   { answer, keys, predicate, skip, limit }: QueryPlan,
 ): AsyncGenerator<ColumnBatches> {
   const picks = answer.distinct
-  /** Bytes that are held for the current fragment. */
-  let held = 0
-  const hold = (bytes: number): Promise<void> | undefined => {
-    held += bytes
-    return memory?.take(bytes)
-  }
-  const onMade = (pick: number, bytes: number) => {
+  const held = new HeldMemory(memory)
+  const onComputed = (pick: number, bytes: number) => {
     answer.checkMade(pick, bytes)
-    return hold(bytes)
+    return held.take(bytes)
   }
-  const maker = new AnswerReader(job, snapshot, picks, answer.indices, onMade)
+  const reader = new AnswerReader(job, snapshot, picks, answer.indices, onComputed)
   const columns = [...answer.indices, ...keys.map(({ path }) => path[0]!)]
   const inOrder = keys.length > 0
   const part = inOrder ? { skip: 0, limit: Number.POSITIVE_INFINITY } : { skip, limit }
-  const selecting = { predicate, ...part, columns }
   const started = performance.now()
-  const found = limit === 0 ? none() : selectedRows(job, snapshot, selecting)
+  const found = limit === 0 ? none() : selectedRows(job, snapshot, { predicate, ...part, columns })
   const scan = onStep && new TimedRows(found)
   const selected = scan ? scan.rows() : found
   if (inOrder) {
     const ordered = { keys, skip, limit, picks, memory }
-    for await (const { pieces, rows, perRow } of orderedRows(selected, maker, ordered, job)) {
+    for await (const { pieces, rows, perRow } of orderedRows(selected, reader, ordered, job)) {
       yield* answer.add(pieces, rows, perRow)
     }
-  } else {
-    for await (const { wanted, bytes: few, made } of maker.rowsOf(selected)) {
-      const { entry, selection } = wanted
-      if (memory) {
-        if (!answer.isWhole) {
-          memory.give(held)
-          held = 0
-        }
-        const taken = hold(answer.bytesToHold(entry, selection.rows, few))
-        if (taken) await taken
-      }
-      // Once a batch was released, the computed values before it are not needed any more.
-      let before = 0
-      for await (const { pieces, rows, bytes } of made) {
-        let isFree = false
-        for (const batch of answer.add(pieces, rows, answer.bytesPerRow(entry) + bytes / rows)) {
-          yield batch
-          isFree = answer.isStreamed
-          if (job.due) await job.rest()
-        }
-        if (isFree) {
-          memory?.give(before)
-          held -= before
-          before = 0
-        }
-        before += bytes
-      }
-    }
-  }
+  } else yield* batchesAsStored(selected, reader, answer, held, job)
   job.signal?.throwIfAborted()
   for (const batch of answer.rest()) {
     // Many columns may use one dictionary, which is written for each of them.
-    const more = answer.isWhole ? answer.bytes - held : 0
-    const taken = more > 0 ? hold(more) : undefined
+    const more = answer.isWhole ? answer.bytes - held.bytes : 0
+    const taken = more > 0 ? held.take(more) : undefined
     if (taken) await taken
     yield batch
   }
   if (scan) {
-    onStep?.({ name: 'rows', rows: scan.count, milliseconds: scan.milliseconds })
+    onStep({ name: 'rows', rows: scan.count, milliseconds: scan.milliseconds })
     const rest = performance.now() - started - scan.milliseconds
-    onStep?.({ name: 'columns', rows: Math.min(limit, scan.count), milliseconds: rest })
+    onStep({ name: 'columns', rows: Math.min(limit, scan.count), milliseconds: rest })
+  }
+}
+
+/** The full batches of rows in insertion order. */
+async function* batchesAsStored(
+  selected: AsyncGenerator<SelectedRows>,
+  reader: AnswerReader,
+  answer: AnswerEncoder,
+  held: HeldMemory,
+  timeSlice: TimeSlice,
+): AsyncGenerator<ColumnBatches> {
+  for await (const { wanted, bytes: few, made } of reader.rowsOf(selected)) {
+    const { entry, selection } = wanted
+    if (held.isCounted) {
+      if (!answer.isWhole) held.give(held.bytes)
+      const taken = held.take(answer.bytesToHold(entry, selection.rows, few))
+      if (taken) await taken
+    }
+    // Once a batch was released, the computed values before it are not needed any more.
+    let before = 0
+    for await (const { pieces, rows, bytes } of made) {
+      let isFree = false
+      for (const batch of answer.add(pieces, rows, answer.bytesPerRow(entry) + bytes / rows)) {
+        yield batch
+        isFree = answer.isStreamed
+        if (timeSlice.due) await timeSlice.rest()
+      }
+      if (isFree) {
+        held.give(before)
+        before = 0
+      }
+      before += bytes
+    }
+  }
+}
+
+/** The memory that a query holds for the current fragment. */
+class HeldMemory {
+  bytes = 0
+  readonly #memory: QueryOptions['memory']
+
+  constructor(memory: QueryOptions['memory']) {
+    this.#memory = memory
+  }
+
+  get isCounted(): boolean {
+    return this.#memory !== undefined
+  }
+
+  take(bytes: number): Promise<void> | undefined {
+    this.bytes += bytes
+    return this.#memory?.take(bytes)
+  }
+
+  give(bytes: number): void {
+    this.bytes -= bytes
+    this.#memory?.give(bytes)
   }
 }
 

@@ -6,6 +6,7 @@ import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
 import { prune, readFragment, selectMatches } from '../scan/evaluate.ts'
+import { minPrefetchDepth } from '../scan/prefetch-depth.ts'
 import {
   type FragmentPosition,
   liveRowsOf,
@@ -39,35 +40,15 @@ export async function* selectedRows(
   const { storage } = job
   const { prefix, schema } = snapshot
   let left = limit
-  const budget = predicate?.budget()
-  // With a limit, the first fragments may have enough rows, so fragments are not scanned as a whole.
-  const names = namedRows(schema, predicate?.membership)
-  const scan =
-    predicate && !names && left === Infinity ? await startScan(job, snapshot, predicate) : undefined
-  const find = async (entry: FragmentEntry, predicate: Predicate): Promise<PendingResult<Bitmap>> => {
-    if (names) return async () => names.in(entry, await readLive(storage, prefix, entry))
-    if (scan) return scan.begin(entry, 'rows')
-    const fragment = await readFragment(storage, snapshot, predicate, entry)
-    return () => {
-      let wanted = skip + left
-      return selectMatches(predicate, fragment, job, budget!, (slice) => {
-        wanted -= countRows(slice)
-        return wanted <= 0
-      })
-    }
-  }
+  const finder = predicate && (await finderOf(job, snapshot, predicate, () => skip + left))
   const begin = async (entry: FragmentEntry) => {
     const verdict = predicate ? prune(predicate, schema, entry) : 'all'
-    return {
-      entry,
-      verdict,
-      matches: verdict === 'some' && predicate ? await find(entry, predicate) : undefined,
-    }
+    return { entry, verdict, matches: verdict === 'some' ? await finder!.begin(entry) : undefined }
   }
   let liveDone = 0
   const rowsTotal = snapshot.rows + snapshot.deletedRows
   // Without a filter the manifest has the number of rows, so a fragment is only read if one of its rows is needed.
-  const plan = scan ?? { depth: predicate ? 2 : 0 }
+  const plan = finder ?? { depth: 0 }
   const read = [...columns, ...(predicate?.columns ?? [])]
   const entries = fragmentsOf(storage, snapshot)
   try {
@@ -96,6 +77,57 @@ export async function* selectedRows(
       if (job.due) await job.rest()
     }
   } finally {
-    scan?.end()
+    finder?.end()
+  }
+}
+
+/** Finds the rows of fragments that match a predicate. */
+interface MatchFinder {
+  /** How many fragments to prefetch now. */
+  readonly depth: number
+  begin(entry: FragmentEntry): Promise<PendingResult<Bitmap>>
+  end(): void
+}
+
+/** `wanted` returns how many rows are still wanted. */
+async function finderOf(
+  job: Job,
+  snapshot: LoadedSnapshot,
+  predicate: Predicate,
+  wanted: () => number,
+): Promise<MatchFinder> {
+  const { storage } = job
+  const { prefix, schema } = snapshot
+  const plain = { depth: minPrefetchDepth, end: () => {} }
+  const names = namedRows(schema, predicate.membership)
+  if (names) {
+    const begin = async (entry: FragmentEntry) => async () =>
+      names.in(entry, await readLive(storage, prefix, entry))
+    return { ...plain, begin }
+  }
+  if (wanted() === Infinity) {
+    const scan = await startScan(job, snapshot, predicate)
+    return {
+      get depth() {
+        return scan.depth
+      },
+      begin: (entry) => scan.begin(entry, 'rows'),
+      end: () => scan.end(),
+    }
+  }
+  // With a limit, the first fragments may have enough rows, so fragments are not scanned as a whole.
+  const budget = predicate.budget()
+  return {
+    ...plain,
+    async begin(entry) {
+      const fragment = await readFragment(storage, snapshot, predicate, entry)
+      return () => {
+        let left = wanted()
+        return selectMatches(predicate, fragment, job, budget, (slice) => {
+          left -= countRows(slice)
+          return left <= 0
+        })
+      }
+    },
   }
 }

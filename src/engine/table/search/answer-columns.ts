@@ -41,61 +41,69 @@ export async function answerColumns(
       `The table has a column ${distanceColumn} of its own, where a search answers distances. Search a copy of the table in which it has another name.`,
     )
   }
-  const offsetIndex = schema.fields.length + 1
-  const rowOffset: Pick = { path: [offsetIndex], field: withRowColumns(schema).fields[offsetIndex]! }
-  const distanceExpressions = new Set<ValueExpression>()
+  const list = new ColumnList(schema)
   const compiled: Compile = async (text) => {
     if (!asksDistance.test(text)) return compile(text, schema)
     // The distance alone, in parentheses, is a path if the table has no such column.
     const expression = { ...(await compile(text, withDistance(schema))), path: undefined }
-    distanceExpressions.add(expression)
+    list.ofDistances.add(expression)
     return expression
   }
   const named = columns === undefined ? undefined : namesOf(columns)
   const wanted = named?.filter(([, path]) => path !== distanceColumn)
-  if (named && wanted?.length === 0 && named.length > 0)
-    return withOwn(named, withRowId ? await projection(schema, { columns: ['_rowid'] }, compiled) : [])
-  const stored =
-    wanted && (Array.isArray(columns) ? wanted.map(([name]) => name) : Object.fromEntries(wanted))
-  const picks = await projection(schema, { columns: stored, withRowId }, compiled)
-  return withOwn(named ?? schema.fields.map(({ name }) => [name, name] as const), picks)
+  let picks: readonly Pick[] = []
+  if (wanted === undefined || wanted.length > 0 || named!.length === 0) {
+    const stored =
+      wanted && (Array.isArray(columns) ? wanted.map(([name]) => name) : Object.fromEntries(wanted))
+    picks = await projection(schema, { columns: stored, withRowId }, compiled)
+  } else if (withRowId) picks = await projection(schema, { columns: ['_rowid'] }, compiled)
+  if (hasSeveral) list.add(int('query_index'), 'query')
+  let index = 0
+  for (const [name, path] of named ?? schema.fields.map(({ name }) => [name, name] as const)) {
+    if (path === distanceColumn) list.add(distanceField(name), 'distance')
+    else list.addPick(picks[index++]!)
+  }
+  if (!list.from.includes('distance')) list.add(distanceField(), 'distance')
+  // The row id, if it was requested in addition.
+  for (; index < picks.length; index++) list.addPick(picks[index]!)
+  return list
+}
 
-  function withOwn(asked: readonly (readonly [string, string])[], picks: readonly Pick[]): SearchColumns {
-    const fields: Field[] = []
-    const from: SearchColumns['from'][number][] = []
-    const fetched: Pick[] = []
-    if (hasSeveral) add(int('query_index'), 'query')
-    let index = 0
-    for (const [name, path] of asked) {
-      if (path === distanceColumn) add(distanceField(name), 'distance')
-      else addPick(picks[index++]!)
-    }
-    if (!from.includes('distance')) add(distanceField(), 'distance')
-    // The row id, if it was requested in addition.
-    for (; index < picks.length; index++) addPick(picks[index]!)
-    return { fields, from, picks: fetched }
+/** Columns that are added one after the other. */
+class ColumnList implements SearchColumns {
+  readonly fields: Field[] = []
+  readonly from: SearchColumns['from'][number][] = []
+  readonly picks: Pick[] = []
+  /** The expressions that read distances. */
+  readonly ofDistances = new Set<ValueExpression>()
+  readonly #schema: Schema
 
-    function addPick(pick: Pick): void {
-      const { expression, field } = pick
-      if (expression === undefined || !distanceExpressions.has(expression)) {
-        add(field, fetched.push(pick) - 1)
-        return
-      }
-      const inputs = new DistanceInputs(schema, expression.columns)
-      const first = fetched.length
-      const offsets = fetched.push(...inputs.picks, rowOffset) - 1
-      add(field, { expression, budget: expression.budget(), inputs, first, offsets })
-    }
+  constructor(schema: Schema) {
+    this.#schema = schema
+  }
 
-    function add(field: Field, source: SearchColumns['from'][number]): void {
-      if (fields.some(({ name }) => name === field.name)) {
-        throw invalid(
-          `The answer would have two columns ${JSON.stringify(field.name)}. Give one of them another name.`,
-        )
-      }
-      fields.push(field)
-      from.push(source)
+  addPick(pick: Pick): void {
+    const { expression, field } = pick
+    if (expression === undefined || !this.ofDistances.has(expression)) {
+      this.add(field, this.picks.push(pick) - 1)
+      return
     }
+    const offset = this.#schema.fields.length + 1
+    const rowOffset = { path: [offset], field: withRowColumns(this.#schema).fields[offset]! }
+    const inputs = new DistanceInputs(this.#schema, expression.columns)
+    const first = this.picks.length
+    const offsets = this.picks.push(...inputs.picks, rowOffset) - 1
+    this.add(field, { expression, budget: expression.budget(), inputs, first, offsets })
+  }
+
+  add(field: Field, source: SearchColumns['from'][number]): void {
+    if (this.fields.some(({ name }) => name === field.name)) {
+      throw invalid(
+        `The answer would have two columns ${JSON.stringify(field.name)}. Give one of them another name.`,
+      )
+    }
+    this.fields.push(field)
+    this.from.push(source)
   }
 }
 

@@ -42,46 +42,13 @@ export async function* fetchRows(
   wanted: RowsToFetch,
 ): AsyncGenerator<readonly AnyBatch[]> {
   if (picks.length === 0) return yield []
-  const { positions, fragments, vectors } = wanted
-  const isKept = (pick: Pick) =>
-    vectors !== undefined &&
-    pick.path?.length === 1 &&
-    pick.path[0] === vectors.path &&
-    Array.prototype.every.call(positions, (position: number) => vectors.at(position) !== undefined)
-  const areKept = picks.map(isKept)
-  const others = picks.filter((_, i) => !areKept[i])
-  const maker = new AnswerReader(job, snapshot, others, columnsOf(others))
+  const { positions } = wanted
   const { byFragment, kept } = grouped(positions)
   const columns = new Map<number, readonly AnyBatch[]>()
   let fetched = 0
-  const parts = Array.from(byFragment, ([fragment, rows]) => {
-    const runs = new RunBuilder()
-    for (const row of rows) runs.add(row, row + 1)
-    const entry = fragments[fragment]!
-    return { entry, selection: { runs: runs.done(), rows: runs.rows }, fragment, rows }
-  })
-  for await (const { wanted: part, made: rowsMade } of maker.rowsOf(parts)) {
-    const { fragment, rows } = part
-    let counted = 0
-    const onMade = (bytes: number) => {
-      counted += bytes
-      return wanted.onBytes(bytes)
-    }
-    const made = others.length === 0 ? [] : await takeRows(rowsMade, others, onMade)
-    const taken = picks.map(({ field }, i) =>
-      areKept[i]
-        ? ofVectors(
-            field,
-            rows.map((row) => vectors!.at(fragment * fragmentPlaces + row)!),
-          )
-        : made.shift()!,
-    )
-    const bytes = taken.reduce((sum, batch) => sum + byteLength(batch), 0)
-    const waits = wanted.onBytes(Math.max(0, bytes - counted))
-    if (waits) await waits
+  for await (const [fragment, batches, bytes] of fetchColumns(job, snapshot, picks, wanted, byFragment)) {
+    columns.set(fragment, batches)
     fetched += bytes
-    columns.set(fragment, taken)
-    if (job.due) await job.rest()
   }
   const fields = picks.map(({ field }) => field)
   const taken = { count: picks.length, columns, positions, kept }
@@ -98,6 +65,46 @@ export async function* fetchRows(
     const waits = more > 0 ? wanted.onBytes(more) : undefined
     if (waits) await waits
     yield* assembleColumns(fields, piecesOf(taken, start, end))
+    if (job.due) await job.rest()
+  }
+}
+
+/** The columns of the wanted rows of each fragment, and their bytes. */
+async function* fetchColumns(
+  job: Job,
+  snapshot: LoadedSnapshot,
+  picks: readonly Pick[],
+  { positions, fragments, vectors, onBytes }: RowsToFetch,
+  byFragment: ReadonlyMap<number, readonly number[]>,
+): AsyncGenerator<readonly [fragment: number, columns: readonly AnyBatch[], bytes: number]> {
+  const isKept = (pick: Pick) =>
+    vectors !== undefined &&
+    pick.path?.length === 1 &&
+    pick.path[0] === vectors.path &&
+    Array.prototype.every.call(positions, (position: number) => vectors.at(position) !== undefined)
+  const areKept = picks.map(isKept)
+  const others = picks.filter((_, i) => !areKept[i])
+  const reader = new AnswerReader(job, snapshot, others, columnsOf(others))
+  const parts = Array.from(byFragment, ([fragment, rows]) => {
+    const runs = new RunBuilder()
+    for (const row of rows) runs.add(row, row + 1)
+    const entry = fragments[fragment]!
+    return { entry, selection: { runs: runs.done(), rows: runs.rows }, fragment, rows }
+  })
+  for await (const { wanted, made: rowsMade } of reader.rowsOf(parts)) {
+    const { fragment, rows } = wanted
+    let counted = 0
+    const onMade = (bytes: number) => {
+      counted += bytes
+      return onBytes(bytes)
+    }
+    const made = others.length === 0 ? [] : await takeRows(rowsMade, others, onMade)
+    const vectorsOf = () => rows.map((row) => vectors!.at(fragment * fragmentPlaces + row)!)
+    const columns = picks.map(({ field }, i) => (areKept[i] ? ofVectors(field, vectorsOf()) : made.shift()!))
+    const bytes = columns.reduce((sum, batch) => sum + byteLength(batch), 0)
+    const waits = onBytes(Math.max(0, bytes - counted))
+    if (waits) await waits
+    yield [fragment, columns, bytes]
     if (job.due) await job.rest()
   }
 }

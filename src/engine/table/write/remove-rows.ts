@@ -86,39 +86,25 @@ export class Removal {
     finder: RowFinder,
     finish: (left: RemainingRows) => Promise<T>,
   ): Promise<T> {
-    const { storage } = job
-    const { prefix } = snapshot
-    const rowsTotal = snapshot.rows + snapshot.deletedRows
     const segments: SegmentEntry[] = []
     let tail: readonly FragmentEntry[] = []
     // Deletions are written while the search continues. All of them are awaited before the result is returned.
     const writes: Promise<void>[] = []
-    const keep = (write: Promise<void>) => {
-      write.catch(() => {})
-      writes.push(write)
-    }
     let removed = 0
     const write = async ({ segment, entries, results }: Group) => {
-      const outcomes = this.#outcomesOf(storage, prefix, results, keep)
+      const outcomes = this.#outcomesOf(job.storage, snapshot.prefix, results, writes)
       const kept = outcomes.flatMap(({ entry }) => entry ?? [])
       for (const one of outcomes) removed += one.removed
       if (segment === undefined) tail = kept
       else if (outcomes.every(({ entry }, i) => entry === entries[i])) segments.push(segment)
-      else if (kept.length > 0) segments.push(await writeSegment(storage, prefix, kept))
+      else if (kept.length > 0) segments.push(await writeSegment(job.storage, snapshot.prefix, kept))
     }
     const waiting: Group[] = []
     try {
-      for await (const { segment, entries } of groupsOf(storage, snapshot)) {
-        const results: FragmentResult[] = []
-        const prepare = (entry: FragmentEntry) => this.#prepare(storage, prefix, entry, finder)
-        for await (const prepared of prefetch(entries, prepare, finder)) {
-          const { entry } = prepared
-          results.push({ entry, result: await findResult(prepared, finder) })
-          job.report(entry.rows, rowsTotal)
-          if (job.due) await job.rest()
-        }
-        if (finder.onAllFound) waiting.push({ segment, entries, results })
-        else await write({ segment, entries, results })
+      for await (const { segment, entries } of groupsOf(job.storage, snapshot)) {
+        const group = { segment, entries, results: await this.#find(job, snapshot, entries, finder) }
+        if (finder.onAllFound) waiting.push(group)
+        else await write(group)
       }
       await finder.onAllFound?.()
       for (const group of waiting) await write(group)
@@ -130,6 +116,25 @@ export class Removal {
       finder.end()
       await Promise.allSettled(writes)
     }
+  }
+
+  /** Finds the rows in some fragments. */
+  async #find(
+    job: Job,
+    snapshot: LoadedSnapshot,
+    entries: readonly FragmentEntry[],
+    finder: RowFinder,
+  ): Promise<readonly FragmentResult[]> {
+    const results: FragmentResult[] = []
+    const rowsTotal = snapshot.rows + snapshot.deletedRows
+    const prepare = (entry: FragmentEntry) => this.#prepare(job.storage, snapshot.prefix, entry, finder)
+    for await (const prepared of prefetch(entries, prepare, finder)) {
+      const { entry } = prepared
+      results.push({ entry, result: await findResult(prepared, finder) })
+      job.report(entry.rows, rowsTotal)
+      if (job.due) await job.rest()
+    }
+    return results
   }
 
   /** Determines the result for a fragment from what is known, or begins to search for its rows. */
@@ -166,7 +171,7 @@ export class Removal {
     storage: Storage,
     prefix: string,
     results: readonly FragmentResult[],
-    keep: (write: Promise<void>) => void,
+    writes: Promise<void>[],
   ): Outcome[] {
     const fresh = results.flatMap(({ result }) => ('rows' in result ? result : []))
     const { entries, written } = writeDeletions(storage, prefix, fresh)
@@ -174,10 +179,12 @@ export class Removal {
     const outcomes = results.map(({ entry, result }) =>
       'rows' in result ? withDeletions(entry, next.next().value!) : result,
     )
-    const remember = () => {
+    const remembered = written.then(() => {
       for (const [i, { entry }] of results.entries()) this.#outcomes.set(keyOf(entry), outcomes[i]!)
-    }
-    keep(written.then(remember))
+    })
+    // It is awaited later, so a failure must not be an unhandled rejection.
+    remembered.catch(() => {})
+    writes.push(remembered)
     return outcomes
   }
 }
