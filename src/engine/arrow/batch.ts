@@ -118,7 +118,8 @@ export function makeColumn(type: DataType, batches: readonly AnyBatch[]): AnyCol
 
 /** The buffers that a batch uses, those of nested batches and dictionaries included. */
 export function* buffersOf(batch: AnyBatch): Generator<ArrayBufferLike> {
-  const { validity, values, offsets, sizes, children, typeIds, data, dictionary } = partsOf(batch)
+  const { validity, values, offsets, sizes, children, typeIds, data, dictionary } =
+    batch as unknown as BatchParts
   for (const part of [validity, values, offsets, sizes, typeIds, ...(data ?? [])]) {
     if (part) yield part.buffer
   }
@@ -127,7 +128,7 @@ export function* buffersOf(batch: AnyBatch): Generator<ArrayBufferLike> {
 
 /** The bytes a batch's buffers span, nested ones included and dictionaries left out. */
 export function byteLength(batch: AnyBatch): number {
-  const { validity, values, offsets, sizes, children, typeIds, data } = partsOf(batch)
+  const { validity, values, offsets, sizes, children, typeIds, data } = batch as unknown as BatchParts
   let sum = (validity?.byteLength ?? 0) + (values?.byteLength ?? 0) + (offsets?.byteLength ?? 0)
   sum += (sizes?.byteLength ?? 0) + (typeIds?.byteLength ?? 0)
   for (const buffer of data ?? []) sum += buffer.byteLength
@@ -157,8 +158,7 @@ export function bytesOfRow(batch: AnyBatch, row: number): number {
       return bytesOfRows(batch.children[0]!, Number(batch.offsets[row]!), Number(batch.offsets[row + 1]!)) + 4
     case 'listView': {
       const start = Number(batch.offsets[row]!)
-      const { sizes } = batch as unknown as { readonly sizes: Int32Array | BigInt64Array }
-      return bytesOfRows(batch.children[0]!, start, start + Number(sizes[row]!)) + 8
+      return bytesOfRows(batch.children[0]!, start, start + Number(batch.sizes[row]!)) + 8
     }
     case 'fixedList':
       return bytesOfRows(batch.children[0]!, row * layout.stride, (row + 1) * layout.stride)

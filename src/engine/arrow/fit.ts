@@ -3,7 +3,7 @@ import { CatalogError } from '../../base/errors.ts'
 import { type AnyBatch, type AnyColumn, byteLength, makeBatch, makeColumn, partsOf } from './batch.ts'
 import { CastFailure, canAssign, castBatch, differsInLayout } from './cast/cast.ts'
 import { castSize } from './cast/cast-size.ts'
-import { childFields, layoutOf } from './layout.ts'
+import { childFields, hasValidity, layoutOf } from './layout.ts'
 import { nullBatch } from './null-batch.ts'
 import { fieldDifference } from './schema.ts'
 import { typeName } from './type-name.ts'
@@ -68,13 +68,13 @@ function rowHolding({ type, offsets, length }: AnyBatch, item: number): number {
 }
 
 /** Most bytes that the values of one insert, or of one fragment, may take after casts. */
-export const mostCastBytes = 1 << 30
+export const maxCastBytes = 1 << 30
 
 function assign(batch: AnyBatch, type: DataType, path: string, filling: Filling): AnyBatch {
   filling.castBytes += castSize(batch, type)
-  if (filling.castBytes > mostCastBytes) {
+  if (filling.castBytes > maxCastBytes) {
     throw schemaMismatch(
-      `Column ${JSON.stringify(path)} would take more than ${mostCastBytes.toLocaleString('en')} bytes as ${typeName(type)}, together with what was cast before it. Send it in that type, or send fewer rows at once.`,
+      `Column ${JSON.stringify(path)} would take more than ${maxCastBytes.toLocaleString('en')} bytes as ${typeName(type)}, together with what was cast before it. Send it in that type, or send fewer rows at once.`,
     )
   }
   try {
@@ -135,13 +135,13 @@ const chunkRows = 65_536
 /** A column of nulls. Its batches share a few buffers, so it takes little memory for any number of rows. */
 export function nullColumn(field: Field, rows: number): AnyColumn {
   const perRow = byteLength(nulls(field, 1, field.name))
-  const most = Math.max(1, Math.min(chunkRows, Math.floor(chunkBytes / Math.max(1, perRow))))
+  const max = Math.max(1, Math.min(chunkRows, Math.floor(chunkBytes / Math.max(1, perRow))))
   const batches: AnyBatch[] = []
-  if (rows >= most) {
-    const chunk = nulls(field, most, field.name)
-    for (let at = most; at <= rows; at += most) batches.push(chunk)
+  if (rows >= max) {
+    const chunk = nulls(field, max, field.name)
+    for (let at = max; at <= rows; at += max) batches.push(chunk)
   }
-  if (rows % most > 0) batches.push(nulls(field, rows % most, field.name))
+  if (rows % max > 0) batches.push(nulls(field, rows % max, field.name))
   return makeColumn(field.type, batches)
 }
 
@@ -199,8 +199,7 @@ function childFit(
 
 /** The values of a struct's field. They are null wherever the struct is: the bytes there have no meaning. */
 function visible({ type, nullCount, validity, length }: AnyBatch, child: AnyBatch): AnyBatch {
-  if (type.typeId !== Type.Struct || nullCount === 0 || !hasValidity.has(layoutOf(child.type).kind))
-    return child
+  if (type.typeId !== Type.Struct || nullCount === 0 || !hasValidity(layoutOf(child.type))) return child
   const both = new Uint8Array(Math.ceil(length / 8))
   let nulls = 0
   for (let i = 0; i < length; i++) {
@@ -210,12 +209,3 @@ function visible({ type, nullCount, validity, length }: AnyBatch, child: AnyBatc
   }
   return makeBatch(child.type, { ...partsOf(child), validity: both, nullCount: nulls })
 }
-
-const hasValidity: ReadonlySet<string> = new Set([
-  'fixed',
-  'bytes',
-  'list',
-  'fixedList',
-  'dictionary',
-  'struct',
-])

@@ -82,6 +82,35 @@ export function layoutOf(type: DataType): Layout {
   }
 }
 
+/** A buffer of a batch. Views have more of them, for long values. */
+export type BufferName = 'validity' | 'offsets' | 'sizes' | 'values' | 'typeIds'
+
+const bufferNames: Readonly<Record<Layout['kind'], readonly BufferName[]>> = {
+  null: [],
+  runEnds: [],
+  struct: ['validity'],
+  fixedList: ['validity'],
+  bits: ['validity', 'values'],
+  fixed: ['validity', 'values'],
+  dictionary: ['validity', 'values'],
+  views: ['validity', 'values'],
+  bytes: ['validity', 'offsets', 'values'],
+  list: ['validity', 'offsets'],
+  listView: ['validity', 'offsets', 'sizes'],
+  union: ['typeIds'],
+}
+const denseUnion: readonly BufferName[] = ['typeIds', 'offsets']
+
+/** The buffers of a layout in the order of messages. Buffers of long values follow them. */
+export function bufferNamesOf(layout: Layout): readonly BufferName[] {
+  return layout.kind === 'union' && layout.dense ? denseUnion : bufferNames[layout.kind]
+}
+
+/** Whether a layout has a validity buffer: whether its rows can be null themselves. */
+export function hasValidity({ kind }: Layout): boolean {
+  return bufferNames[kind][0] === 'validity'
+}
+
 /** The fields of a batch's children. A dictionary has none, since its values are stored separately. */
 export function childFields(type: DataType) {
   return type.typeId !== Type.Dictionary && 'children' in type ? type.children : []

@@ -6,10 +6,10 @@ import { childFields, layoutOf } from './layout.ts'
 const maxNulls = 2 ** 26
 
 /** A batch of nulls. Throws `RangeError` when there are too many. */
-export function nullBatch(type: DataType, length: number, most = maxNulls): AnyBatch {
-  if (length > most) throw new RangeError(`${length} nulls`)
+export function nullBatch(type: DataType, length: number, max = maxNulls): AnyBatch {
+  if (length > max) throw new RangeError(`${length} nulls`)
   const layout = layoutOf(type)
-  const children = (size: number) => childFields(type).map((field) => nullBatch(field.type, size, most))
+  const children = (size: number) => childFields(type).map((field) => nullBatch(field.type, size, max))
   const make = (parts: Partial<BatchParts>) =>
     makeBatch(type, { length, nullCount: length, validity: new Uint8Array(Math.ceil(length / 8)), ...parts })
   switch (layout.kind) {
@@ -59,7 +59,7 @@ export function nullBatch(type: DataType, length: number, most = maxNulls): AnyB
     case 'runEnds': {
       const [ends, value] = childFields(type)
       const run = numberBatch(ends!.type, length)
-      return makeBatch(type, { length, children: [run, nullBatch(value!.type, run.length, most)] })
+      return makeBatch(type, { length, children: [run, nullBatch(value!.type, run.length, max)] })
     }
   }
   throw new TypeError('a layout that cannot be null')

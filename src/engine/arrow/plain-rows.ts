@@ -103,18 +103,18 @@ function listReader(item: DataType, isFixed: boolean): Read {
 }
 
 const dayMillis = 86_400_000
-const mostMillis = 8_640_000_000_000_000
+const maxMillis = 8_640_000_000_000_000
 
 /** A Date, or the number in the column's unit if a Date cannot represent it or an insert would round it. */
 function dateOf(millis: number, isDay: boolean): Date | number {
-  const isDate = Math.abs(millis) <= mostMillis && millis % dayMillis === 0
+  const isDate = Math.abs(millis) <= maxMillis && millis % dayMillis === 0
   if (isDate) return new Date(millis)
   return isDay ? millis / dayMillis : millis
 }
 
 function momentOf(value: bigint, scale: bigint): Date | bigint {
   const millis = Number(value * scale)
-  return Math.abs(millis) <= mostMillis ? new Date(millis) : value
+  return Math.abs(millis) <= maxMillis ? new Date(millis) : value
 }
 
 /** The digits as text; the unscaled value for a negative scale, since input accepts no such text. */

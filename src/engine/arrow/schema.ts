@@ -39,9 +39,11 @@ export function checkColumns(schema: Schema): void {
  * nullability and the names of list items are ignored, too.
  */
 export function fieldDifference(expected: Field, given: Field, ignoreNullable = false): string | undefined {
-  const wanted = typeName(expected.type, ignoreNullable)
-  const got = typeName(given.type, ignoreNullable)
-  if (wanted !== got) return `is ${got} and not ${wanted}`
+  if (expected.type !== given.type) {
+    const wanted = typeName(expected.type, ignoreNullable)
+    const got = typeName(given.type, ignoreNullable)
+    if (wanted !== got) return `is ${got} and not ${wanted}`
+  }
   if (!ignoreNullable && expected.nullable !== given.nullable) {
     return given.nullable ? 'may be null and must not be' : 'must not be null and may be'
   }

@@ -1,10 +1,10 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { Type } from '@uwdata/flechette'
 import type { TimeSlice } from '../../base/scheduling/time-slice.ts'
-import { type AnyBatch, dataOf, dictionaryOf, type Offsets, typeIdsOf } from './batch.ts'
+import { type AnyBatch, dataOf, dictionaryOf, isNullAt, type Offsets, typeIdsOf } from './batch.ts'
 import { countBits } from './bits.ts'
 import { damaged } from './ipc/body.ts'
-import { childFields, layoutOf } from './layout.ts'
+import { childFields, hasValidity, layoutOf } from './layout.ts'
 
 /** Rows, and bytes of text, that are checked at a time. */
 const sliceRows = 65_536
@@ -25,8 +25,7 @@ export async function validateBatch(batch: AnyBatch, column: string, timeSlice: 
 function* checkBatch(batch: AnyBatch, column: string): Check {
   const { type, length } = batch
   const layout = layoutOf(type)
-  if (layout.kind !== 'null' && layout.kind !== 'union' && layout.kind !== 'runEnds')
-    checkNulls(batch, column)
+  if (hasValidity(layout)) checkNulls(batch, column)
   switch (layout.kind) {
     case 'bytes':
       yield* checkOffsets(batch.offsets, length, batch.values.length, column)
@@ -59,10 +58,6 @@ function checkNulls({ validity, nullCount, length }: AnyBatch, column: string): 
   const nulls = validity.length === 0 ? 0 : length - countBits(validity, length)
   if (nulls !== nullCount)
     throw damaged(column, `claims ${nullCount} nulls where its validity bitmap shows ${nulls}`)
-}
-
-function isNull(batch: AnyBatch, row: number): boolean {
-  return batch.nullCount > 0 && ((batch.validity[row >> 3]! >> (row & 7)) & 1) === 0
 }
 
 function* checkOffsets(offsets: Offsets, length: number, end: number, column: string): Check {
@@ -109,7 +104,7 @@ function* checkText(batch: AnyBatch, column: string): Check {
   if (whole) return
   for (let i = 0; i < batch.length; i++) {
     if (i % sliceRows === 0) yield
-    if (!isNull(batch, i) && !isUtf8(values.subarray(Number(offsets[i]), Number(offsets[i + 1])))) {
+    if (!isNullAt(batch, i) && !isUtf8(values.subarray(Number(offsets[i]), Number(offsets[i + 1])))) {
       throw damaged(column, `holds text that is not UTF-8 in row ${i} of a batch`)
     }
   }
@@ -143,7 +138,7 @@ function* checkViews(batch: AnyBatch, text: boolean, column: string): Check {
       seen = 0
       yield
     }
-    if (isNull(batch, i)) continue
+    if (isNullAt(batch, i)) continue
     const at = i * 16
     const size = ints.getInt32(at, true)
     let bytes: Uint8Array
@@ -170,7 +165,7 @@ function* checkListViews(batch: AnyBatch, column: string): Check {
   const end = batch.children[0]!.length
   for (let i = 0; i < batch.length; i++) {
     if (i % sliceRows === 0) yield
-    if (isNull(batch, i)) continue
+    if (isNullAt(batch, i)) continue
     const start = Number(batch.offsets[i])
     const size = Number(batch.sizes[i])
     if (start < 0 || size < 0 || start + size > end) {
@@ -185,7 +180,7 @@ function* checkIndices(batch: AnyBatch, column: string): Check {
   for (let i = 0; i < batch.length; i++) {
     if (i % sliceRows === 0) yield
     // Comparisons work for 64-bit indices, too.
-    if ((indices[i]! < 0 || indices[i]! >= end) && !isNull(batch, i)) {
+    if ((indices[i]! < 0 || indices[i]! >= end) && !isNullAt(batch, i)) {
       throw damaged(column, `has index ${indices[i]} into a dictionary of ${end} values`)
     }
   }

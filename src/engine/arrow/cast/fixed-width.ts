@@ -26,10 +26,10 @@ export function integers(batch: AnyBatch, to: IntType): Convert {
       return true
     }
   }
-  const [least, most] = [Number(low), Number(high)]
+  const [min, max] = [Number(low), Number(high)]
   return (i, into) => {
     const value = from[i] as number
-    if (value < least || value > most) return false
+    if (value < min || value > max) return false
     into[i] = (isLong ? BigInt(value) : value) as never
     return true
   }
@@ -62,11 +62,11 @@ export function toIntegers(batch: AnyBatch, to: IntType): Convert {
   const from = batch.values as Float64Array
   const read = (batch.type as FloatType).precision === 0 ? (i: number) => fromHalf(from[i]!) : undefined
   const bits = to.signed ? to.bitWidth - 1 : to.bitWidth
-  const [least, above] = [to.signed ? -(2 ** bits) : 0, 2 ** bits]
+  const [min, above] = [to.signed ? -(2 ** bits) : 0, 2 ** bits]
   const isLong = to.bitWidth === 64
   return (i, into) => {
     const value = read ? read(i) : from[i]!
-    if (!(Number.isInteger(value) && value >= least && value < above)) return false
+    if (!(Number.isInteger(value) && value >= min && value < above)) return false
     into[i] = (isLong ? BigInt(value) : value) as never
     return true
   }
@@ -80,13 +80,13 @@ export function decimals(batch: AnyBatch, to: DecimalType): Convert {
   const read = wideReader(batch.values as Values, from.bitWidth)
   const shift = to.scale - from.scale
   const factor = 10n ** BigInt(Math.abs(shift))
-  const most = 10n ** BigInt(to.precision)
+  const max = 10n ** BigInt(to.precision)
   const words = to.bitWidth / 64
   return (i, into) => {
     const given = read(i)
     const magnitude = given < 0n ? -given : given
     const scaled = shift >= 0 ? magnitude * factor : (magnitude + factor / 2n) / factor
-    if (scaled >= most) return false
+    if (scaled >= max) return false
     const value = given < 0n ? -scaled : scaled
     if (to.bitWidth === 32) into[i] = Number(value) as never
     else

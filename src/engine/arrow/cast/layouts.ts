@@ -13,7 +13,7 @@ export function hasViews(type: DataType): boolean {
 }
 
 /** Longer values are stored outside of their view. */
-const mostInline = 12
+const maxInline = 12
 
 /** Texts or bytes of a batch of views, copied one after the other as offset types need them. */
 export function laidOut(batch: AnyBatch, to: DataType): AnyBatch {
@@ -36,7 +36,7 @@ export function laidOut(batch: AnyBatch, to: DataType): AnyBatch {
   for (let i = 0; i < batch.length; i++) {
     const size = sizeAt(i)
     const [source, start] =
-      size <= mostInline
+      size <= maxInline
         ? [views, i * 16 + 4]
         : [buffers[ints.getInt32(i * 16 + 8, true)]!, ints.getInt32(i * 16 + 12, true)]
     values.set(source.subarray(start, start + size), used)
@@ -57,9 +57,9 @@ export function viewed(batch: AnyBatch, to: DataType): AnyBatch {
     const start = Number(offsets[i])
     const size = Number(offsets[i + 1]) - start
     ints.setInt32(i * 16, size, true)
-    const shown = size <= mostInline ? size : 4
+    const shown = size <= maxInline ? size : 4
     values.set(source.subarray(start, start + shown), i * 16 + 4)
-    if (size > mostInline) ints.setInt32(i * 16 + 12, start, true)
+    if (size > maxInline) ints.setInt32(i * 16 + 12, start, true)
   }
   const { offsets: _, ...parts } = partsOf(batch)
   return makeBatch(to, { ...parts, values, data: [source] })

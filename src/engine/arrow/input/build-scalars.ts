@@ -107,7 +107,7 @@ function decimal(
     const digits = BigInt(whole + fraction.padEnd(scale, '0'))
     unscaled = sign === '-' ? -digits : digits
   }
-  const most = 10n ** BigInt(precision)
-  if (unscaled >= most || unscaled <= -most) throw valueMismatch(position, value, wanted)
+  const limit = 10n ** BigInt(precision)
+  if (unscaled >= limit || unscaled <= -limit) throw valueMismatch(position, value, wanted)
   return bits === 32 ? Number(unscaled) : unscaled
 }

@@ -1,12 +1,12 @@
 import { type DataType, type Field, type Schema, Table, Type } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../../base/errors.ts'
 import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
-import { type AnyBatch, type AnyColumn, dataOf, dictionaryOf, makeColumn, typeIdsOf } from '../batch.ts'
+import { type AnyBatch, type AnyColumn, type BatchParts, dataOf, dictionaryOf, makeColumn } from '../batch.ts'
 import { type BodyContext, BodyReader } from '../ipc/body.ts'
 import { checkRowCount } from '../ipc/decode.ts'
 import type { BatchHeader } from '../ipc/message.ts'
 import { numberDictionaries, prepareBatches } from '../ipc/prepare.ts'
-import { childFields, layoutOf } from '../layout.ts'
+import { bufferNamesOf, childFields, layoutOf } from '../layout.ts'
 import { checkColumns, decodeSchema, encodeSchema } from '../schema.ts'
 import { validateBatch } from '../validate.ts'
 
@@ -113,40 +113,14 @@ function disassemble(fields: readonly NamedType[], batches: readonly AnyBatch[])
     if (!Number.isSafeInteger(length) || !Number.isSafeInteger(nullCount)) throw new Error('no length')
     nodes.push({ length, nullCount })
     const layout = layoutOf(type)
-    if (layout.kind === 'null') return
-    if (layout.kind === 'union') add(typeIdsOf(batch))
-    else if (layout.kind !== 'runEnds') add(batch.validity)
-    switch (layout.kind) {
-      case 'bytes':
-        add(batch.offsets)
-        add(batch.values)
-        break
-      case 'list':
-        add(batch.offsets)
-        break
-      case 'listView':
-        add(batch.offsets)
-        add(batch.sizes)
-        break
-      case 'views': {
-        add(batch.values)
-        const data = dataOf(batch)
-        variadic.push(data.length)
-        for (const buffer of data) add(buffer)
-        break
-      }
-      case 'union':
-        if (layout.dense) add(batch.offsets)
-        break
-      case 'dictionary':
-        add(batch.values)
-        if (type.typeId === Type.Dictionary)
-          dictionaries.push({ id: type.id, type: type.dictionary, name, entries: dictionaryOf(batch) })
-        break
-      case 'bits':
-      case 'fixed':
-        add(batch.values)
+    for (const buffer of bufferNamesOf(layout)) add((batch as unknown as BatchParts)[buffer])
+    if (layout.kind === 'views') {
+      const data = dataOf(batch)
+      variadic.push(data.length)
+      for (const buffer of data) add(buffer)
     }
+    if (type.typeId === Type.Dictionary)
+      dictionaries.push({ id: type.id, type: type.dictionary, name, entries: dictionaryOf(batch) })
     for (const [i, field] of childFields(type).entries())
       visit(field.type, batch.children[i]!, `${name}.${field.name}`)
   }

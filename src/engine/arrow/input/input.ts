@@ -82,20 +82,15 @@ function isFlechetteTable(data: unknown): data is Table {
 /** The Arrow schema for any accepted form. */
 export function toSchema(schema: ArrowSchemaInput): Schema {
   if (schema instanceof Uint8Array) return decodeSchema(schema)
-  if (isFields(schema)) return { version: 4, endianness: 0, fields: [...schema], metadata: null }
-  if (!Array.isArray((schema as Schema | undefined)?.fields)) {
+  if (Array.isArray(schema)) return { version: 4, endianness: 0, fields: [...schema], metadata: null }
+  const { fields } = (schema ?? {}) as Schema
+  if (!Array.isArray(fields)) {
     throw invalid(
       'The schema has no list of fields. Give an Arrow schema, or { fields: [{ name, type, nullable }] }.',
     )
   }
-  const type = schema.fields[0]?.type as { typeId?: unknown } | undefined
-  return type && typeof type.typeId === 'number'
-    ? (schema as Schema)
-    : fromJsonSchema(schema as JsonArrowSchema)
-}
-
-function isFields(schema: unknown): schema is readonly Field[] {
-  return Array.isArray(schema)
+  const isJson = typeof fields[0]?.type?.typeId !== 'number'
+  return isJson ? fromJsonSchema(schema as JsonArrowSchema) : (schema as Schema)
 }
 
 type Row = Readonly<Record<string, unknown>>
@@ -117,23 +112,24 @@ async function tableFromRows(
     partial && used && used.size > 0 ? whole.fields.filter(({ name }) => used.has(name)) : whole.fields
   const schema = { ...whole, fields }
   const columns: AnyBatch[][] = fields.map(() => [])
-  const pace = new Pace()
+  // A dictionary covers the whole column.
+  const isWhole = fields.map(({ type }) => hasDictionary(type))
   const lengths: number[] = []
+  let size = 256
   for (let start = 0; start < rows.length; ) {
-    const end = Math.min(start + pace.rows, rows.length)
-    pace.begin()
+    const end = Math.min(start + size, rows.length)
+    const began = performance.now()
     for (const [i, field] of fields.entries()) {
-      if (!hasDictionary(field.type)) columns[i]!.push(buildBatch(field, cells(rows, field.name, start, end)))
+      if (!isWhole[i]) columns[i]!.push(buildBatch(field, cells(rows, field.name, start, end)))
     }
-    pace.end()
+    size = nextSize(size, performance.now() - began)
     lengths.push(end - start)
     start = end
     onProgress?.({ rowsDone: end, rowsTotal: rows.length })
     if (timeSlice.due) await timeSlice.rest()
   }
   for (const [i, field] of fields.entries()) {
-    if (rows.length === 0 || !hasDictionary(field.type)) continue
-    // A dictionary covers the whole column.
+    if (rows.length === 0 || !isWhole[i]) continue
     const whole = buildBatch(field, cells(rows, field.name, 0, rows.length))
     let at = 0
     for (const length of lengths) {
@@ -148,20 +144,10 @@ async function tableFromRows(
   )
 }
 
-/** How many rows to build at a time: about a few milliseconds' worth. */
-class Pace {
-  rows = 256
-  #since = 0
-
-  begin(): void {
-    this.#since = performance.now()
-  }
-
-  end(): void {
-    const took = performance.now() - this.#since
-    if (took < 2) this.rows = Math.min(this.rows * 2, 16_384)
-    else if (took > 6) this.rows = Math.max(this.rows / 2, 64)
-  }
+/** How many rows to build next, after so many took so many milliseconds: about a few milliseconds' worth. */
+function nextSize(rows: number, took: number): number {
+  if (took < 2) return Math.min(rows * 2, 16_384)
+  return took > 6 ? Math.max(rows / 2, 64) : rows
 }
 
 /** The values of a column in rows from `start` up to `end`. */

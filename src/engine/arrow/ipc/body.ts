@@ -9,7 +9,14 @@ import {
   type Offsets,
   type Values,
 } from '../batch.ts'
-import { childFields, layoutOf, type OffsetsConstructor, type ValuesConstructor } from '../layout.ts'
+import {
+  bufferNamesOf,
+  childFields,
+  hasValidity,
+  layoutOf,
+  type OffsetsConstructor,
+  type ValuesConstructor,
+} from '../layout.ts'
 import { nullBatch } from '../null-batch.ts'
 import type { BatchHeader } from './message.ts'
 
@@ -89,30 +96,9 @@ export class BodyReader {
   #skip(type: DataType): void {
     const layout = layoutOf(type)
     this.#node++
-    switch (layout.kind) {
-      case 'null':
-      case 'runEnds':
-        break
-      case 'bits':
-      case 'fixed':
-      case 'dictionary':
-      case 'list':
-        this.#buffer += 2
-        break
-      case 'bytes':
-      case 'listView':
-        this.#buffer += 3
-        break
-      case 'views':
-        this.#buffer += 2 + (this.#header.variadic[this.#variadic++] ?? 0)
-        break
-      case 'struct':
-      case 'fixedList':
-        this.#buffer += 1
-        break
-      case 'union':
-        this.#buffer += (layout.dense ? 2 : 1) + (this.#header.unionsHaveValidity ? 1 : 0)
-    }
+    this.#buffer += bufferNamesOf(layout).length
+    if (layout.kind === 'views') this.#buffer += this.#header.variadic[this.#variadic++] ?? 0
+    if (layout.kind === 'union' && this.#header.unionsHaveValidity) this.#buffer++
     for (const field of childFields(type)) this.#skip(field.type)
   }
 
@@ -129,35 +115,30 @@ export class BodyReader {
 
   #parts(type: DataType, length: number, nullCount: number, column: string): Omit<BatchParts, 'length'> {
     const layout = layoutOf(type)
+    const nulls = hasValidity(layout) ? this.#validity(length, nullCount, column) : undefined
+    // Some writers omit the values of a column of nulls only.
+    const mayMiss = nullCount === length
     switch (layout.kind) {
       case 'null':
         return { nullCount: length }
-      case 'bits': {
-        const nulls = this.#validity(length, nullCount, column)
-        // Some writers omit the values of a column of nulls only.
-        const values = this.#typed(Uint8Array, Math.ceil(length / 8), column, 'values', nullCount === length)
-        return { ...nulls, values: values as Uint8Array }
-      }
+      case 'bits':
+        return { ...nulls, values: this.#typed(Uint8Array, Math.ceil(length / 8), column, 'values', mayMiss) }
       case 'fixed': {
-        const nulls = this.#validity(length, nullCount, column)
         const count = (length * layout.bytes) / layout.array.BYTES_PER_ELEMENT
-        return { ...nulls, values: this.#typed(layout.array, count, column, 'values', nullCount === length) }
+        return { ...nulls, values: this.#typed(layout.array, count, column, 'values', mayMiss) }
       }
       case 'dictionary': {
-        const nulls = this.#validity(length, nullCount, column)
-        const values = this.#typed(layout.array, length, column, 'indices', nullCount === length)
+        const values = this.#typed(layout.array, length, column, 'indices', mayMiss)
         const dictionary = type.typeId === -1 ? this.#context.dictionary(type.id) : undefined
         if (dictionary === undefined)
           throw damaged(column, 'refers to a dictionary that did not come before it')
         return { ...nulls, values, dictionary }
       }
       case 'bytes': {
-        const nulls = this.#validity(length, nullCount, column)
         const offsets = this.#offsets(layout.offsets, length, column)
         return { ...nulls, offsets, values: this.#bytes(column) }
       }
       case 'views': {
-        const nulls = this.#validity(length, nullCount, column)
         const values = this.#typed(Uint8Array, length * 16, column, 'views')
         const count = this.#header.variadic[this.#variadic++]
         if (count === undefined || count < 0 || count > this.#header.buffers.length) {
@@ -166,29 +147,20 @@ export class BodyReader {
         return { ...nulls, values, data: Array.from({ length: count }, () => this.#bytes(column)) }
       }
       case 'list': {
-        const nulls = this.#validity(length, nullCount, column)
         const offsets = this.#offsets(layout.offsets, length, column)
         return { ...nulls, offsets, children: this.#children(type, column) }
       }
       case 'listView': {
-        const nulls = this.#validity(length, nullCount, column)
         const offsets = this.#typed(layout.offsets, length, column, 'offsets') as Offsets
         const sizes = this.#typed(layout.offsets, length, column, 'sizes') as Offsets
         return { ...nulls, offsets, sizes, children: this.#children(type, column) }
       }
       case 'struct':
-        return {
-          ...this.#validity(length, nullCount, column),
-          children: this.#children(type, column, length),
-        }
+        return { ...nulls, children: this.#children(type, column, length) }
       case 'fixedList': {
-        const nulls = this.#validity(length, nullCount, column)
         // apache-arrow writes no values at all for a column of nulls only.
-        const values = nullCount === length ? 0 : length * layout.stride
-        return {
-          ...nulls,
-          children: withNulls(type, this.#children(type, column, values), length * layout.stride),
-        }
+        const children = this.#children(type, column, mayMiss ? 0 : length * layout.stride)
+        return { ...nulls, children: withNulls(type, children, length * layout.stride) }
       }
       case 'runEnds':
         return { children: this.#children(type, column) }

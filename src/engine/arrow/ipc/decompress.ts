@@ -41,7 +41,7 @@ interface Waiting {
 }
 
 /** A thread may keep the memory of its largest request. After one larger than this, it ends when it is idle. */
-const mostKept = 64 << 20
+const maxKept = 64 << 20
 
 /** The decompression thread of this process. It keeps the process alive only while it works. */
 class DecompressThread {
@@ -119,7 +119,7 @@ class DecompressThread {
     this.#waiting.delete(reply.id)
     if (this.#waiting.size === 0) {
       this.#worker.unref()
-      if (this.#largest > mostKept) this.#end()
+      if (this.#largest > maxKept) this.#end()
     }
     if ('failure' in reply) waiting?.reject(new Error(reply.failure))
     else waiting?.resolve(reply.bytes)

@@ -38,7 +38,11 @@ export interface Prepared {
  * Batches that share one dictionary for each dictionary type, as an Arrow file requires. The indices are widened if the
  * merged dictionary has too many entries for them.
  */
-export function prepareBatches(type: DataType, batches: readonly AnyBatch[], nextId = counter()): Prepared {
+export function prepareBatches(
+  type: DataType,
+  batches: readonly AnyBatch[],
+  nextId?: () => number,
+): Prepared {
   if (!hasDictionary(type)) return { type, batches }
   return share(prepareType(type, nextId), batches)
 }

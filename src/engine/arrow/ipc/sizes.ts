@@ -1,6 +1,6 @@
 import type { DataType } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
-import { childFields, layoutOf } from '../layout.ts'
+import { type BufferName, bufferNamesOf, childFields, type Layout, layoutOf } from '../layout.ts'
 import { damaged } from './body.ts'
 import { canHoldZstd } from './codecs.ts'
 import type { BatchHeader } from './message.ts'
@@ -100,62 +100,45 @@ export function addSizes(
     const { length = 0, nullCount = 0 } = header.nodes[node++] ?? {}
     if (length < 0) return
     const layout = layoutOf(type)
-    const bits = Math.ceil(length / 8)
-    const validity = () => count(column, bits, 1, nullCount > 0 ? bits : 0)
-    switch (layout.kind) {
-      case 'bits':
-        validity()
-        count(column, bits)
-        break
-      case 'fixed':
-      case 'dictionary':
-        validity()
-        count(column, length * layout.bytes, layout.array.BYTES_PER_ELEMENT)
-        break
-      case 'bytes':
-      case 'list': {
-        const size = layout.offsets.BYTES_PER_ELEMENT
-        validity()
-        count(column, (length + 1) * size, size)
-        if (layout.kind === 'bytes') count(column)
-        break
+    if (layout.kind === 'union' && header.unionsHaveValidity) count(column)
+    for (const name of bufferNamesOf(layout)) {
+      const { needed, alignment } = bytesNeeded(name, layout, length)
+      count(column, needed, alignment, name === 'validity' && nullCount === 0 ? 0 : needed)
+    }
+    if (layout.kind === 'views') {
+      const data = Math.min(header.variadic[variadic++] ?? 0, header.buffers.length)
+      for (let i = 0; i < data; i++) count(column)
+    }
+    if (layout.kind === 'fixedList') {
+      const missing = length * layout.stride - (header.nodes[node]?.length ?? 0)
+      if (missing > 0) {
+        const bytes = bytesOfNulls(childFields(type)[0]!.type, missing)
+        sizes.decoded += bytes
+        sizes.added += bytes
       }
-      case 'listView': {
-        const size = layout.offsets.BYTES_PER_ELEMENT
-        validity()
-        count(column, length * size, size)
-        count(column, length * size, size)
-        break
-      }
-      case 'views': {
-        validity()
-        count(column, length * 16)
-        const data = Math.min(header.variadic[variadic++] ?? 0, header.buffers.length)
-        for (let i = 0; i < data; i++) count(column)
-        break
-      }
-      case 'struct':
-        validity()
-        break
-      case 'fixedList': {
-        validity()
-        const missing = length * layout.stride - (header.nodes[node]?.length ?? 0)
-        if (missing > 0) {
-          const bytes = bytesOfNulls(childFields(type)[0]!.type, missing)
-          sizes.decoded += bytes
-          sizes.added += bytes
-        }
-        break
-      }
-      case 'union':
-        if (header.unionsHaveValidity) count(column)
-        count(column, length)
-        if (layout.dense) count(column, length * 4, 4)
-        break
     }
     for (const field of childFields(type)) visit(field.type, `${column}.${field.name}`)
   }
   for (const { type, name } of columns) visit(type, name)
+}
+
+interface Needed {
+  /** The bytes of the rows; undefined where their number does not decide it. */
+  readonly needed?: number
+  readonly alignment: number
+}
+
+function bytesNeeded(name: BufferName, layout: Layout, rows: number): Needed {
+  if (name === 'validity' || layout.kind === 'bits') return { needed: Math.ceil(rows / 8), alignment: 1 }
+  if (name === 'typeIds') return { needed: rows, alignment: 1 }
+  if (name === 'values') {
+    if (layout.kind === 'views') return { needed: rows * 16, alignment: 1 }
+    if (!('array' in layout)) return { alignment: 1 }
+    return { needed: rows * layout.bytes, alignment: layout.array.BYTES_PER_ELEMENT }
+  }
+  if (!('offsets' in layout)) return { needed: rows * 4, alignment: 4 }
+  const size = layout.offsets.BYTES_PER_ELEMENT
+  return { needed: (layout.kind === 'listView' ? rows : rows + 1) * size, alignment: size }
 }
 
 function bytesOfNulls(type: DataType, rows: number): number {
@@ -179,10 +162,10 @@ function bytesOfNulls(type: DataType, rows: number): number {
 }
 
 /** Refuses a table that takes more memory than allowed. */
-export function checkSizes({ decoded }: Sizes, most: number): void {
-  if (decoded <= most) return
+export function checkSizes({ decoded }: Sizes, max: number): void {
+  if (decoded <= max) return
   const count = (bytes: number) => Math.ceil(bytes).toLocaleString('en')
   throw invalid(
-    `The Arrow data claims to take ${count(decoded)} bytes when decoded, and ${count(most)} are the most. Send it in smaller parts.`,
+    `The Arrow data claims to take ${count(decoded)} bytes when decoded, and ${count(max)} are the most. Send it in smaller parts.`,
   )
 }

@@ -10,7 +10,7 @@ import {
   type Values,
 } from '../batch.ts'
 import { copyBits, countBits, fillBits } from '../bits.ts'
-import { type Layout, layoutOf } from '../layout.ts'
+import { hasValidity, type Layout, layoutOf } from '../layout.ts'
 import { copyBitRuns, copyRuns, shiftOffsets } from './copy-runs.ts'
 import { DictionaryFull, mergeDictionaries } from './dictionary.ts'
 import { RunBuilder, rowsOfRuns } from './runs.ts'
@@ -50,8 +50,7 @@ export function assemble(type: DataType, pieces: readonly Piece[]): AnyBatch {
   for (const { runs } of pieces) length += rowsOfRuns(runs)
   const layout = layoutOf(type)
   const parts = takeParts(type, layout, pieces, length)
-  const hasValidity = layout.kind !== 'null' && layout.kind !== 'union' && layout.kind !== 'runEnds'
-  const nulls = hasValidity ? takeValidity(pieces, length) : undefined
+  const nulls = hasValidity(layout) ? takeValidity(pieces, length) : undefined
   return makeBatch(type, { length, ...nulls, ...parts })
 }
 
@@ -108,10 +107,10 @@ function takeParts(
 
 /** The runs of items of rows with a fixed number of items each. */
 function scaled(runs: ArrayLike<number>, stride: number): ArrayLike<number> {
-  let most = 0
-  for (let i = 1; i < runs.length; i += 2) most = Math.max(most, runs[i]!)
+  let last = 0
+  for (let i = 1; i < runs.length; i += 2) last = Math.max(last, runs[i]!)
   const times = (row: number) => row * stride
-  return most * stride < 2 ** 31 ? Int32Array.from(runs, times) : Array.from(runs, times)
+  return last * stride < 2 ** 31 ? Int32Array.from(runs, times) : Array.from(runs, times)
 }
 
 /** The child `index` of the pieces' batches, gathered by the runs given for each piece. */
@@ -211,8 +210,8 @@ function takeOffsets(
       const start = runs[i]!
       const end = runs[i + 1]!
       if (end <= start) continue
-      shiftLong(source as BigInt64Array, start, end, offsets as BigInt64Array, row, at)
-      row += end - start
+      const shift = BigInt(at) - (source as BigInt64Array)[start]!
+      for (let r = start; r < end; r++) offsets[++row] = ((source as BigInt64Array)[r + 1]! + shift) as never
       const first = Number(source[start])
       const last = Number(source[end])
       at += last - first
@@ -222,19 +221,6 @@ function takeOffsets(
   })
   if (array === Int32Array && at > 2 ** 31 - 1) throw new RangeError(`${at} values do not fit 32-bit offsets`)
   return { offsets, runs: all }
-}
-
-/** Writes the end offsets of rows `start` to `end`, shifted so that the first row begins at `at`. */
-function shiftLong(
-  source: BigInt64Array,
-  start: number,
-  end: number,
-  target: BigInt64Array,
-  row: number,
-  at: number,
-): void {
-  const shift = BigInt(at) - source[start]!
-  for (let r = start; r < end; r++) target[row + r - start + 1] = source[r + 1]! + shift
 }
 
 function takeBytes(

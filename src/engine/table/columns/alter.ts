@@ -2,7 +2,7 @@ import { type DataType, Type } from '@uwdata/flechette'
 import { type CatalogError, invalid } from '../../../base/errors.ts'
 import { CastFailure, canCast, castBatch } from '../../arrow/cast/cast.ts'
 import { castSize } from '../../arrow/cast/cast-size.ts'
-import { mostCastBytes } from '../../arrow/fit.ts'
+import { maxCastBytes } from '../../arrow/fit.ts'
 import { childFields, layoutOf } from '../../arrow/layout.ts'
 import { typeName } from '../../arrow/type-name.ts'
 import { statisticsIn } from '../format/statistics.ts'
@@ -138,7 +138,7 @@ function workOf(schema: TableSchema, casts: readonly Cast[], checks: readonly Fi
       const computed = []
       for (const { index, before, after } of casts) {
         const batch = rows.columns[index]!
-        if (castSize(batch, fieldOf(after).type) > mostCastBytes) throw takesTooMuch(before, after)
+        if (castSize(batch, fieldOf(after).type) > maxCastBytes) throw takesTooMuch(before, after)
         try {
           computed.push(castBatch(batch, fieldOf(after).type))
         } catch (error) {
@@ -173,7 +173,7 @@ function isNullIn(path: string, row: number): CatalogError {
 
 function takesTooMuch(before: FieldNode, after: FieldNode): CatalogError {
   return invalid(
-    `Column ${JSON.stringify(before.field.name)} would take more than ${mostCastBytes.toLocaleString('en')} bytes as ${typeName(fieldOf(after).type)} in one fragment, since its rows share what they show. Leave its type as it is.`,
+    `Column ${JSON.stringify(before.field.name)} would take more than ${maxCastBytes.toLocaleString('en')} bytes as ${typeName(fieldOf(after).type)} in one fragment, since its rows share what they show. Leave its type as it is.`,
   )
 }
 
