@@ -31,6 +31,8 @@ export function roundToHalf(value: number): number {
   const below = Math.floor(steps)
   const rest = steps - below
   const rounded = rest > 0.5 || (rest === 0.5 && below % 2 !== 0) ? below + 1 : below
+  // What is too small keeps its sign.
+  if (rounded === 0) return value * 0
   const result = rounded * unit
   return Math.abs(result) >= 65_520 ? Math.sign(value) * Infinity : result
 }
