@@ -1,4 +1,5 @@
 import { type DataType, type Table, Type } from '@uwdata/flechette'
+import { formatDecimal } from './decimals.ts'
 import { childFields, layoutOf } from './layout.ts'
 
 /** A row as an object: a value for each column, null where there is none. */
@@ -48,7 +49,10 @@ function readerOf(type: DataType): Read {
       return unit > 1 ? asIs : (value) => momentOf(value as bigint, unit === 0 ? 1_000n : 1n)
     }
     case Type.Decimal:
-      return (value) => decimalOf(BigInt(value as bigint | number), type.scale)
+      // Input accepts no text for a negative scale.
+      return type.scale < 0
+        ? (value) => BigInt(value as bigint | number)
+        : (value) => formatDecimal(BigInt(value as bigint | number), type.scale)
     case Type.List:
     case Type.LargeList:
     case Type.ListView:
@@ -115,12 +119,4 @@ function dateOf(millis: number, isDay: boolean): Date | number {
 function momentOf(value: bigint, scale: bigint): Date | bigint {
   const millis = Number(value * scale)
   return Math.abs(millis) <= maxMillis ? new Date(millis) : value
-}
-
-/** The digits as text; the unscaled value for a negative scale, since input accepts no such text. */
-function decimalOf(unscaled: bigint, scale: number): string | bigint {
-  if (scale < 0) return unscaled
-  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0')
-  const sign = unscaled < 0n ? '-' : ''
-  return scale === 0 ? sign + digits : `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
 }

@@ -1,5 +1,6 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import type { AnyBatch, Values } from '../batch.ts'
+import { rescale, storeWords, unscaledReader } from '../decimals.ts'
 import { fromHalf, halfBits } from '../half.ts'
 import { layoutOf } from '../layout.ts'
 import { floorDiv, unitNanoseconds } from '../time/calendar.ts'
@@ -77,33 +78,16 @@ type DecimalType = DataType & { typeId: 7 }
 /** Decimals to another precision and scale, rounded to the nearest, halves away from zero. */
 export function decimals(batch: AnyBatch, to: DecimalType): Convert {
   const from = batch.type as DecimalType
-  const read = wideReader(batch.values as Values, from.bitWidth)
-  const shift = to.scale - from.scale
-  const factor = 10n ** BigInt(Math.abs(shift))
-  const max = 10n ** BigInt(to.precision)
+  const read = unscaledReader(batch.values as Values, from.bitWidth)
+  const scaled = rescale(from.scale, to.scale)
+  const limit = 10n ** BigInt(to.precision)
   const words = to.bitWidth / 64
   return (i, into) => {
-    const given = read(i)
-    const magnitude = given < 0n ? -given : given
-    const scaled = shift >= 0 ? magnitude * factor : (magnitude + factor / 2n) / factor
-    if (scaled >= max) return false
-    const value = given < 0n ? -scaled : scaled
-    if (to.bitWidth === 32) into[i] = Number(value) as never
-    else
-      for (let w = 0; w < words; w++)
-        into[i * words + w] = BigInt.asUintN(64, value >> BigInt(64 * w)) as never
+    const value = scaled(read(i))
+    if (value >= limit || value <= -limit) return false
+    if (to.bitWidth === 32) into[i] = Number(value)
+    else storeWords(into, i, words, value)
     return true
-  }
-}
-
-function wideReader(values: Values, bits: number): (i: number) => bigint {
-  if (bits === 32) return (i) => BigInt(values[i]!)
-  const words = bits / 64
-  return (i) => {
-    let value = 0n
-    for (let w = words - 1; w >= 0; w--)
-      value = (value << 64n) | BigInt.asUintN(64, values[i * words + w] as bigint)
-    return BigInt.asIntN(bits, value)
   }
 }
 

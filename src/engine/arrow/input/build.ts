@@ -1,6 +1,7 @@
 import { type DataType, type Field, Type } from '@uwdata/flechette'
 import { CatalogError } from '../../../base/errors.ts'
 import { type AnyBatch, type BatchParts, emptyBytes, makeBatch, makeColumn, type Values } from '../batch.ts'
+import { storeWords } from '../decimals.ts'
 import { childFields, layoutOf } from '../layout.ts'
 import { type CellPosition, encodeNumber, valueMismatch } from './build-scalars.ts'
 import { type Cells, isPlainObject, itemsOf, keysOf, ownValue } from './infer.ts'
@@ -117,10 +118,7 @@ function numbers(type: DataType, { values }: Cells, position: (i: number) => Cel
     if (isNullish(value)) continue
     const number = encodeNumber(type, value, position(i))
     if (width === 1) target[i] = number as never
-    // Wide decimals consist of 64-bit words, the lowest first.
-    else
-      for (let w = 0; w < width; w++)
-        target[i * width + w] = BigInt.asUintN(64, (number as bigint) >> BigInt(64 * w)) as never
+    else storeWords(target, i, width, number as bigint)
   }
   return target
 }

@@ -3,6 +3,8 @@ import { roundToHalf } from '../../arrow/half.ts'
 import type { NonNullScalar } from '../plan/plan.ts'
 import { integerRange } from '../plan/types.ts'
 
+export { rescale } from '../../arrow/decimals.ts'
+
 /** Converts one value; undefined if that is impossible. */
 export type Convert = (value: NonNullScalar) => NonNullScalar | undefined
 
@@ -34,21 +36,6 @@ export function roundTo(type: DataType): (value: number) => number {
 export function checkDigits(type: DecimalType): (value: bigint) => bigint | undefined {
   const limit = 10n ** BigInt(type.precision)
   return (value) => (value < limit && value > -limit ? value : undefined)
-}
-
-/** Converts an unscaled value from one scale to another, rounding half away from zero. */
-export function rescale(from: number, to: number): (value: bigint) => bigint {
-  if (to >= from) {
-    const factor = 10n ** BigInt(to - from)
-    return (value) => value * factor
-  }
-  const factor = 10n ** BigInt(from - to)
-  return (value) => {
-    const rest = value % factor
-    const cut = value / factor
-    const twice = (rest < 0n ? -rest : rest) * 2n
-    return twice < factor ? cut : value < 0n ? cut - 1n : cut + 1n
-  }
 }
 
 /** A float as a decimal, rounded half away from zero. */

@@ -1,4 +1,5 @@
 import { type DataType, Type } from '@uwdata/flechette'
+import { formatDecimal } from '../../arrow/decimals.ts'
 import { type Clock, clockAt, dateFromDays, unitNanoseconds } from '../../arrow/time/calendar.ts'
 import { zoneOffset } from '../../arrow/time/zone.ts'
 import type { NonNullScalar, Scalar } from '../plan/plan.ts'
@@ -101,12 +102,6 @@ function shortestDigits(value: number, single: boolean): [string, number] {
   }
   const [digits = '', exponent] = written.split('e')
   return [digits.replace('.', '').replace(/0+$/, '') || '0', Number(exponent) + 1]
-}
-
-export function formatDecimal(unscaled: bigint, scale: number): string {
-  if (scale <= 0) return String(unscaled * 10n ** BigInt(-scale))
-  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0')
-  return `${unscaled < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
 }
 
 export function formatDate(days: number): string {

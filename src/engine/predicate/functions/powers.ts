@@ -1,6 +1,6 @@
 import type { DataType, DecimalType } from '@uwdata/flechette'
+import { formatDecimal } from '../../arrow/decimals.ts'
 import { floatToDecimal, roundTo } from '../cast/numbers.ts'
-import { formatDecimal } from '../cast/to-text.ts'
 import { isLiteral } from '../plan/fold.ts'
 import { literal } from '../plan/literals.ts'
 import type { Plan, Scalar } from '../plan/plan.ts'

@@ -1,6 +1,6 @@
 import { type DecimalType, Type } from '@uwdata/flechette'
+import { formatDecimal } from '../../arrow/decimals.ts'
 import { checkDigits, rescale } from '../cast/numbers.ts'
-import { formatDecimal } from '../cast/to-text.ts'
 import { rowError } from '../errors.ts'
 import type { ArithmeticOperator } from '../syntax/syntax.ts'
 import { asDecimal, numericType } from './coerce.ts'
