@@ -4,7 +4,7 @@ import { type AnyBatch, type AnyColumn, byteLength, makeBatch, makeColumn, parts
 import { CastFailure, canAssign, castBatch, differsInLayout } from './cast/cast.ts'
 import { castSize } from './cast/cast-size.ts'
 import { childFields, hasValidity, layoutOf } from './layout.ts'
-import { nullBatch } from './null-batch.ts'
+import { nullBatch, nullWithin } from './null-batch.ts'
 import { fieldDifference } from './schema.ts'
 import { typeName } from './type-name.ts'
 
@@ -194,18 +194,11 @@ function childFit(
   filling: Filling | undefined,
 ): Fit {
   const fit = fitting(wanted, given, filling, path)
-  return (batch) => (fit ? fit(visible(batch, batch.children[index]!)) : batch.children[index]!)
-}
-
-/** The values of a struct's field. They are null wherever the struct is: the bytes there have no meaning. */
-function visible({ type, nullCount, validity, length }: AnyBatch, child: AnyBatch): AnyBatch {
-  if (type.typeId !== Type.Struct || nullCount === 0 || !hasValidity(layoutOf(child.type))) return child
-  const both = new Uint8Array(Math.ceil(length / 8))
-  let nulls = 0
-  for (let i = 0; i < length; i++) {
-    const isThere = (validity[i >> 3]! & (1 << (i & 7))) !== 0 && (child.nullCount === 0 || child.isValid(i))
-    if (isThere) both[i >> 3]! |= 1 << (i & 7)
-    else nulls++
+  if (fit === undefined) return ({ children }) => children[index]!
+  const holdsNulls = hasValidity(layoutOf(given.type))
+  return (batch) => {
+    const child = batch.children[index]!
+    const isHidden = holdsNulls && batch.type.typeId === Type.Struct && batch.nullCount > 0
+    return fit(isHidden ? nullWithin(batch, child) : child)
   }
-  return makeBatch(child.type, { ...partsOf(child), validity: both, nullCount: nulls })
 }

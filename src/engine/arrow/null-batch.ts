@@ -1,5 +1,6 @@
 import { type DataType, Type } from '@uwdata/flechette'
-import { type AnyBatch, type BatchParts, makeBatch, makeColumn } from './batch.ts'
+import { type AnyBatch, type BatchParts, makeBatch, makeColumn, partsOf } from './batch.ts'
+import { countBits } from './bitmap.ts'
 import { childFields, layoutOf } from './layout.ts'
 
 /** Most nulls in one batch from outside. Without a limit, a few bytes could claim any number of them. */
@@ -72,4 +73,17 @@ function numberBatch(type: DataType, length: number): AnyBatch {
   const values = new layout.array(length === 0 ? 0 : 1)
   if (length > 0) values[0] = (values instanceof BigInt64Array ? BigInt(length) : length) as never
   return makeBatch(type, { length: values.length, values })
+}
+
+/** A child of a struct, null wherever the struct is: the bytes there have no meaning. */
+export function nullWithin(struct: AnyBatch, child: AnyBatch): AnyBatch {
+  const { length } = child
+  const validity = new Uint8Array(Math.ceil(length / 8))
+  for (let i = 0; i < validity.length; i++)
+    validity[i] = struct.validity[i]! & (child.nullCount > 0 ? child.validity[i]! : 255)
+  return makeBatch(child.type, {
+    ...partsOf(child),
+    validity,
+    nullCount: length - countBits(validity, length),
+  })
 }

@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { Type } from '@uwdata/flechette'
 import type { TimeSlice } from '../../base/scheduling/time-slice.ts'
 import { type AnyBatch, dataOf, dictionaryOf, isNullAt, type Offsets, typeIdsOf } from './batch.ts'
-import { countBits } from './bits.ts'
+import { countBits } from './bitmap.ts'
 import { damaged } from './ipc/body.ts'
 import { childFields, hasValidity, layoutOf } from './layout.ts'
 

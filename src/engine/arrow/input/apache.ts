@@ -26,7 +26,7 @@ import {
 } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
 import { type AnyBatch, type BatchParts, emptyBytes, makeBatch, makeColumn, type Offsets } from '../batch.ts'
-import { copyBits, countBits } from '../bits.ts'
+import { copyBits, countBits } from '../bitmap.ts'
 import { childFields, layoutOf, type ValuesConstructor } from '../layout.ts'
 import { nullBatch } from '../null-batch.ts'
 

@@ -7,8 +7,14 @@ import { typeName } from '../type-name.ts'
 import { validateBatch } from '../validate.ts'
 import { type Body, type BodyContext, BodyReader, columnCursors, damaged } from './body.ts'
 import { decompress } from './decompress.ts'
-import { isArrowFile, readBlock, readFooter } from './file.ts'
-import { type BatchHeader, type EncapsulatedMessage, readEncapsulatedMessage } from './message.ts'
+import {
+  type BatchHeader,
+  type EncapsulatedMessage,
+  isArrowFile,
+  readBlock,
+  readEncapsulatedMessage,
+  readFooter,
+} from './message.ts'
 import { addSizes, bufferAt, checkSizes, readPacked, type Sizes } from './sizes.ts'
 
 export interface DecodeOptions {

@@ -1,7 +1,7 @@
 import { type Schema, Table, tableToIPC } from '@uwdata/flechette'
 import { type AnyBatch, makeColumn } from '../batch.ts'
 import { nullBatch } from '../null-batch.ts'
-import { type Block, readFooter } from './file.ts'
+import { type Block, readFooter } from './message.ts'
 import { counter, prepareBatches } from './prepare.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { DataType } from '@uwdata/flechette'
 import { type AnyBatch, type BatchParts, emptyBytes, makeBatch, type Offsets, type Values } from '../batch.ts'
-import { copyBits, countBits, getBit } from '../bits.ts'
+import { copyBits, countBits, getBit } from '../bitmap.ts'
 import { childFields, layoutOf, type OffsetsConstructor, type ValuesConstructor } from '../layout.ts'
 import { rowsOfRuns } from '../take/runs.ts'
 import { type BodyContext, BodyReader, type ColumnCursor, damaged } from './body.ts'

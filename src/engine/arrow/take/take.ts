@@ -1,4 +1,5 @@
 import { type DataType, Type } from '@uwdata/flechette'
+import { invalid } from '../../../base/errors.ts'
 import {
   type AnyBatch,
   type BatchParts,
@@ -9,13 +10,13 @@ import {
   type Offsets,
   type Values,
 } from '../batch.ts'
-import { copyBits, countBits, fillBits } from '../bits.ts'
+import { copyBits, countBits, fillBits } from '../bitmap.ts'
 import { hasValidity, type Layout, layoutOf } from '../layout.ts'
+import { nullWithin } from '../null-batch.ts'
 import { copyBitRuns, copyRuns, shiftOffsets } from './copy-runs.ts'
 import { DictionaryFull, mergeDictionaries } from './dictionary.ts'
 import { RunBuilder, rowsOfRuns } from './runs.ts'
-import { takeRunEnds, takeUnion } from './special.ts'
-import { takeListViews, takeViews } from './views.ts'
+import { takeListViews, takeRunEnds, takeUnion, takeViews } from './special.ts'
 
 /** Average run length, in rows, from which on bits are copied run by run. */
 const shortRows = 16
@@ -34,6 +35,18 @@ export function wholeOf(batch: AnyBatch): Piece {
 /** Rows of a batch from `start` up to `end`. */
 export function sliceBatch(batch: AnyBatch, start: number, end: number): AnyBatch {
   return assemble(batch.type, [{ batch, runs: [start, end] }])
+}
+
+/** A field of a struct, null wherever the struct is. */
+export function childWithin(struct: AnyBatch, index: number, name: string): AnyBatch {
+  const child = sliceBatch(struct.children[index]!, 0, struct.length)
+  if (struct.nullCount === 0 || child.type.typeId === Type.Null) return child
+  if (!hasValidity(layoutOf(child.type))) {
+    throw invalid(
+      `Column ${JSON.stringify(name)} lies in a struct with nulls and cannot hold nulls itself. Ask for the struct.`,
+    )
+  }
+  return nullWithin(struct, child)
 }
 
 /**

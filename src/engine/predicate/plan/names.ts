@@ -1,6 +1,6 @@
 import { type Field, type Schema, Type } from '@uwdata/flechette'
 import { nearest } from '../../../base/model/nearest.ts'
-import { isRowColumn } from '../../arrow/row-columns.ts'
+import { isRowColumn } from '../../arrow/schema.ts'
 import { predicateError } from '../errors.ts'
 import type { NamePart } from '../syntax/syntax.ts'
 import type { ColumnPlan } from './plan.ts'

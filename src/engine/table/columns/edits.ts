@@ -1,6 +1,6 @@
 import { type Schema, Type } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../../base/errors.ts'
-import { isRowColumn } from '../../arrow/row-columns.ts'
+import { isRowColumn } from '../../arrow/schema.ts'
 import { idsOfSchema, storedColumnsOf, type TableSchema } from '../format/table-schema.ts'
 import { namesOf, splitPath } from '../read/projection.ts'
 import type { ColumnEdit } from './column-change.ts'

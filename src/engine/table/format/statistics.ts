@@ -1,6 +1,6 @@
 import { type DataType, type Schema, Type } from '@uwdata/flechette'
 import { type AnyBatch, dictionaryOf, emptyBytes } from '../../arrow/batch.ts'
-import { countBits } from '../../arrow/bits.ts'
+import { countBits } from '../../arrow/bitmap.ts'
 import type { Scalar } from '../../predicate/plan/plan.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 import { type Bounds, floatBounds, integerBounds, longBounds, type Present, textBounds } from './bounds.ts'

@@ -1,7 +1,7 @@
 import { Type } from '@uwdata/flechette'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type AnyBatch, dictionaryOf, emptyBytes, type Offsets } from '../../arrow/batch.ts'
-import { copyBits, fillBits } from '../../arrow/bits.ts'
+import { copyBits, fillBits } from '../../arrow/bitmap.ts'
 import { layoutOf } from '../../arrow/layout.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { type DataType, type Schema, Type } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
 import { type AnyBatch, dictionaryOf } from '../../arrow/batch.ts'
-import { getBit } from '../../arrow/bits.ts'
+import { getBit } from '../../arrow/bitmap.ts'
 import { halves } from '../../arrow/half.ts'
 import { layoutOf } from '../../arrow/layout.ts'
 import { typeName } from '../../arrow/type-name.ts'

@@ -1,7 +1,6 @@
 import { type AnyBatch, byteLength, bytesOfRow, makeBatch, type Values } from '../../arrow/batch.ts'
 import { childFields } from '../../arrow/layout.ts'
-import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
-import { detach } from '../../arrow/take/compact.ts'
+import { assembleColumns, detach } from '../../arrow/take/assemble-columns.ts'
 import { RunBuilder } from '../../arrow/take/runs.ts'
 import { assemble, type Piece } from '../../arrow/take/take.ts'
 import type { FragmentEntry } from '../format/manifest.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { decodeArrow } from '../../../../src/engine/arrow/ipc/decode.ts'
 import { encodeArrow, joinParts } from '../../../../src/engine/arrow/ipc/encode.ts'
-import { readFooter } from '../../../../src/engine/arrow/ipc/file.ts'
+import { readFooter } from '../../../../src/engine/arrow/ipc/message.ts'
 import { schemaDifference } from '../../../../src/engine/table/index.ts'
 import { fixture } from '../fixtures.ts'
 

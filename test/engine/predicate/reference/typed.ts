@@ -19,13 +19,9 @@ import {
   uint64,
   utf8,
 } from '@uwdata/flechette'
+import { formatDecimal } from '../../../../src/engine/arrow/decimals.ts'
 import { unitNanoseconds } from '../../../../src/engine/arrow/time/calendar.ts'
-import {
-  formatDate,
-  formatDecimal,
-  formatTime,
-  formatTimestamp,
-} from '../../../../src/engine/predicate/cast/to-text.ts'
+import { formatDate, formatTime, formatTimestamp } from '../../../../src/engine/predicate/cast/to-text.ts'
 import type { Scalar } from '../../../../src/engine/predicate/plan/plan.ts'
 import { integerRange, logicalType } from '../../../../src/engine/predicate/plan/types.ts'
 import { ownColumns, typedColumns } from './columns.ts'
