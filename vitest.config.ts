@@ -25,7 +25,7 @@ const long = [
   'test/package/*.test.ts',
   'test/page/{browser,named,waiting}.test.ts',
   'test/simulation/{long,mutants}.test.ts',
-  'test/site.test.ts',
+  'test/{recipes,site}.test.ts',
   'test/python/*.test.ts',
   'test/testing/hostile/{fake-timers,timeouts}.test.ts',
   'test/testing/mutants/transactions.test.ts',

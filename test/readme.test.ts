@@ -22,7 +22,10 @@ const { exports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'
 test('the index of the pages names every page', () => {
   const index = readFileSync(join(root, 'docs/README.md'), 'utf8')
   const names = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md') && name !== 'README.md')
-  expect(names.filter((name) => !index.includes(`](${name})`))).toEqual([])
+  const toAdd = names
+    .filter((name) => !index.includes(`](${name})`))
+    .map((name) => `docs/README.md: to its table, [title](${name}) and what it is about`)
+  expect(toAdd).toEqual([])
 })
 
 test.each(derived)('$page is what the code and the report say: $name (npm run derive)', (part) => {
@@ -31,7 +34,8 @@ test.each(derived)('$page is what the code and the report say: $name (npm run de
 })
 
 test('every operation is called by a test', () => {
-  expect(uncovered()).toEqual([])
+  const toAdd = uncovered().map((name) => `test/catalog/operations/: a test that calls ${name}`)
+  expect(toAdd).toEqual([])
 })
 
 const examples = readdirSync(join(root, 'examples'), { withFileTypes: true })

@@ -62,8 +62,8 @@ describe('help', () => {
       for (const field of fieldsOf(definition)) {
         if (field.name === 'id' || field.name === 'delimiter') continue
         for (const { hidden, description, long } of optionsOf(field).options) {
-          if (!hidden)
-            expect(description, `${definition.name} ${long}`).toMatch(/^(?!a string|true or false)\w/)
+          const toAdd = `src/catalog/operations/types/field-docs.ts: to requests, ${field.name}: '…', for ${definition.name} ${long}`
+          if (!hidden) expect(description, toAdd).toMatch(/^(?!a string|true or false)\w/)
         }
       }
     }

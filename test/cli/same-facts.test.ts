@@ -1,5 +1,7 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { expect, it } from 'vitest'
 import { program } from '../../src/cli/main.ts'
@@ -136,12 +138,28 @@ it('every command takes --json', () => {
 
 it('every command is tried', () => {
   const tried = new Set(script.map(([name]) => name))
-  expect(
-    commands
-      .map((command) => command.name())
-      .filter((name) => !tried.has(name))
-      .sort(),
-  ).toEqual(Object.keys(elsewhere).sort())
+  const names = commands.map((command) => command.name())
+  const untried = names.filter((name) => !tried.has(name))
+  const toAdd = untried
+    .filter((name) => !Object.hasOwn(elsewhere, name))
+    .map(
+      (name) =>
+        `test/cli/same-facts.test.ts: to script, ['${name}', ...table, …], or to elsewhere, '${name}': why`,
+    )
+  expect(toAdd).toEqual([])
+  expect(Object.keys(elsewhere).filter((name) => !untried.includes(name))).toEqual([])
+})
+
+it('every command that is no operation is on a page', () => {
+  const docs = fileURLToPath(new URL('../../docs/', import.meta.url))
+  const pages = readdirSync(docs).filter((name) => name.endsWith('.md'))
+  const text = pages.map((name) => readFileSync(join(docs, name), 'utf8')).join('\n')
+  const ofOperations = new Set(definitions.map(({ name }) => kebab(name)))
+  const toAdd = commands
+    .map((command) => command.name())
+    .filter((name) => !ofOperations.has(name) && !new RegExp(`(\`|\\btabularium )${name}\\b`).test(text))
+    .map((name) => `docs/command-line.md, or the page it is about: what \`${name}\` is for`)
+  expect(toAdd).toEqual([])
 })
 
 /** The commands that only read, and so have the same output twice. */

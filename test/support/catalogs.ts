@@ -9,15 +9,15 @@ import { temporaryDirectory } from './folders.ts'
 export interface Open {
   (options?: CatalogOptions): Promise<LocalCatalog>
   /** Its storage. */
-  readonly kind: 'memory' | 'lmdb'
+  readonly kind: (typeof matrix)[number]['kind']
   /** Whether it is reached through a client and a server. */
   readonly remote: boolean
 }
 
 const matrix = [
-  { name: 'memory', kind: 'memory', remote: false },
-  { name: 'lmdb', kind: 'lmdb', remote: false },
-  { name: 'memory, over HTTP', kind: 'memory', remote: true },
+  { name: 'memory', kind: 'memory', remote: false, place: () => 'memory:' },
+  { name: 'lmdb', kind: 'lmdb', remote: false, place: () => freshFolder() },
+  { name: 'memory, over HTTP', kind: 'memory', remote: true, place: () => 'memory:' },
 ] as const
 
 /**
@@ -25,7 +25,7 @@ const matrix = [
  * server.
  */
 export function eachCatalog(tests: (open: Open) => void): void {
-  for (const { name, kind, remote } of matrix) run(name, kind, remote, tests)
+  for (const entry of matrix) run(entry, tests)
 }
 
 /**
@@ -33,16 +33,13 @@ export function eachCatalog(tests: (open: Open) => void): void {
  * with very many calls, and for rules that the exported catalog suite already checks over HTTP.
  */
 export function eachLocalCatalog(tests: (open: Open) => void): void {
-  for (const { name, kind, remote } of matrix) if (!remote) run(name, kind, remote, tests)
+  for (const entry of matrix) if (!entry.remote) run(entry, tests)
 }
 
-function run(name: string, kind: Open['kind'], remote: boolean, tests: (open: Open) => void): void {
+function run({ name, kind, remote, place }: (typeof matrix)[number], tests: (open: Open) => void): void {
   describe(`on ${name}`, () => {
     const open = async (options?: CatalogOptions) => {
-      const local =
-        kind === 'memory'
-          ? await openCatalog('memory:', options)
-          : await openCatalog(await freshFolder(), options)
+      const local: LocalCatalog = await openCatalog(await place(), options)
       return closedAfterwards(remote ? await overHttp(local) : local)
     }
     tests(Object.assign(open, { kind, remote }))

@@ -630,7 +630,15 @@ const supported = Object.values(operations)
 
 describe('the errors of operations', () => {
   it.each(supported)('$name lists those that are tried here, and no others', ({ name, errors }) => {
-    expect(Object.keys(refusals[name] ?? {}).sort()).toEqual([...errors].sort())
+    const tried = Object.keys(refusals[name] ?? {})
+    const toAdd = errors
+      .filter((code) => !tried.includes(code))
+      .map(
+        (code) =>
+          `test/catalog/operations/errors.test.ts: to refusals, ${name}: { ${code}: { request, says } }`,
+      )
+    expect(toAdd).toEqual([])
+    expect(tried.sort()).toEqual([...errors].sort())
   })
 })
 
@@ -666,6 +674,9 @@ describe('a conflict that the store finds', () => {
   const changing = supported.filter(({ changes, name }) => changes && !aboutRecords.includes(name))
 
   it.each(changing)('$name passes it on as it is, and changes nothing', async ({ name }) => {
+    expect(changes, `test/catalog/operations/errors.test.ts: to changes, ${name}: a request`).toHaveProperty(
+      name,
+    )
     const folder = await freshFolder()
     const store = memoryStore()
     const content = memoryContent()

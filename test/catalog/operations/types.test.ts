@@ -54,16 +54,17 @@ test('the types of requests and responses are those of the schemas', () => {
 
 const definitions = Object.values(operations).map(({ definition }) => definition as unknown as AnyOperation)
 
-test('every field of a request or a response says what it is for (src/catalog/operations/types/field-docs.ts)', () => {
-  const missing = definitions.flatMap((operation) => [
+test('every field of a request or a response says what it is for', () => {
+  const file = 'src/catalog/operations/types/field-docs.ts'
+  const toAdd = definitions.flatMap((operation) => [
     ...fieldPaths(operation.request)
       .filter((path) => !requestDoc(operation, path.at(-1)!))
-      .map((path) => `the request of ${operation.name}: ${path.join('.')}`),
+      .map((path) => `${file}: to requests, ${path.at(-1)}: '…', for ${operation.name}.${path.join('.')}`),
     ...fieldPaths(operation.response)
       .filter((path) => !responseDoc(operation, path.at(-1)!))
-      .map((path) => `the response of ${operation.name}: ${path.join('.')}`),
+      .map((path) => `${file}: to responses, ${path.at(-1)}: '…', for ${operation.name}.${path.join('.')}`),
   ])
-  expect(missing).toEqual([])
+  expect(toAdd).toEqual([])
 })
 
 test('the OpenAPI document and the help of commands say the same', async () => {

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { CatalogError } from '../../../src/base/errors.ts'
 import { makeTable, select, types } from './table.ts'
@@ -77,6 +79,7 @@ const truths: Record<string, readonly string[]> = {
     'power(2, 3) = 8 AND pow(f, 2) = 6.25 AND power(2, -1) = 0.5',
     'signum(n) = -1 AND signum(f) = 1 AND signum(0) = 0',
     'isnan(nan) AND NOT isnan(f) AND iszero(one - 1) AND nanvl(nan, 5) = 5',
+    'asin(1.0) = pi() / 2 AND acos(1.0) = 0 AND acosh(1.0) = 0 AND atanh(0.0) = 0',
     'degrees(pi()) = 180 AND radians(180) = pi() AND atan2(0.0, 1.0) = 0 AND cos(0) = 1',
     'factorial(5) = 120 AND gcd(12, 18) = 6 AND lcm(4, 6) = 12 AND gcd(n, 14) = 7',
     'greatest(n, NULL, one) = 1 AND least(n, f) = -7 AND greatest(nan, 5) > 1e308',
@@ -102,7 +105,7 @@ const truths: Record<string, readonly string[]> = {
     "array_sort(tags, 'ASC', 'NULLS LAST')[1] = 'x' AND array_sort(li, NULL) IS NULL",
     'array_slice(li, 2, 3) = [-7, 10] AND array_slice(li, -2, -1) = [-7, 10] AND array_slice(li, 1, 9, 2) = [5, 10]',
     'array_slice(li, 3, 1, -1) = [10, -7, 5] AND empty(array_slice(li, 1, 0)) AND empty(array_slice(li, 4, 9))',
-    'array_reverse(li) = [10, -7, 5] AND array_distinct(make_array(1, NULL, 1, NULL)) = make_array(1, NULL)',
+    'array_reverse(li) = [10, -7, 5] AND list_distinct(make_array(1, NULL, 1, NULL)) = make_array(1, NULL)',
     'array_pop_back(li) = [5, -7] AND array_pop_front(li) = [-7, 10] AND empty(array_pop_back(array_slice(li, 1, 1)))',
     'li = [5, -7, 10] AND li > [5, -8] AND li < [6] AND make_array(one, 2.5)[2] = 2.5',
   ],
@@ -214,4 +217,28 @@ it('matches patterns that make other engines hang', () => {
   ).toEqual([])
   expect(select(long, `s LIKE '${'%a'.repeat(100)}b'`)).toEqual([])
   expect(() => select(long, `regexp_like(s, '${'(a|b)*'.repeat(5_000)}')`)).toThrow('which is too large')
+})
+
+it('every function is called by a test', async () => {
+  const read = (folder: URL) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  const families = new URL('../../../src/engine/predicate/functions/', import.meta.url)
+  const planners = new Map<string, unknown>()
+  for (const file of read(families)) {
+    const exported = (await import(fileURLToPath(new URL(file, families)))) as Record<string, object>
+    for (const [name, family] of Object.entries(exported)) {
+      if (!name.endsWith('Functions')) continue
+      for (const [called, planner] of Object.entries(family)) planners.set(called, planner)
+    }
+  }
+  expect(planners.size).toBeGreaterThan(100)
+  const here = new URL('./', import.meta.url)
+  const texts = read(here).map((file) => readFileSync(new URL(file, here), 'utf8'))
+  const isCalled = (name: string) => texts.some((text) => new RegExp(`\\b${name}\\b`).test(text))
+  const called = new Set([...planners].filter(([name]) => isCalled(name)).map(([, planner]) => planner))
+  // Other names of a function have its planner.
+  const toAdd = [...planners]
+    .filter(([, planner]) => !called.has(planner))
+    .map(([name]) => `test/engine/predicate/functions.test.ts: to truths, a case of ${name}(…)`)
+  expect(toAdd).toEqual([])
 })

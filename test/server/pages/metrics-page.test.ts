@@ -40,6 +40,13 @@ it('the page lists every metric of a server, and no other', async () => {
   const exported = [...types].filter(([name]) => !ofProcess.test(name)).sort()
   const named = [...listed()].map(([name, { type }]) => [name, type]).sort()
   expect(named.length).toBeGreaterThan(10)
+  const toAdd = exported
+    .filter(([name]) => !listed().has(name))
+    .map(
+      ([name, type]) =>
+        `docs/serve.md: to the table below <!-- metrics -->, | \`${name}\` | ${type} | labels | meaning |`,
+    )
+  expect(toAdd).toEqual([])
   expect(exported).toEqual(named)
 })
 
