@@ -34,8 +34,13 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 export const typesFile = 'src/catalog/operations/types/methods.ts'
 const definitions = Object.values(operations).map(({ definition }) => definition as unknown as AnyOperation)
 
-/** The types of schemas that are functions. Other types are found by field name below. */
+const { columns, order_by, vector } = operations.queryTable.definition.request.entries
+
+/** The types of schemas that are functions, or allow more than they say. Other types are found by field name below. */
 const known = new Map<unknown, string>([
+  [columns, 'readonly string[] | ColumnSelection | null'],
+  [order_by, 'readonly OrderKey[] | null'],
+  [vector, 'VectorInput | null'],
   [stringMap.pipe[0], 'Readonly<Record<string, string>>'],
   [rowsInput, 'RowsInput'],
   [schemaInput.wrapped, 'SchemaInput'],
@@ -50,14 +55,6 @@ const byField: Readonly<Record<string, string>> = {
   'queryTable.response.data': 'Uint8Array',
   'describeTable.response.schema': 'JsonArrowSchema',
 }
-
-/** The types of the fields of queries, in any position. */
-const byName: Readonly<Record<string, string>> = {
-  columns: 'readonly string[] | ColumnSelection | null',
-  order_by: 'readonly OrderKey[] | null',
-  vector: 'VectorInput | null',
-}
-const queries = ['queryTable', 'analyzeTableQueryPlan', 'explainTableQueryPlan']
 
 const head = `import type { OperationOptions } from '../framework/operation.ts'
 import type { ColumnSelection, JsonArrowSchema, JsonArrowType, OrderKey, RowsInput, SchemaInput, VectorInput } from './inputs.ts'
@@ -146,8 +143,6 @@ function fieldType(
 function typeOf(schema: Schema, operation: AnyOperation, side: Side, name: string): string {
   const at = `${operation.name}.${side}.${name}`
   if (byField[at] !== undefined) return byField[at]
-  if (side === 'request' && queries.includes(operation.name) && byName[name] !== undefined)
-    return byName[name]
   const inside = (inner: Schema) => typeOf(inner, operation, side, name)
   const { type, wrapped, pipe, entries, item, items, value, options, words } = schema
   if (known.has(schema)) return known.get(schema)!
