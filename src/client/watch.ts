@@ -123,43 +123,14 @@ async function connectOnce(
   since: string | undefined,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const { id } = request
-  if (id !== undefined && !(Array.isArray(id) && id.every((name) => typeof name === 'string')))
-    throw invalid('watch: the identifier must be a list of names.')
-  const query = id === undefined ? '' : `?id=${encodeURIComponent(formatIdentifier(id))}`
   const stop = new AbortController()
   const onAbort = () => stop.abort()
   signal.addEventListener('abort', onAbort, { once: true })
-  const fetchEvents = async (token: string | undefined) => {
-    const headers = headersOf(
-      settings.headers,
-      { accept: eventStreamType, ...(since !== undefined && { [lastEventHeader]: since }) },
-      token,
-    )
-    try {
-      return await settings.fetch(
-        new Request(`${settings.base}${changesPath}${query}`, {
-          headers,
-          redirect: 'manual',
-          signal: stop.signal,
-        }),
-      )
-    } catch (cause) {
-      throw unreachable(settings.base, undefined, cause)
-    }
-  }
-  const token = await credentials.current()
-  let response = await fetchEvents(token)
-  if (response.status === 401) {
-    const other = await credentials.renewed(token)
-    if (other !== undefined) response = await fetchEvents(other)
-  }
-  if (response.status !== 200 || response.body === null) {
-    const { status, headers } = response
-    const body = new Uint8Array(await response.arrayBuffer())
-    throw errorOf(settings, { status, headers, body }, changesPath)
-  }
-  const events = eventsOf(response.body as unknown as AsyncIterable<Uint8Array>)
+  const body = await streamOf(settings, credentials, request, since, stop.signal).catch((error) => {
+    signal.removeEventListener('abort', onAbort)
+    throw error
+  })
+  const events = eventsOf(body)
   const next = async () => {
     const timer = setTimeout(() => stop.abort(), silenceMillis)
     try {
@@ -182,6 +153,42 @@ async function connectOnce(
     throw streamEnded(settings)
   }
   return { firstToken: first.id, next, close }
+}
+
+/** Requests the stream of events, a second time with another token when the server answers 401. */
+async function streamOf(
+  settings: Settings,
+  credentials: Credentials,
+  { id }: WatchRequest,
+  since: string | undefined,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
+  if (id !== undefined && !(Array.isArray(id) && id.every((name) => typeof name === 'string')))
+    throw invalid('watch: the identifier must be a list of names.')
+  const query = id === undefined ? '' : `?id=${encodeURIComponent(formatIdentifier(id))}`
+  const own = { accept: eventStreamType, ...(since !== undefined && { [lastEventHeader]: since }) }
+  const fetchEvents = async (token: string | undefined) => {
+    const headers = headersOf(settings.headers, own, token)
+    const url = `${settings.base}${changesPath}${query}`
+    try {
+      return await settings.fetch(new Request(url, { headers, redirect: 'manual', signal }))
+    } catch (cause) {
+      throw unreachable(settings.base, undefined, cause)
+    }
+  }
+  const token = await credentials.current()
+  let response = await fetchEvents(token)
+  if (response.status === 401) {
+    const other = await credentials.renewed(token)
+    if (other !== undefined) response = await fetchEvents(other)
+  }
+  const { status, headers, body } = response
+  if (status === 200 && body !== null) return body as unknown as AsyncIterable<Uint8Array>
+  throw errorOf(
+    settings,
+    { status, headers, body: new Uint8Array(await response.arrayBuffer()) },
+    changesPath,
+  )
 }
 
 function streamEnded({ base }: Settings): CatalogError {
