@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Io } from './io.ts'
-import { isLocation } from './locations/location-argument.ts'
+import { isLocation } from './location-argument.ts'
 import { UsageError } from './usage.ts'
 
 /** The environment variable that names the profile for commands without a location. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { CatalogError, copyCatalog, type Identifier, importTables } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
-import { locationArgument } from './locations/location-argument.ts'
+import { locationArgument } from './location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
 import { isUrl, openLocal, openLocation, requireDirectory } from './open.ts'
 import { printerOf } from './print.ts'

@@ -1,6 +1,5 @@
-import { InvalidArgumentError, Option } from 'commander'
-import { hiddenFields, onByDefault, otherNameOf } from './field-notes.ts'
-import type { Field, FieldKind } from './fields.ts'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Field, type FieldKind, hiddenFields, onByDefault, otherNameOf } from './fields.ts'
 import { kebab } from './record.ts'
 
 const placeholders: { readonly [Kind in Exclude<FieldKind, 'flag'>]: string } = {
@@ -95,4 +94,37 @@ export function toBytes(text: string): number {
   const [, number, unit = '', binary] = /^(\d+(?:\.\d+)?) ?(?:([KMGT]?)(i?)B)?$/i.exec(text.trim()) ?? []
   if (number === undefined) throw new InvalidArgumentError('It is not a size. Write, for example, 10GiB.')
   return Math.floor(Number(number) * (binary ? 1024 : 1000) ** units.indexOf(unit.toUpperCase()))
+}
+
+/** The options of commands that may work with a server. */
+export interface AccessOptions {
+  readonly token?: string
+  readonly apiKey?: string
+}
+
+/** The options of every command that prints. */
+export interface PrintOptions {
+  readonly json?: boolean
+}
+
+/** The options of commands about what is in a catalog. */
+export interface CatalogOptions extends AccessOptions, PrintOptions {
+  readonly delimiter: string
+}
+
+export function addCatalogOptions(command: Command): Command {
+  command
+    .option('--delimiter <text>', 'the text between the names of identifiers', '.')
+    .addOption(new Option('--token <token>', 'bearer token for a server').env('TABULARIUM_TOKEN'))
+    .addOption(new Option('--api-key <key>', 'API key for a server').env('TABULARIUM_API_KEY'))
+  return addPrintOptions(command)
+}
+
+export function addPrintOptions(command: Command): Command {
+  command
+    .option('--json', 'print lines of JSON (default when the output is no terminal)')
+    .option('--no-json', 'print tables')
+  // Because of `--no-json`, commander would set the option to true by default.
+  command.setOptionValueWithSource('json', undefined, 'default')
+  return command
 }

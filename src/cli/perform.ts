@@ -7,9 +7,9 @@ import {
   operations,
   type QueryTableRequest,
 } from '../tabularium/index.ts'
-import type { CatalogOptions } from './access.ts'
 import type { Io } from './io.ts'
 import { isUrl, openLocation } from './open.ts'
+import type { CatalogOptions } from './options.ts'
 import { type Printer, printerOf } from './print.ts'
 import { progressBar } from './progress.ts'
 import { type AnyOperation, kebab } from './record.ts'

@@ -1,5 +1,5 @@
 import type { Io, Output } from './io.ts'
-import type { JsonField, JsonType } from './rows/types.ts'
+import type { JsonField, JsonType } from './rows/json.ts'
 import { toJson, visible } from './values.ts'
 
 type Row = Readonly<Record<string, unknown>>

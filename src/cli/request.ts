@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { parseIdentifier } from '../tabularium/index.ts'
-import { otherNameOf } from './field-notes.ts'
 import type { Field } from './fields.ts'
+import { otherNameOf } from './fields.ts'
 import { type Io, readAll } from './io.ts'
 import { kebab } from './record.ts'
 import { readRows } from './rows/read.ts'

@@ -10,7 +10,7 @@ import {
 } from '../tabularium/index.ts'
 import type { AuditLog } from './audit-log.ts'
 import type { Io } from './io.ts'
-import { locationArgument } from './locations/location-argument.ts'
+import { locationArgument } from './location-argument.ts'
 import { isUrl } from './open.ts'
 import { toBytes, toCount, toLongMillis, toMillis, toNumber } from './options.ts'
 import { UsageError } from './usage.ts'

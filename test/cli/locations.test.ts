@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { serverUrlOf } from '../../src/cli/locations/server-address.ts'
+import { serverUrlOf } from '../../src/cli/location-argument.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { lines, run } from './run.ts'
 import { overHttpServer } from './server.ts'

@@ -1,6 +1,5 @@
-import { parseJson } from './json.ts'
+import { described, Fraction, type JsonType, parseJson } from './json.ts'
 import { parseDate, parseTime, parseTimestamp, unitNanos } from './time.ts'
-import { described, Fraction, type JsonType } from './types.ts'
 
 /** Converts a CSV field or a JSON value to a value of a column. Throws a `Mismatch`. */
 export type Convert = (value: unknown) => unknown
