@@ -192,13 +192,10 @@ const firstTail = 64 * 1024
 export class AuditFile {
   readonly path: string
   #file: FileHandle
-  /** The size of all complete lines, in bytes. */
-  #size: number
 
-  private constructor(path: string, file: FileHandle, size: number) {
+  private constructor(path: string, file: FileHandle) {
     this.path = path
     this.#file = file
-    this.#size = size
   }
 
   /** Opens a file, or creates one that only its owner may read. Truncates a partial line that a crash left. */
@@ -208,7 +205,7 @@ export class AuditFile {
       const { size } = await file.stat()
       const { whole, lastToken } = await readEnd(file, size)
       if (whole < size) await file.truncate(whole)
-      return { file: new AuditFile(path, file, whole), lastToken }
+      return { file: new AuditFile(path, file), lastToken }
     } catch (error) {
       await file.close()
       throw error
@@ -217,13 +214,13 @@ export class AuditFile {
 
   /** Appends lines and syncs them. After a failure the file holds none of them. */
   async append(lines: string): Promise<void> {
-    const bytes = Buffer.from(lines)
+    // Read each time, because another server or a tool for log rotation may have changed it.
+    const { size } = await this.#file.stat()
     try {
-      await this.#file.appendFile(bytes)
+      await this.#file.appendFile(lines)
       await this.#file.datasync()
-      this.#size += bytes.length
     } catch (error) {
-      await this.#file.truncate(this.#size).catch(() => {})
+      await this.#file.truncate(size).catch(() => {})
       throw error
     }
   }
@@ -231,10 +228,8 @@ export class AuditFile {
   /** Opens the path again after a log rotation renamed the old file. */
   async reopen(): Promise<void> {
     const file = await openToAppend(this.path)
-    const { size } = await file.stat()
     const before = this.#file
     this.#file = file
-    this.#size = size
     await before.close()
   }
 

@@ -1,4 +1,4 @@
-import { appendFile, readFile, rename, stat } from 'node:fs/promises'
+import { appendFile, open, readFile, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { AuditFile, AuditLog } from '../../src/cli/audit-log.ts'
@@ -141,4 +141,17 @@ test('while a disk is full, changes wait, it tells so once, and nothing is lost 
   await log.close()
   expect(changed(await linesOf(path))).toEqual(['a', 'b'])
   expect(said).toEqual([expect.stringMatching(/cannot be written: ENOSPC/)])
+})
+
+test('when a write fails, only the lines of that write are removed, not those of another server', async () => {
+  const path = join(await freshFolder(), 'audit.jsonl')
+  const { file } = await AuditFile.open(path)
+  const { file: other } = await AuditFile.open(path)
+  await other.append('of the other server\n')
+  const handle = await open(path)
+  const sync = vi.spyOn(Object.getPrototypeOf(handle), 'datasync').mockRejectedValueOnce(new Error('EIO'))
+  onTestFinished(() => sync.mockRestore())
+  await expect(file.append('of this one\n')).rejects.toThrow('EIO')
+  for (const opened of [file, other, handle]) await opened.close()
+  expect(await readFile(path, 'utf8')).toBe('of the other server\n')
 })
