@@ -1,7 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
-import { cellText, mostCharacters } from '../model/cell.ts'
-import { decodeRows } from '../model/decode-rows.ts'
+import { cellText, decodeRows, mostCharacters } from '../model/rows.ts'
 import { shownCount } from '../model/text.ts'
 import { visibleRows } from '../model/visible-rows.ts'
 import { postForBytes } from '../server.ts'

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
 import { announce } from '../hooks.ts'
 import { formatRoute, parseRoute, type Route, startRoute, tokenIn } from '../model/route.ts'
@@ -8,7 +8,6 @@ import { Activity } from './activity.tsx'
 import { NamespaceView } from './namespace.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { TableView } from './table.tsx'
-import { TokenForm } from './token.tsx'
 
 /** Navigates at once. The browser fires `hashchange` later, and a key press before it would act on the old view. */
 export function navigate(route: Route): void {
@@ -166,5 +165,47 @@ function Theme() {
         ))}
       </select>
     </label>
+  )
+}
+
+/** A form for a token, which is kept in this tab only. */
+export function TokenForm({
+  message,
+  onGiven,
+}: {
+  readonly message: string
+  readonly onGiven: (token: string) => void
+}) {
+  const [given, setGiven] = useState('')
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => field.current?.focus(), [])
+  return (
+    <form
+      class="token"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (given.trim() !== '') onGiven(given.trim())
+      }}
+    >
+      <h1>Token</h1>
+      <p role="alert">{message}</p>
+      <label class="field">
+        <span>Token or key</span>
+        <input
+          ref={field}
+          type="password"
+          autocomplete="off"
+          value={given}
+          onInput={(event) => setGiven(event.currentTarget.value)}
+        />
+      </label>
+      <p class="faint">
+        It is kept for this tab until you close it, and sent to this server only. Whoever runs the server
+        gives it to you; <code>tabularium open</code> brings one of its own.
+      </p>
+      <button type="submit" class="primary">
+        Go on
+      </button>
+    </form>
   )
 }

@@ -7,7 +7,7 @@ import {
   type NamedTag,
   requireTag,
 } from '../checked-changes.ts'
-import { emptyTable, typeNames } from '../model/columns-text.ts'
+import { emptyTable, typeNames } from '../model/schema.ts'
 import { plainText } from '../model/text.ts'
 import { Dialog, Field } from '../parts/dialog.tsx'
 import { Path, Text } from '../parts/text.tsx'
