@@ -7,16 +7,23 @@ import { perform, type SharedOptions } from './perform.ts'
 import { type AnyOperation, isUnsupported, kebab } from './record.ts'
 import { readIdentifier, readRequest, type Typed } from './request.ts'
 
+/** Where the fields of an operation are typed. */
+interface Placement {
+  readonly fields: readonly Field[]
+  /** The attribute of the option of a field. */
+  readonly attributes: ReadonlyMap<string, string>
+  /** The fields of the positional arguments, in order. */
+  readonly positional: readonly string[]
+}
+
 /** The typed value of each field, from its option or its positional argument. */
 function typedOf(
   { command }: AnyOperation,
-  fields: readonly Field[],
-  attributes: ReadonlyMap<string, string>,
-  options: Readonly<Record<string, unknown>>,
-  positional: readonly string[],
+  { fields, attributes, positional }: Placement,
+  options: SharedOptions & Readonly<Record<string, unknown>>,
   rest: readonly unknown[],
-  delimiter: string,
 ): Typed {
+  const { delimiter } = options
   const typed: Record<string, unknown> = {}
   for (const { name } of fields) {
     const attribute = attributes.get(name)
@@ -77,7 +84,7 @@ export function operationCommand(operation: AnyOperation, io: Io, signal: AbortS
   if (notes?.examples) command.addHelpText('after', examplesText(operation))
   return command.action(async (location: string, ...rest: unknown[]) => {
     const options = command.opts<SharedOptions & Record<string, unknown>>()
-    const typed = typedOf(operation, fields, attributes, options, positional, rest, options.delimiter)
+    const typed = typedOf(operation, { fields, attributes, positional }, options, rest)
     const request = await readRequest(fields, typed, options.delimiter, io)
     const asked = withDelimiter(operation, request, options.delimiter)
     await perform(

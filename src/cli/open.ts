@@ -2,7 +2,9 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDatabaseUrl, shownLocation } from '../base/model/location.ts'
+import { sleep } from '../base/time.ts'
 import { type Catalog, CatalogError, openCatalog } from '../tabularium/index.ts'
+import type { Io } from './io.ts'
 import { UsageError } from './usage.ts'
 
 /** The credentials for a server. */
@@ -62,5 +64,37 @@ async function requireCatalog(location: string): Promise<void> {
       `There is no catalog in ${directory}. Check the path; creating a namespace or table there creates a catalog.`,
       { cause },
     )
+  }
+}
+
+/** The delays before each retry, in milliseconds. The last one repeats. */
+const retryDelays = [500, 1_000, 2_000, 5_000, 10_000]
+
+/**
+ * Opens a catalog. Retries while its database is unavailable, as during the start of a machine, and reports each
+ * failure. Resolves to undefined when the signal aborts. Throws permanent errors, such as an untrusted certificate, at
+ * once.
+ */
+export async function openWithRetries<T>(
+  open: () => Promise<T>,
+  isInDatabase: boolean,
+  signal: AbortSignal,
+  io: Pick<Io, 'stderr'>,
+  delays: readonly number[] = retryDelays,
+): Promise<T | undefined> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await open()
+    } catch (error) {
+      if (!isInDatabase) throw error
+      const { isTransient } = await import('../stores/postgres/failure.ts')
+      if (!isTransient(error)) throw error
+      const pause = delays[Math.min(attempt, delays.length - 1)]!
+      io.stderr.write(
+        `tabularium: ${(error as CatalogError).message} The server tries again in ${pause / 1_000} s.\n`,
+      )
+      await sleep(pause, { signal }).catch(() => {})
+      if (signal.aborted) return undefined
+    }
   }
 }

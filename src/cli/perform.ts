@@ -23,25 +23,23 @@ type Fields = Readonly<Record<string, unknown>>
 
 /** Runs an operation and prints its response. A listing without `limit` fetches all pages. */
 async function runAndPrint(
-  catalog: Catalog,
-  name: OperationName,
+  name: string,
+  run: (request: Fields) => Promise<Fields>,
   request: Fields,
-  options: OperationOptions,
   printer: Printer,
   io: Io,
 ): Promise<void> {
-  const run = catalog[name] as (request: Fields, options: OperationOptions) => Promise<Fields>
   if (name === 'queryTable') {
-    printer.rows(arrowRows((await run(request, options)).data as Uint8Array))
+    printer.rows(arrowRows((await run(request)).data as Uint8Array))
   } else if (isListing(name) && request.limit === undefined && request.page_token === undefined) {
     let page_token: unknown
     do {
-      const answer = await run({ ...request, page_token }, options)
+      const answer = await run({ ...request, page_token })
       print(printer, name, answer)
       page_token = answer.page_token
     } while (page_token)
   } else {
-    const answer = await run(request, options)
+    const answer = await run(request)
     print(printer, name, answer)
     if (isListing(name) && answer.page_token) io.stderr.write(`more: --page-token ${answer.page_token}\n`)
   }
@@ -196,7 +194,11 @@ export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal):
       await queryToFile(catalog, request, work, options.output, io)
     } else {
       const typed = await withTypedRows(catalog, operation.name, request, work, io)
-      await runAndPrint(catalog, operation.name as OperationName, typed, work, printer, io)
+      const method = catalog[operation.name] as (
+        request: Fields,
+        options: OperationOptions,
+      ) => Promise<Fields>
+      await runAndPrint(operation.name, (asked) => method(asked, work), typed, printer, io)
     }
   } finally {
     bar.clear()

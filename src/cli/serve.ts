@@ -1,6 +1,5 @@
 import { Command, Option } from 'commander'
 import { isDatabaseUrl } from '../base/model/location.ts'
-import { sleep } from '../base/time.ts'
 import {
   type Catalog,
   CatalogError,
@@ -11,7 +10,7 @@ import {
 import type { AuditLog } from './audit-log.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
-import { isUrl } from './open.ts'
+import { isUrl, openWithRetries } from './open.ts'
 import { toBytes, toCount, toLongMillis, toMillis, toNumber } from './options.ts'
 import { UsageError } from './usage.ts'
 
@@ -21,37 +20,31 @@ const lingerMillis = 500
 type Http = typeof import('../server/index.ts')
 type ServeOptions = Parameters<Http['serve']>[1]
 
-interface Typed {
-  readonly host: string
-  readonly port: number
+/** The options that reach `openCatalog` and `serve` as they were typed. */
+type Passed = Pick<
+  DirectoryCatalogOptions,
+  'content' | 'managedVersioning' | 'readOnly' | 'transactionCount' | 'transactionAge' | 'arrowBytes'
+> &
+  Pick<ServeOptions, 'host' | 'port' | 'listing' | 'unknownFields' | 'advertise' | 'staleMillis' | 'log'>
+
+interface Typed extends Passed {
   readonly token?: readonly string[]
   readonly auth: boolean
   readonly jwksUrl?: string
   readonly issuer?: string
   readonly audience?: readonly string[]
   readonly algorithms: string
-  readonly listing: 'recursive' | 'children'
-  readonly unknownFields: 'refuse' | 'ignore'
   readonly root?: string
-  readonly content?: string
   readonly contentCache?: string
   readonly contentCacheSize?: number
   readonly locationRoot?: readonly string[]
-  readonly managedVersioning?: boolean
   readonly optimize?: boolean
-  readonly readOnly?: boolean
   readonly transactionIdle?: number
-  readonly transactionCount?: number
-  readonly transactionAge?: number
-  readonly advertise?: string
-  readonly staleMillis?: number
   readonly drain?: number
-  readonly arrowBytes?: number
   readonly page: boolean
   readonly editable?: boolean
   readonly audit?: string
   readonly auditFailure: 'go-on' | 'refuse'
-  readonly log: 'debug' | 'info' | 'warn' | 'error'
   readonly json?: boolean
 }
 
@@ -70,7 +63,7 @@ Examples:
 /** The command that serves a catalog until an interrupt, then finishes running requests. */
 export function serveCommand(io: Io, signal: AbortSignal): Command {
   const summary = 'Serve a catalog over HTTP.'
-  return new Command('serve')
+  const command = new Command('serve')
     .summary(summary)
     .description(`${summary} Once it listens, it prints one line with its URL.`)
     .helpGroup('The catalog itself:')
@@ -81,6 +74,20 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
         './catalog',
       ),
     )
+  addCallerOptions(command)
+  addStorageOptions(command)
+  addRunningOptions(command)
+  return command.addHelpText('after', examples).action(async (location: string, typed: Typed) => {
+    if (isUrl(location))
+      throw new UsageError('serve takes the directory of a catalog, postgres://…, or memory:')
+    const auth = authOf(typed, io)
+    const http = { ...listenOptions(typed), auth }
+    await serveUntil({ location, catalog: catalogOptions(typed), http, typed }, io, signal)
+  })
+}
+
+function addCallerOptions(command: Command): void {
+  command
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes a free one', toNumber, 2333)
     .option('--token <token>', 'a token that callers may send (repeat it; or TABULARIUM_TOKEN)', collect)
@@ -102,6 +109,10 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
         .choices(['refuse', 'ignore'])
         .default('refuse'),
     )
+}
+
+function addStorageOptions(command: Command): void {
+  command
     .option(
       '--content <url>',
       'where the rows lie, if not in the directory: s3://bucket/prefix, az://… or gs://… (said once, when the catalog is new)',
@@ -131,6 +142,10 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
       toCount,
     )
     .option('--transaction-age <time>', 'how long they are kept, as 12h or 30d (default: 7d)', toLongMillis)
+}
+
+function addRunningOptions(command: Command): void {
+  command
     .option(
       '--advertise <url>',
       'by which other servers over the same catalog reach this one, for open transactions (default: where it listens)',
@@ -164,14 +179,6 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
         .default('warn'),
     )
     .option('--json', 'print the URL as JSON')
-    .addHelpText('after', examples)
-    .action(async (location: string, typed: Typed) => {
-      if (isUrl(location))
-        throw new UsageError('serve takes the directory of a catalog, postgres://…, or memory:')
-      const auth = authOf(typed, io)
-      const listening = { ...listenOptions(typed), auth }
-      await serveUntil(signal, location, catalogOptions(typed), listening, typed, io)
-    })
 }
 
 function collect(text: string, before: readonly string[] = []): readonly string[] {
@@ -204,35 +211,25 @@ function jwtOf({ jwksUrl, issuer, audience, algorithms }: Typed) {
 }
 
 function catalogOptions(typed: Typed): DirectoryCatalogOptions {
-  const {
-    root,
+  const { root, contentCache: folder, contentCacheSize: bytes, locationRoot, transactionIdle } = typed
+  const { content, managedVersioning, readOnly, transactionCount, transactionAge, arrowBytes } = typed
+  if (bytes !== undefined && folder === undefined)
+    throw new UsageError('--content-cache-size needs --content-cache, the folder')
+  const options = {
     content,
-    contentCache: folder,
-    contentCacheSize: bytes,
-    locationRoot,
+    contentCache: folder === undefined ? undefined : { folder, bytes },
+    tableRoot: root,
+    locationRoots: locationRoot,
     managedVersioning,
-    optimize,
+    optimize: typed.optimize ? 'background' : undefined,
     readOnly,
-    transactionIdle,
+    openTransactions: transactionIdle === undefined ? undefined : { idleSeconds: transactionIdle },
     transactionCount,
     transactionAge,
     arrowBytes,
-  } = typed
-  if (bytes !== undefined && folder === undefined)
-    throw new UsageError('--content-cache-size needs --content-cache, the folder')
-  return {
-    ...(content === undefined ? {} : { content }),
-    ...(folder === undefined ? {} : { contentCache: { folder, bytes } }),
-    ...(root === undefined ? {} : { tableRoot: root }),
-    ...(locationRoot === undefined ? {} : { locationRoots: locationRoot }),
-    ...(managedVersioning === undefined ? {} : { managedVersioning }),
-    ...(optimize ? { optimize: 'background' } : {}),
-    ...(readOnly ? { readOnly } : {}),
-    ...(transactionIdle === undefined ? {} : { openTransactions: { idleSeconds: transactionIdle } }),
-    ...(transactionCount === undefined ? {} : { transactionCount }),
-    ...(transactionAge === undefined ? {} : { transactionAge }),
-    ...(arrowBytes === undefined ? {} : { arrowBytes }),
   }
+  // `openCatalog` refuses names of options that a location does not have.
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
 function listenOptions({ page, editable, ...typed }: Typed) {
@@ -255,13 +252,17 @@ function auditOptions({ audit, auditFailure }: Typed): AuditOptions | undefined 
   return undefined
 }
 
+interface Serving {
+  readonly location: string
+  readonly catalog: DirectoryCatalogOptions
+  readonly http: ServeOptions
+  readonly typed: Typed
+}
+
 async function serveUntil(
-  signal: AbortSignal,
-  location: string,
-  options: DirectoryCatalogOptions,
-  http: ServeOptions,
-  typed: Typed,
+  { location, catalog: options, http, typed }: Serving,
   io: Io,
+  signal: AbortSignal,
 ): Promise<void> {
   const audit = auditOptions(typed)
   const { serve } = await import('../server/index.ts')
@@ -283,38 +284,6 @@ async function serveUntil(
     io.stderr.write(
       `tabularium: /readyz answers 503 now, and the server ends in ${drain / 1_000} s. A second signal ends it at once.\n`,
     )
-  }
-}
-
-/** The delays before each retry, in milliseconds. The last one repeats. */
-const retryDelays = [500, 1_000, 2_000, 5_000, 10_000]
-
-/**
- * Opens a catalog. Retries while its database is unavailable, as during the start of a machine, and reports each
- * failure. Resolves to undefined when the signal aborts. Throws permanent errors, such as an untrusted certificate, at
- * once.
- */
-export async function openWithRetries<T>(
-  open: () => Promise<T>,
-  isInDatabase: boolean,
-  signal: AbortSignal,
-  io: Pick<Io, 'stderr'>,
-  delays: readonly number[] = retryDelays,
-): Promise<T | undefined> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await open()
-    } catch (error) {
-      if (!isInDatabase) throw error
-      const { isTransient } = await import('../stores/postgres/failure.ts')
-      if (!isTransient(error)) throw error
-      const pause = delays[Math.min(attempt, delays.length - 1)]!
-      io.stderr.write(
-        `tabularium: ${(error as CatalogError).message} The server tries again in ${pause / 1_000} s.\n`,
-      )
-      await sleep(pause, { signal }).catch(() => {})
-      if (signal.aborted) return undefined
-    }
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { main } from '../../src/cli/main.ts'
-import { openWithRetries } from '../../src/cli/serve.ts'
+import { openWithRetries } from '../../src/cli/open.ts'
 import { CatalogError } from '../../src/tabularium/index.ts'
 import { refusingServer } from '../support/postgres-answers.ts'
 
