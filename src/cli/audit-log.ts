@@ -7,7 +7,7 @@ import { type Catalog, CatalogError, type CommittedChange } from '../tabularium/
 const retryMillis = 1_000
 
 /** The most lines in the queue. Further refusals are only counted, and changes stay in the feed. */
-const mostWaiting = 1_000
+const maxWaiting = 1_000
 
 /** How long `close` waits for the last lines, in milliseconds. */
 const drainMillis = 5_000
@@ -64,7 +64,7 @@ export class AuditLog {
 
   /** Logs a request that was refused because of its sender. */
   refused({ requestId, remoteAddress, ...refused }: RefusedRequest): void {
-    if (this.#lines.length >= mostWaiting) this.#omitted++
+    if (this.#lines.length >= maxWaiting) this.#omitted++
     else this.#add({ event: 'refused', request_id: requestId, remote_address: remoteAddress, ...refused })
   }
 
@@ -98,7 +98,7 @@ export class AuditLog {
       try {
         for await (const change of this.#catalog.watch({ since: this.#token, signal })) {
           this.#logChange(change)
-          if (this.#lines.length >= mostWaiting || this.#isBroken) await this.#flushed()
+          if (this.#lines.length >= maxWaiting || this.#isBroken) await this.#flushed()
         }
         return
       } catch (error) {
@@ -185,7 +185,7 @@ function lineOf(line: Readonly<Record<string, unknown>>): string {
 }
 
 /** The most bytes at the end of a file that are searched for the last token. The longest line fits. */
-const mostTail = 256 * 1024 * 1024
+const maxTail = 256 * 1024 * 1024
 const firstTail = 64 * 1024
 
 /** An append-only file of lines. A line is written whole, or not at all. */
@@ -264,7 +264,7 @@ async function readEnd(
     // The first piece may be the end of a longer line.
     if (length < size) lines.shift()
     const lastToken = lines.map(tokenIn).findLast((token) => token !== undefined)
-    const isAll = length >= Math.min(size, mostTail)
+    const isAll = length >= Math.min(size, maxTail)
     if ((lastToken !== undefined && end > 0) || isAll)
       return { whole: end === 0 && length < size ? size : size - length + end, lastToken }
   }

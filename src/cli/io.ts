@@ -18,7 +18,7 @@ export interface Output {
 }
 
 /** The most input bytes of one command: the same limit as for the rows of one request. */
-export const mostInputBytes = 256 * 1024 * 1024
+export const maxInputBytes = 256 * 1024 * 1024
 
 /** All bytes of a stream. */
 export async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
@@ -26,7 +26,7 @@ export async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8A
   let length = 0
   for await (const chunk of stream) {
     length += chunk.length
-    if (length > mostInputBytes) throw tooLarge('standard input has more')
+    if (length > maxInputBytes) throw tooLarge('standard input has more')
     chunks.push(chunk)
   }
   const bytes = Buffer.concat(chunks, length)
@@ -34,9 +34,9 @@ export async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8A
   return new Uint8Array(bytes)
 }
 
-/** The error for input above {@link mostInputBytes}. `what` begins the message, such as `standard input has more`. */
+/** The error for input above {@link maxInputBytes}. `what` begins the message, such as `standard input has more`. */
 export function tooLarge(what: string): UsageError {
   return new UsageError(
-    `${what} bytes, and one command reads at most ${mostInputBytes.toLocaleString('en')}: insert the rows in parts`,
+    `${what} bytes, and one command reads at most ${maxInputBytes.toLocaleString('en')}: insert the rows in parts`,
   )
 }

@@ -50,7 +50,7 @@ function describeError(error: unknown, signal: AbortSignal): [text: string, code
 }
 
 /** The longest word that can be an identifier, in characters. */
-const longestIdentifier = 9_000
+const maxIdentifier = 9_000
 
 /** Rewrites identifiers in a message as they were typed. The catalog joins names with `$`. */
 function asTyped(message: string, args: readonly string[]): string {
@@ -58,7 +58,7 @@ function asTyped(message: string, args: readonly string[]): string {
   const between = (option < 0 ? '' : (args[option]!.split('=', 2)[1] ?? args[option + 1])) || '.'
   let text = message.replace(/(?<= of )\$(?= to )/g, () => between)
   for (const word of args) {
-    if (word.length > longestIdentifier || !word.includes(between)) continue
+    if (word.length > maxIdentifier || !word.includes(between)) continue
     const names = word.split(between)
     // The longest first, since the shorter ones are prefixes of it.
     for (let depth = names.length; depth > 1; depth--) {

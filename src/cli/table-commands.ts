@@ -146,7 +146,7 @@ interface Typed {
 }
 
 /** The most tags that are read to show them beside versions. */
-const mostTags = 10_000
+const maxTags = 10_000
 
 /** The command that lists the versions of a table with the operations that made them. */
 export function historyCommand(io: Io, signal: AbortSignal): Command {
@@ -191,7 +191,7 @@ async function listHistory({ catalog, id, typed, printer, options }: TableWork<T
 async function tagsOf({ catalog, id, typed, options }: Omit<TableWork<Typed>, 'printer'>) {
   const wanted = typed.branch === 'main' ? '' : (typed.branch ?? '')
   const tags = new Map<number, string[]>()
-  for await (const { name, branch = '', version } of catalog.tags({ id, limit: mostTags }, options)) {
+  for await (const { name, branch = '', version } of catalog.tags({ id, limit: maxTags }, options)) {
     if (branch !== wanted) continue
     const others = tags.get(version)
     if (others) others.push(name)
@@ -201,10 +201,10 @@ async function tagsOf({ catalog, id, typed, options }: Omit<TableWork<Typed>, 'p
 }
 
 /** The most tags, and the most branches, that are shown. */
-const mostNames = 1_000
+const maxNames = 1_000
 
 /** The most versions that are counted. */
-const mostVersions = 100_000
+const maxVersions = 100_000
 
 /** The command that prints everything the catalog knows about a table. */
 export function describeCommand(io: Io, signal: AbortSignal): Command {
@@ -236,11 +236,11 @@ async function describe({ catalog, id, typed, options }: Work): Promise<Readonly
   const size = schema === undefined ? undefined : await sizeOf(catalog, { id, branch, version }, options)
   const [versions, tags, branches] = await Promise.all([
     versionsOf(catalog, { id, branch }, options),
-    named(catalog.tags({ id, limit: mostNames + 1 }, options), ({ version, branch }) => ({
+    named(catalog.tags({ id, limit: maxNames + 1 }, options), ({ version, branch }) => ({
       version,
       ...(branch !== undefined && { branch }),
     })),
-    named(catalog.branches({ id, limit: mostNames + 1 }, options), ({ parentBranch, parentVersion }) => ({
+    named(catalog.branches({ id, limit: maxNames + 1 }, options), ({ parentBranch, parentVersion }) => ({
       from_version: parentVersion,
       ...(parentBranch != null && { from_branch: parentBranch }),
     })),
@@ -290,29 +290,29 @@ async function sizeOf(
   }
 }
 
-/** The number of versions of a branch, its first and its latest. Stops counting at {@link mostVersions}. */
+/** The number of versions of a branch, its first and its latest. Stops counting at {@link maxVersions}. */
 async function versionsOf(catalog: Catalog, { id, branch }: BranchRef, options: Options) {
   let [count, first, latest] = [0, null as number | null, null as number | null]
   for await (const { version } of catalog.versions(
-    { id, branch, limit: mostVersions + 1, descending: true },
+    { id, branch, limit: maxVersions + 1, descending: true },
     options,
   )) {
     latest ??= version
-    if (count === mostVersions) return { count, latest, more: true }
+    if (count === maxVersions) return { count, latest, more: true }
     first = version
     count++
   }
   return { count, first, latest }
 }
 
-/** Tags or branches by name, at most {@link mostNames}. */
+/** Tags or branches by name, at most {@link maxNames}. */
 async function named<T extends { readonly name: string }>(
   items: AsyncIterable<T>,
   about: (item: T) => Readonly<Record<string, unknown>>,
 ): Promise<Readonly<Record<string, unknown>>> {
   const found: [string, unknown][] = []
   for await (const item of items) {
-    if (found.length === mostNames) return { ...Object.fromEntries(found), '…': `more than ${mostNames}` }
+    if (found.length === maxNames) return { ...Object.fromEntries(found), '…': `more than ${maxNames}` }
     found.push([item.name, about(item)])
   }
   return Object.fromEntries(found)

@@ -71,7 +71,7 @@ export function errorOf({ base }: Settings, { status, headers, body }: Received,
 }
 
 const firstDelay = 100
-const longestDelay = 5_000
+const maxDelay = 5_000
 
 /**
  * The delay before a retry, in milliseconds: what the server asks for, plus a random part whose bound doubles with
@@ -82,7 +82,7 @@ export function retryDelay(
   retryAfter: string | null | undefined,
   { random = Math.random, now = wallClock }: { random?: () => number; now?: () => number } = {},
 ): number {
-  const jitter = Math.min(longestDelay, firstDelay * 2 ** attempt) * random()
+  const jitter = Math.min(maxDelay, firstDelay * 2 ** attempt) * random()
   return (retryAfter ? retryAfterMillis(retryAfter, now()) : 0) + jitter
 }
 

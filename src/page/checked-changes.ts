@@ -112,7 +112,7 @@ function replacedError(kind: 'table' | 'namespace', id: Identifier): Error {
   )
 }
 
-const mostAttempts = 20
+const maxAttempts = 20
 /** The numbers of the errors ConcurrentModification and Unsupported. */
 const conflictNumber = 14
 const unsupportedNumber = 0
@@ -136,7 +136,7 @@ async function inTransaction<T>(work: (within: Within) => Promise<T>): Promise<T
       await post('transaction', [id], 'rollback', { body: {} }).catch(() => {})
       const code = error instanceof ServerError ? error.code : undefined
       if (code === unsupportedNumber) return work({})
-      if (code !== conflictNumber || attempt === mostAttempts) throw error
+      if (code !== conflictNumber || attempt === maxAttempts) throw error
     }
   }
 }

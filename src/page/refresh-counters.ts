@@ -14,7 +14,7 @@ export interface RefreshCounters {
   readonly latest: readonly CommittedChange[]
 }
 
-const mostLatest = 100
+const maxLatest = 100
 /** The minimum interval between two refreshes, in milliseconds. */
 const restMillis = 3_000
 const firstMillis = 150
@@ -48,7 +48,7 @@ export function useRefreshCounters(
         namespaces: before.namespaces + Number(namespaces),
         tables: before.tables + Number(tables),
         open: before.open + Number(open),
-        latest: [...latest, ...before.latest].slice(0, mostLatest),
+        latest: [...latest, ...before.latest].slice(0, maxLatest),
       }))
     }
     const markAffected = (parts: typeof affected) => {
@@ -62,7 +62,7 @@ export function useRefreshCounters(
     const stop = followChanges({
       onChange: (change) => {
         received.push(change)
-        if (received.length > mostLatest) received.shift()
+        if (received.length > maxLatest) received.shift()
         markAffected(affectedParts(change.changes, shown.current.route, shown.current.listed))
       },
       onGap: () => markAffected(allParts),
@@ -85,11 +85,11 @@ export interface FeedListener {
 /** How long a hidden tab keeps its connection, in milliseconds. Browsers limit the connections to one server. */
 const hiddenMillis = 20_000
 /** The first and the longest delay before a reconnect, in milliseconds. Doubles after each failure. */
-const [firstWait, longestWait] = [1_000, 60_000]
+const [firstWait, maxWait] = [1_000, 60_000]
 /** The timeout of a silent connection, in milliseconds. A server sends a heartbeat every 15 seconds. */
 const silenceMillis = 60_000
 /** The longest event, in characters. A longer one is a huge commit, after which everything is fetched again. */
-const mostCharacters = 4 * 1024 * 1024
+const maxCharacters = 4 * 1024 * 1024
 
 /**
  * Follows the stream of changes while the tab is visible, until the returned function is called. Resumes after a lost
@@ -111,7 +111,7 @@ async function follow(listener: FeedListener, stopped: AbortSignal): Promise<voi
       const response = await openChanges(since, signal)
       const { status, body, headers } = response
       if (status === 200 && body && headers.get('content-type')?.startsWith(eventStreamType)) {
-        for await (const { kind, id, data } of eventsOf(chunksOf(body), mostCharacters)) {
+        for await (const { kind, id, data } of eventsOf(chunksOf(body), maxCharacters)) {
           resetSilence()
           // Neither the first listings nor the stream have the commits in between.
           if (since === undefined) listener.onGap()
@@ -134,7 +134,7 @@ async function follow(listener: FeedListener, stopped: AbortSignal): Promise<voi
     } finally {
       end()
     }
-    await pause(Math.min(longestWait, firstWait * 2 ** failures) * (0.5 + Math.random() / 2), stopped)
+    await pause(Math.min(maxWait, firstWait * 2 ** failures) * (0.5 + Math.random() / 2), stopped)
     failures++
   }
 }

@@ -62,7 +62,7 @@ export interface SeenTransaction {
 }
 
 const seen: SeenTransaction[] = []
-const mostSeen = 200
+const maxSeen = 200
 
 /** The transactions that responses to this page named, latest first. */
 export function seenTransactions(): readonly SeenTransaction[] {
@@ -75,7 +75,7 @@ function recordTransaction(transaction: unknown, what: string, failure?: string)
     if (typeof id !== 'string' || seen.some((known) => known.id === id)) continue
     seen.unshift({ id, what, at: Date.now(), failure })
   }
-  seen.length = Math.min(seen.length, mostSeen)
+  seen.length = Math.min(seen.length, maxSeen)
 }
 
 /** Records the transactions inside of a committed one. */

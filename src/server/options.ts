@@ -185,13 +185,13 @@ export function limitsOf(given: LimitOptions = {}): Limits {
   return { ...limits, bodyBytes: Math.max(limits.bodyBytes, limits.arrowBytes, limits.jsonBytes) }
 }
 
-const mostStale = 60_000
+const maxStale = 60_000
 
 /** The checked option `staleMillis`. */
 export function staleMillisOf({ staleMillis = 0 }: HttpOptions): number {
-  if (staleMillis >= 0 && staleMillis <= mostStale) return staleMillis
+  if (staleMillis >= 0 && staleMillis <= maxStale) return staleMillis
   throw invalid(
-    `staleMillis must be a number of milliseconds from 0 to ${mostStale.toLocaleString('en')}; it is ${String(staleMillis)}.`,
+    `staleMillis must be a number of milliseconds from 0 to ${maxStale.toLocaleString('en')}; it is ${String(staleMillis)}.`,
   )
 }
 

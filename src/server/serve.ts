@@ -172,12 +172,12 @@ function connectionsOf(server: Server): ReadonlySet<Socket> {
   return open
 }
 
-const mostDrain = 3_600_000
+const maxDrain = 3_600_000
 
 function requireDrain({ drain = 0 }: TimeoutOptions): void {
-  if (drain >= 0 && drain <= mostDrain) return
+  if (drain >= 0 && drain <= maxDrain) return
   throw invalid(
-    `timeouts.drain must be a number of milliseconds from 0 to ${mostDrain.toLocaleString('en')}; it is ${String(drain)}.`,
+    `timeouts.drain must be a number of milliseconds from 0 to ${maxDrain.toLocaleString('en')}; it is ${String(drain)}.`,
   )
 }
 

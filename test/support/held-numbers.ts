@@ -38,7 +38,7 @@ const predicate = ['src/engine/predicate/syntax/lexer.ts', 'maxPredicateBytes = 
 const depth = ['src/engine/predicate/syntax/syntax.ts', 'maxPredicateDepth = 200'] as const
 const sorted = ['512 MiB', 'src/engine/table/read/ordered.ts', 'maxSortedBytes = 512 << 20'] as const
 const ranked = ['1,000,000', 'src/engine/table/search/search.ts', 'maxRanked = 1_000_000'] as const
-const tokens = ['has at least 16 characters', 'src/server/auth/tokens.ts', 'shortest = 16'] as const
+const tokens = ['has at least 16 characters', 'src/server/auth/tokens.ts', 'minLength = 16'] as const
 const busy = ['30 seconds', 'src/stores/lmdb/environment.ts', 'defaultTimeout = 30_000'] as const
 const postgres = 'src/stores/postgres'
 const page = 'src/page'
@@ -55,7 +55,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   ],
   'SECURITY.md': [
     [`A token ${tokens[0]}`, tokens[1], tokens[2]],
-    ['The 5,000 addresses', 'src/server/limits/rate-limit.ts', 'mostCallers = 5_000'],
+    ['The 5,000 addresses', 'src/server/limits/rate-limit.ts', 'maxCallers = 5_000'],
   ],
   'CONTRIBUTING.md': [
     [', 1200 |', 'test/engine/predicate/reference/reference.test.ts', 'process.env.PREDICATE_RUNS ?? 1_200'],
@@ -100,17 +100,17 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['every 15 seconds', 'src/server/changes.ts', 'quietMillis = 15_000'],
     ['256 streams', limits, 'given.streams ?? 256'],
     ['32 of one caller', limits, 'given.streamsPerCaller ?? 32'],
-    ['1,000 refusals', 'src/cli/audit-log.ts', 'mostWaiting = 1_000'],
+    ['1,000 refusals', 'src/cli/audit-log.ts', 'maxWaiting = 1_000'],
   ],
   'docs/command-line.md': [
-    ['the first rows, 10 unless', 'src/cli/tables/head.ts', "'how many rows', toNumber, 10"],
+    ['the first rows, 10 unless', 'src/cli/table-commands.ts', "'how many rows', toNumber, 10"],
     ['7 days', core, 'options.transactionAge ?? 7 * day'],
     ['100,000 changes', ...kept],
-    ['100,000 versions', 'src/cli/tables/describe.ts', 'mostVersions = 100_000'],
-    ['1,000 tags', 'src/cli/tables/describe.ts', 'mostNames = 1_000'],
+    ['100,000 versions', 'src/cli/table-commands.ts', 'maxVersions = 100_000'],
+    ['1,000 tags', 'src/cli/table-commands.ts', 'maxNames = 1_000'],
     ['2,000 records', 'src/catalog/operations/list-transactions.ts', 'mostLookedAt = 2_000'],
-    ['without a port, 2333', 'src/cli/locations/server-address.ts', 'usualPort = 2333'],
-    ['200 at most', 'src/cli/completion/catalog-names.ts', 'most = 200'],
+    ['without a port, 2333', 'src/cli/location-argument.ts', 'usualPort = 2333'],
+    ['200 at most', 'src/cli/completion/candidates.ts', 'most = 200'],
     ['after two seconds', 'src/cli/completion/completion-command.ts', 'longest = 2_000'],
     [
       'Exit codes: 0 success, 1 refused by the catalog, 2 invalid command line, 130 interrupted.',
@@ -170,8 +170,8 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   ],
   'docs/page.md': [
     ['rows a hundred at a time', `${page}/parts/row-grid.tsx`, 'blockRows = 100'],
-    ['hidden for 20 seconds', `${page}/feed.ts`, 'hiddenMillis = 20_000'],
-    ['up to 50 that succeeded', `${page}/views/activity.tsx`, 'mostEnded = 50'],
+    ['hidden for 20 seconds', `${page}/refresh-counters.ts`, 'hiddenMillis = 20_000'],
+    ['up to 50 that succeeded', `${page}/views/activity.tsx`, 'maxEnded = 50'],
     ['7 days by default', core, 'options.transactionAge ?? 7 * day'],
     ['a thousand names', `${page}/views/sidebar.tsx`, 'shownPage = 1_000'],
     ['10,000 in each request', `${page}/views/sidebar.tsx`, 'searchedPage = 10_000'],
@@ -218,7 +218,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['200 levels deep', ...depth],
     ['| 4,096 |', 'src/engine/predicate/syntax/prefix.ts', 'maxArguments = 4_096'],
     ['for some 5 ms', 'src/base/scheduling/time-slice.ts', 'longest = 5'],
-    ['One command reads at most 256 MiB', 'src/cli/io.ts', 'mostInputBytes = 256 * 1024 * 1024'],
+    ['One command reads at most 256 MiB', 'src/cli/io.ts', 'maxInputBytes = 256 * 1024 * 1024'],
     ['one text | 16 MiB;', limits, 'given.jsonBytes ?? 16 * mebibyte'],
     [' 256, 1,000,000,', limits, 'given.jsonDepth ?? 256,\n    jsonValues: given.jsonValues ?? 1_000_000'],
     [
@@ -255,10 +255,10 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
       '3,000 rows of a table',
       [
         numberIn(`${page}/parts/row-grid.tsx`, 'blockRows') *
-          numberIn(`${page}/parts/row-grid.tsx`, 'mostBlocks'),
+          numberIn(`${page}/parts/row-grid.tsx`, 'maxBlocks'),
       ],
     ],
-    ['1,000 versions', `${page}/views/versions.tsx`, 'mostKnown = 1_000'],
+    ['1,000 versions', `${page}/views/versions.tsx`, 'maxKnown = 1_000'],
   ],
   'docs/row-objects.md': [
     ['about 4 MiB', 'src/catalog/handle/iteration/rows.ts', 'pageBytes = 4 * 1024 * 1024'],

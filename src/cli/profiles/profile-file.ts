@@ -34,13 +34,13 @@ const profile = v.pipe(
 export type Profile = v.InferOutput<typeof profile>
 export type Profiles = Readonly<Record<string, Profile>>
 
-const mostProfiles = 1_000
-const mostBytes = 262_144
+const maxProfiles = 1_000
+const maxBytes = 262_144
 
 const content = v.strictObject({
   profiles: v.pipe(
     v.record(profileName, profile),
-    v.maxEntries(mostProfiles, `has more than ${mostProfiles} profiles`),
+    v.maxEntries(maxProfiles, `has more than ${maxProfiles} profiles`),
   ),
 })
 
@@ -75,9 +75,9 @@ async function readBounded(path: string): Promise<string | undefined> {
   })
   if (file === undefined) return undefined
   try {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(mostBytes + 1), 0, mostBytes + 1, 0)
-    if (bytesRead > mostBytes)
-      throw new UsageError(`${path} has more than ${mostBytes.toLocaleString('en')} bytes: remove profiles`)
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(maxBytes + 1), 0, maxBytes + 1, 0)
+    if (bytesRead > maxBytes)
+      throw new UsageError(`${path} has more than ${maxBytes.toLocaleString('en')} bytes: remove profiles`)
     return buffer.toString('utf8', 0, bytesRead)
   } finally {
     await file.close()
@@ -117,7 +117,7 @@ async function refuseReadable(path: string): Promise<void> {
 /** Replaces the file atomically. Only its owner can read it. */
 export async function writeProfiles(path: string, profiles: Profiles): Promise<void> {
   const text = `${JSON.stringify({ profiles }, null, 2)}\n`
-  if (Buffer.byteLength(text) > mostBytes || Object.keys(profiles).length > mostProfiles)
+  if (Buffer.byteLength(text) > maxBytes || Object.keys(profiles).length > maxProfiles)
     throw new UsageError(`${path} has no room for one more profile: remove others`)
   // Some users link their settings to another folder.
   const real = await realpath(path).catch(() => path)
@@ -182,7 +182,7 @@ export async function profileNamed(name: string, io: Io): Promise<NamedProfile> 
   )
 }
 
-const mostTokenBytes = 65_536
+const maxTokenBytes = 65_536
 
 /** The credentials of a profile, read from its file or environment variable if it names one. */
 export async function accessOf(
@@ -205,7 +205,7 @@ export async function tokenIn(path: string, whose: string): Promise<string> {
   const fail = (why: string) => new UsageError(`${whose} takes its token from the file ${path}, which ${why}`)
   try {
     const { size } = await stat(path)
-    if (size > mostTokenBytes) throw fail(`has more than ${mostTokenBytes.toLocaleString('en')} bytes`)
+    if (size > maxTokenBytes) throw fail(`has more than ${maxTokenBytes.toLocaleString('en')} bytes`)
     const token = (await readFile(path, 'utf8')).trim()
     if (token === '') throw fail('is empty')
     return token

@@ -81,11 +81,11 @@ function presentReader(type: DataType): Read {
 }
 
 const dayMillis = 86_400_000
-const mostMillis = 8_640_000_000_000_000
+const maxMillis = 8_640_000_000_000_000
 
 /** A date as ISO text, or as a number in the unit of the column beyond the years of ISO text. */
 function dateText(millis: number, isDay: boolean): unknown {
-  if (Math.abs(millis) > mostMillis) return isDay ? millis / dayMillis : millis
+  if (Math.abs(millis) > maxMillis) return isDay ? millis / dayMillis : millis
   return millis % dayMillis === 0 ? formatDate(millis) : new Date(millis).toISOString()
 }
 

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { type Io, mostInputBytes, readAll, tooLarge } from '../io.ts'
+import { type Io, maxInputBytes, readAll, tooLarge } from '../io.ts'
 import { UsageError } from '../usage.ts'
 import { parseCsv } from './csv.ts'
 import { parseJson } from './json.ts'
@@ -24,7 +24,7 @@ async function readFile(source: string): Promise<Uint8Array> {
   try {
     await using file = await open(source)
     const { size } = await file.stat()
-    if (size > mostInputBytes) throw tooLarge(`${source} has ${size.toLocaleString('en')}`)
+    if (size > maxInputBytes) throw tooLarge(`${source} has ${size.toLocaleString('en')}`)
     return new Uint8Array(await file.readFile())
   } catch (cause) {
     if (cause instanceof UsageError) throw cause

@@ -56,7 +56,7 @@ export function formatDate(millis: number): string {
   return text.slice(0, text.indexOf('T'))
 }
 
-const mostMillis = 8_640_000_000_000_000n
+const maxMillis = 8_640_000_000_000_000n
 
 /**
  * The ISO text of a timestamp: fractional digits in groups of three as needed, and `Z` if its column has a zone. A time
@@ -66,7 +66,7 @@ export function formatTimestamp(value: bigint, unit: keyof typeof unitNanos, has
   const nanos = value * unitNanos[unit]
   const rest = ((nanos % unitNanos.ms) + unitNanos.ms) % unitNanos.ms
   const millis = (nanos - rest) / unitNanos.ms
-  if (millis > mostMillis || millis < -mostMillis) return String(value)
+  if (millis > maxMillis || millis < -maxMillis) return String(value)
   const more = rest === 0n ? '' : String(rest).padStart(6, '0').replace(/000$/, '')
   return new Date(Number(millis)).toISOString().replace('Z', more + (hasZone ? 'Z' : ''))
 }

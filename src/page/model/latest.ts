@@ -26,8 +26,8 @@ export interface LatestChange {
 }
 
 /** The most subjects of one commit that are shown. */
-const mostSubjects = 5
-const mostShown = 100
+const maxSubjects = 5
+const maxShown = 100
 
 /**
  * The latest changes, latest first. Those from the stream (`fromStream`) come with their versions. Older ones come from
@@ -46,11 +46,11 @@ export function latestChanges(
       const millis = Date.parse(finished_at ?? created_at)
       return { key: transaction_id, millis, transaction: transaction_id, operation, id: subject, further: 0 }
     })
-  return [...fromStream.flatMap(shownOf), ...before].slice(0, mostShown)
+  return [...fromStream.flatMap(shownOf), ...before].slice(0, maxShown)
 }
 
 function shownOf({ timestamp_millis: millis, transaction_id, changes }: CommittedChange): LatestChange[] {
-  const shown = changes.slice(0, mostSubjects)
+  const shown = changes.slice(0, maxSubjects)
   return shown.map((change, index) => ({
     ...shownChange(change, transaction_id),
     key: `${transaction_id} ${index}`,

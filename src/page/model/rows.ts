@@ -19,7 +19,7 @@ export function decodeRows(bytes: Uint8Array): Rows {
 /** The most characters of a value in a cell. The dialog of a row shows more. */
 const cellCharacters = 200
 /** The most characters of a value that the page shows at all. */
-export const mostCharacters = 20_000
+export const maxCharacters = 20_000
 
 /** The text of a value; undefined for null. */
 export function cellText(value: unknown, type: string, most = cellCharacters): string | undefined {

@@ -1,5 +1,5 @@
 /** Browsers render nothing beyond about 16 million pixels. The scroll position of a longer list is scaled. */
-const mostPixels = 8_000_000
+const maxPixels = 8_000_000
 
 /** Extra rows before and after the visible ones, so that scrolling a little shows no gap. */
 const overscan = 8
@@ -25,7 +25,7 @@ export interface VisibleRows {
 /** Which rows of a list are rendered, and where. Their number depends only on the visible height. */
 export function visibleRows({ count, rowHeight, height, scrollTop }: Viewport): VisibleRows {
   const long = count * rowHeight
-  const totalHeight = Math.min(long, mostPixels)
+  const totalHeight = Math.min(long, maxPixels)
   const top =
     totalHeight === long ? scrollTop : (scrollTop / Math.max(1, totalHeight - height)) * (long - height)
   const first = Math.max(0, Math.min(count, Math.floor(top / rowHeight)) - overscan)
@@ -36,7 +36,7 @@ export function visibleRows({ count, rowHeight, height, scrollTop }: Viewport): 
 /** The scroll position at which a row is visible. Unchanged if it is visible already. */
 export function scrollTo(row: number, { count, rowHeight, height, scrollTop }: Viewport): number {
   const long = count * rowHeight
-  const totalHeight = Math.min(long, mostPixels)
+  const totalHeight = Math.min(long, maxPixels)
   const scale = totalHeight === long ? 1 : (long - height) / Math.max(1, totalHeight - height)
   const top = scrollTop * scale
   const wanted = Math.max(Math.min(top, row * rowHeight), (row + 1) * rowHeight - height)

@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
-import { cellText, decodeRows, mostCharacters } from '../model/rows.ts'
+import { cellText, decodeRows, maxCharacters } from '../model/rows.ts'
 import { shownCount } from '../model/text.ts'
 import { visibleRows } from '../model/visible-rows.ts'
 import { postForBytes } from '../server.ts'
@@ -33,7 +33,7 @@ function widthOf(type: string): number {
 
 /** The rows of a block, which is one request, and how many blocks are kept. */
 const blockRows = 100
-const mostBlocks = 30
+const maxBlocks = 30
 const rowHeight = 28
 
 /** A grid of rows, which are fetched when they become visible. */
@@ -172,7 +172,7 @@ function RowDialog({
       <h2 id="row-title">Row {shownCount(row + 1)}</h2>
       <dl class="properties">
         {columns.map(({ name, type, shownType }, index) => {
-          const text = cellText(kept.current?.[index], type, mostCharacters)
+          const text = cellText(kept.current?.[index], type, maxCharacters)
           return (
             <div key={index}>
               <dt>
@@ -235,7 +235,7 @@ function useBlocks(id: Identifier, query: Readonly<Record<string, unknown>>, fir
           blocks.set(block, rows)
           older.delete(block)
           const [oldest] = blocks.keys()
-          if (blocks.size > mostBlocks) blocks.delete(oldest!)
+          if (blocks.size > maxBlocks) blocks.delete(oldest!)
           setError(undefined)
           draw((times) => times + 1)
         }

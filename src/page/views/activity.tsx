@@ -88,12 +88,12 @@ interface Listed {
 }
 
 /** The most pages to read. A page scans some thousand records, and running transactions are usually among the newest. */
-const mostPages = 20
+const maxPages = 20
 
 async function runningTransactions(signal: AbortSignal): Promise<Listed['transactions']> {
   const found: Listed['transactions'][number][] = []
   let page_token: string | undefined
-  for (let pages = 0; pages < mostPages; pages++) {
+  for (let pages = 0; pages < maxPages; pages++) {
     const body = { status: ['Queued', 'Running'], limit: 100, page_token }
     const page = await listTransactions<Listed>(body, signal)
     found.push(...page.transactions)
@@ -135,12 +135,12 @@ function RunningTransactions({ revision, counters }: Pick<ViewProps, 'revision' 
 }
 
 /** How many succeeded transactions are requested. */
-const mostEnded = 50
+const maxEnded = 50
 
 /** The latest changes of all callers: from the stream, and older ones from the list of transactions. */
 function Latest({ revision, counters }: Pick<ViewProps, 'revision' | 'counters'>) {
   const { value, error, again } = useLoaded(
-    (signal) => listTransactions<Listed>({ status: ['Succeeded'], limit: mostEnded }, signal),
+    (signal) => listTransactions<Listed>({ status: ['Succeeded'], limit: maxEnded }, signal),
     [],
     [revision, counters.open],
   )

@@ -8,7 +8,7 @@ import { Text } from '../parts/text.tsx'
 import { post } from '../server.ts'
 import type { Description } from './table.tsx'
 
-const mostColumns = 500
+const maxColumns = 500
 
 /** The columns of one version with their types. Nulls are counted on demand, since that reads the column. */
 export function Columns({ id, description }: { readonly id: Identifier; readonly description: Description }) {
@@ -20,7 +20,7 @@ export function Columns({ id, description }: { readonly id: Identifier; readonly
   const controller = useRef<AbortController>()
   useEffect(() => () => controller.current?.abort(), [])
   if (fields.length === 0) return null
-  const shown = fields.slice(0, mostColumns)
+  const shown = fields.slice(0, maxColumns)
 
   const count = async () => {
     controller.current = new AbortController()
@@ -88,9 +88,9 @@ export function Columns({ id, description }: { readonly id: Identifier; readonly
           ))}
         </tbody>
       </table>
-      {fields.length > mostColumns && (
+      {fields.length > maxColumns && (
         <p class="faint">
-          The first {mostColumns} of {shownCount(fields.length)} columns.
+          The first {maxColumns} of {shownCount(fields.length)} columns.
         </p>
       )}
     </section>

@@ -159,7 +159,7 @@ function VersionRow({
 
 /** A cache of versions, which are immutable. Drops the oldest entries. */
 const known = new Map<string, Promise<VersionFacts>>()
-const mostKnown = 1_000
+const maxKnown = 1_000
 let activeFetches = 0
 const waiting: (() => void)[] = []
 
@@ -171,7 +171,7 @@ function factsOf(history: History, version: number): Promise<VersionFacts> {
     facts.catch(() => known.delete(key))
     known.set(key, facts)
     const [oldest] = known.keys()
-    if (known.size > mostKnown) known.delete(oldest!)
+    if (known.size > maxKnown) known.delete(oldest!)
   }
   return facts
 }

@@ -11,7 +11,7 @@ export interface StaticToken {
 }
 
 /** Guessing attacks try words. A token of this many random characters is out of their reach. */
-const shortest = 16
+const minLength = 16
 
 /**
  * Returns the owner of a token. It compares every known token, in frames of equal length and in constant time. So the
@@ -22,9 +22,9 @@ export function tokenVerifier(
 ): (token: string) => Principal | undefined {
   const known = tokens.map((given, index) => {
     const { token, name = `token-${index + 1}` } = typeof given === 'string' ? { token: given } : given
-    if (typeof token !== 'string' || token.length < shortest || /\s/.test(token)) {
+    if (typeof token !== 'string' || token.length < minLength || /\s/.test(token)) {
       throw invalid(
-        `auth.tokens[${index}] must be at least ${shortest} characters long, without spaces. Make one with: openssl rand -hex 32`,
+        `auth.tokens[${index}] must be at least ${minLength} characters long, without spaces. Make one with: openssl rand -hex 32`,
       )
     }
     return { token, principal: { name } }

@@ -67,12 +67,12 @@ function headersOf({ answer }: Route, { context, transaction_id }: Fields): Answ
 }
 
 /** Longer lists of objects are serialized in time slices. */
-const mostAtOnce = 500
+const maxAtOnce = 500
 
 function jsonOf(value: Fields): string | Promise<Buffer> {
   for (const name in value) {
     const list = value[name]
-    if (Array.isArray(list) && list.length > mostAtOnce && typeof list[0] === 'object')
+    if (Array.isArray(list) && list.length > maxAtOnce && typeof list[0] === 'object')
       return jsonInSlices(value, name, list)
   }
   return JSON.stringify(value)

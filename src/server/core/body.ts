@@ -107,7 +107,7 @@ class BodyBuffer {
 }
 
 /** A body with fewer bytes in one idle period counts as stalled. */
-const leastBytes = 16 * 1024
+const minBytes = 16 * 1024
 
 /**
  * Calls `take` with every chunk. The stream is paused while a promise of `take` is pending. An error of `take` ends the
@@ -123,7 +123,7 @@ function eachChunk(
     let waiting: Promise<void> | undefined
     let recent = 0
     const timer = setInterval(() => {
-      if (waiting === undefined && recent < leastBytes) stop(stalled(idleMillis))
+      if (waiting === undefined && recent < minBytes) stop(stalled(idleMillis))
       recent = 0
     }, idleMillis)
     // The listeners stay, because an `error` event without a listener would crash the process.
@@ -145,7 +145,7 @@ function eachChunk(
         stream.pause()
         waiting.then(() => {
           waiting = undefined
-          recent = leastBytes
+          recent = minBytes
           stream.resume()
         }, stop)
       } catch (error) {
@@ -196,6 +196,6 @@ function incomplete(): CatalogError {
 
 function stalled(millis: number): CatalogError {
   return invalid(
-    `The body stood still: less than ${leastBytes} bytes of it came in ${millis / 1_000} seconds. Send the request again, on a faster way or in parts.`,
+    `The body stood still: less than ${minBytes} bytes of it came in ${millis / 1_000} seconds. Send the request again, on a faster way or in parts.`,
   )
 }

@@ -10,7 +10,7 @@ export interface RateLimit {
 }
 
 /** The most callers with a counter. The least recent caller is evicted first. */
-const mostCallers = 5_000
+const maxCallers = 5_000
 
 interface Window {
   readonly since: number
@@ -32,7 +32,7 @@ export function rateLimiter(
     // Reinserted, because a map keeps insertion order: the most recent callers are at its end.
     windows.delete(caller)
     windows.set(caller, window)
-    if (windows.size > mostCallers) windows.delete(windows.keys().next().value!)
+    if (windows.size > maxCallers) windows.delete(windows.keys().next().value!)
     if (window.requests > requests) {
       const wait = window.since + perMillis - time
       throw new Throttled(
