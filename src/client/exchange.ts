@@ -1,6 +1,6 @@
 import { CatalogError } from '../base/errors.ts'
 import { sleep, wallClock } from '../base/time.ts'
-import { insideHeader } from '../catalog/operations/framework/inside.ts'
+import { inTransactionHeader } from '../catalog/operations/framework/inside.ts'
 import type { AnyOperation } from '../catalog/operations/framework/operation.ts'
 import { errorOfResponse } from '../protocol/status.ts'
 import type { Credentials } from './credentials.ts'
@@ -109,7 +109,7 @@ function unansweredChange(
   const text = outcomeText(base, outcome)
   if (!operation.changes || text === undefined) return undefined
   const cause = 'error' in outcome ? outcome.error.cause : undefined
-  return new CatalogError('ServiceUnavailable', text + adviceFor(operation, insideHeader in headers), {
+  return new CatalogError('ServiceUnavailable', text + adviceFor(operation, inTransactionHeader in headers), {
     cause,
   })
 }

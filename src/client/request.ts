@@ -1,7 +1,7 @@
 import { CatalogError, invalid } from '../base/errors.ts'
 import { type Identifier, quote } from '../base/model/identifier.ts'
 import type { Catalog } from '../catalog/handle/handle.ts'
-import { insideHeader } from '../catalog/operations/framework/inside.ts'
+import { inTransactionHeader } from '../catalog/operations/framework/inside.ts'
 import type { AnyOperation, OperationOptions } from '../catalog/operations/framework/operation.ts'
 import { type OperationName, operations } from '../catalog/operations/index.ts'
 import type { ArrowInput } from '../engine/arrow/index.ts'
@@ -52,7 +52,7 @@ export async function requestOf(
     headers: {
       ...headersToSend(context),
       ...headers,
-      ...(transaction !== undefined && { [insideHeader]: transaction }),
+      ...(transaction !== undefined && { [inTransactionHeader]: transaction }),
     },
     body,
   }

@@ -1,5 +1,5 @@
 import type { Identifier } from '../base/model/identifier.ts'
-import { insideHeader } from '../catalog/operations/framework/inside.ts'
+import { inTransactionHeader } from '../catalog/operations/framework/inside.ts'
 import { changesPath, eventStreamType, lastEventHeader } from '../protocol/events.ts'
 import { encodePathId } from '../protocol/path-id.ts'
 
@@ -158,7 +158,7 @@ async function send(method: string, path: string, asked: RequestOptions): Promis
   }
   const sent = token.get()
   const headers = tokenHeader()
-  if (transaction) headers[insideHeader] = transaction.id
+  if (transaction) headers[inTransactionHeader] = transaction.id
   const isBytes = body instanceof Uint8Array
   if (body !== undefined)
     headers['content-type'] = isBytes ? 'application/vnd.apache.arrow.stream' : 'application/json'

@@ -4,7 +4,7 @@ import { checkDelimiter, quote } from '../base/model/identifier.ts'
 import { clearTimeout, setTimeout } from '../base/time.ts'
 import type { Changes, CommittedChange } from '../catalog/handle/handle.ts'
 import { principalKey } from '../catalog/lookup/access.ts'
-import { insideHeader } from '../catalog/operations/framework/inside.ts'
+import { inTransactionHeader } from '../catalog/operations/framework/inside.ts'
 import { type MayRead, visibleChanges } from '../catalog/operations/framework/visible-changes.ts'
 import { changesPath, eventStreamType, eventText, lastEventHeader } from '../protocol/events.ts'
 import { singleValue } from '../protocol/query.ts'
@@ -88,10 +88,10 @@ function watchRequestOf({ query, headers }: Exchange) {
       `${changesPath} takes no query parameter ${quote(name.slice(0, 64))}. It takes ${parameters.join(', ')}.`,
     )
   }
-  if (headers[insideHeader] !== undefined) {
+  if (headers[inTransactionHeader] !== undefined) {
     throw new CatalogError(
       'Unsupported',
-      `A transaction sees one moment, so there is nothing to watch in it. Leave the header ${insideHeader} out.`,
+      `A transaction sees one moment, so there is nothing to watch in it. Leave the header ${inTransactionHeader} out.`,
     )
   }
   const delimiter = checkDelimiter(singleValue(given, 'delimiter'))

@@ -1,7 +1,7 @@
 import { invalid } from '../../base/errors.ts'
 import { checkDelimiter, formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
 import { principalKey } from '../../catalog/lookup/access.ts'
-import { insideHeader, transactionNamed } from '../../catalog/operations/framework/inside.ts'
+import { inTransactionHeader, transactionNamed } from '../../catalog/operations/framework/inside.ts'
 import { fieldsOf, hintFor } from '../../catalog/operations/framework/unknown-fields.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import { decodeSegment } from '../../protocol/path-id.ts'
@@ -99,8 +99,8 @@ export function buildRequest(
   for (const name in address.fields) addParameter(request, name, address.fields[name], falseIsUnset)
   for (const name in address.repeated) requireSame(request, name, address.repeated[name])
   // Checked here, because the header would overwrite the context entry.
-  if (headers[insideHeader] !== undefined && request.context != null)
-    transactionNamed(request, { transaction: headers[insideHeader] as string })
+  if (headers[inTransactionHeader] !== undefined && request.context != null)
+    transactionNamed(request, { transaction: headers[inTransactionHeader] as string })
   const merged = mergeContext(request.context, contextOfHeaders(headers), principal)
   if (merged !== undefined) request.context = merged
   if (address.id !== undefined) request.id = joinId(operation, address.id, request.id)

@@ -5,7 +5,7 @@ import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import { performance } from '../../base/time.ts'
 import type { Catalog } from '../../catalog/handle/handle.ts'
 import {
-  insideHeader,
+  inTransactionHeader,
   isAboutTransactions,
   transactionNamed,
 } from '../../catalog/operations/framework/inside.ts'
@@ -94,7 +94,7 @@ export function responder(context: HttpContext): Responder {
   async function run(exchange: Exchange, match: Match): Promise<StreamableAnswer> {
     const { operation, route } = match
     const address = await admit(exchange, match)
-    const isInside = exchange.headers[insideHeader] !== undefined
+    const isInside = exchange.headers[inTransactionHeader] !== undefined
     if (isInside && operation !== 'beginTransaction') {
       const forwarded = await forwarder.forwardUnread(exchange, match, address.id)
       if (forwarded !== undefined) return forwarded
@@ -144,7 +144,7 @@ export function responder(context: HttpContext): Responder {
     const children = dialect.listing === 'children' && listsChildren(operation)
     const request = children ? childrenRequest(operation, translated) : translated
     // Fast path: most requests have neither a header nor a context.
-    const isInside = headers[insideHeader] !== undefined
+    const isInside = headers[inTransactionHeader] !== undefined
     const mayBeInside = isInside || (content as Fields | undefined)?.context !== undefined
     const transaction = mayBeInside ? transactionNamed(request, {}) : undefined
     if (transaction !== undefined && !isInside && !isAboutTransactions(operation)) {

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorNumbers } from '../../base/errors.ts'
 import { packageVersion } from '../../base/version.ts'
 import {
-  insideHeader,
+  inTransactionHeader,
   isAboutTransactions,
   transactionIdPattern,
 } from '../../catalog/operations/framework/inside.ts'
@@ -210,7 +210,7 @@ function parametersOf(
 }
 
 const inside = {
-  name: insideHeader,
+  name: inTransactionHeader,
   in: 'header',
   required: false,
   description: 'The transaction that the operation is part of: a transaction_id of BeginTransaction.',

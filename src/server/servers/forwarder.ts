@@ -7,7 +7,7 @@ import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
 import { clearInterval, performance, setInterval } from '../../base/time.ts'
 import { heldTransactions } from '../../catalog/handle/handle.ts'
 import {
-  insideHeader,
+  inTransactionHeader,
   isTransactionId,
   type SessionServer,
   transactionNamed,
@@ -80,7 +80,7 @@ export class Forwarder {
     named: Identifier | undefined,
   ): ForwardedAnswer {
     const { headers } = exchange
-    const id = transactionNamed({}, { transaction: headers[insideHeader] as string })!
+    const id = transactionNamed({}, { transaction: headers[inTransactionHeader] as string })!
     // An operation on the transaction itself does not run inside of it.
     if (route.path.startsWith('/v1/transaction/') && (named?.at(-1) === id || endsTransaction(operation)))
       return undefined
@@ -98,7 +98,7 @@ export class Forwarder {
   async forwardEnd(exchange: Exchange, named: Identifier | undefined, body: Buffer): ForwardedAnswer {
     const id = named?.at(-1)
     if (id === undefined || !isTransactionId(id)) return undefined
-    const inside = exchange.headers[insideHeader]
+    const inside = exchange.headers[inTransactionHeader]
     if (inside !== undefined && inside !== id) return undefined
     return this.#forward(exchange, { id, body, maxBytes: body.length, isRepeatable: true })
   }

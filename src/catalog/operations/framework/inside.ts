@@ -3,12 +3,12 @@ import { quote } from '../../../base/model/identifier.ts'
 import type { AnyOperation, OperationOptions } from './operation.ts'
 
 /** The header that puts a request inside of a transaction; its value is the transaction's id. */
-export const insideHeader = 'x-tabularium-transaction'
+export const inTransactionHeader = 'x-tabularium-transaction'
 
 export type { SessionServer } from '../../../base/store/records.ts'
 
 /** The same as an entry of a request's context. */
-const insideKey = `header.${insideHeader}`
+const insideKey = `header.${inTransactionHeader}`
 
 /**
  * The transaction that an operation belongs to, by its options or by an entry of its context. Undefined when it belongs
@@ -38,7 +38,7 @@ function shown(id: unknown): string {
   return typeof id === 'string' ? quote(id.slice(0, 128)) : `a ${typeof id}`
 }
 
-const oneId = `Give one id, as the option transaction or as the header ${insideHeader}.`
+const oneId = `Give one id, as the option transaction or as the header ${inTransactionHeader}.`
 
 /** The characters of an id of a transaction. No comma: a header that was sent twice has one. */
 export const transactionIdPattern = /^[\x21-\x2b\x2d-\x7e]{1,128}$/
