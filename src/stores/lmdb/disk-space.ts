@@ -4,7 +4,7 @@ import { FreeSpace, type freeBytes } from '../../base/scheduling/free-space.ts'
 const reserveBytes = 256 * 1024
 
 /** The bytes that stay free after changes with removals: they make room, so they may use most of the reserve. */
-const leastBytes = 96 * 1024
+const minBytes = 96 * 1024
 
 /** The approximate bytes of a record besides its value. */
 const recordBytes = 64
@@ -31,7 +31,7 @@ export class DiskSpace {
   begin(): void {
     this.put = 0
     if (this.#free.take(commitBytes) && this.#free.isFresh(this.#folder)) return
-    this.#free.look(this.#folder, 0, leastBytes)
+    this.#free.look(this.#folder, 0, minBytes)
   }
 
   /**
@@ -41,6 +41,6 @@ export class DiskSpace {
   add(bytes: number, removes: boolean): void {
     const taken = bytes + recordBytes
     this.put += taken
-    if (!this.#free.take(taken)) this.#free.look(this.#folder, this.put, removes ? leastBytes : reserveBytes)
+    if (!this.#free.take(taken)) this.#free.look(this.#folder, this.put, removes ? minBytes : reserveBytes)
   }
 }

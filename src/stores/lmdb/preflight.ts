@@ -16,8 +16,7 @@ import { dirname } from 'node:path'
 import { CatalogError } from '../../base/errors.ts'
 import { freeBytes } from '../../base/scheduling/free-space.ts'
 import { FileLock } from './file-lock.ts'
-import { isPageSize, type Meta, readMeta } from './page.ts'
-import { topPagesFault } from './top-pages.ts'
+import { isPageSize, type Meta, number64, pageFlags, readMeta, readNodes, type TreeMeta } from './page.ts'
 
 /*
  * The driver crashes the process when LMDB cannot open a file. So these checks look for every possible reason first,
@@ -33,7 +32,7 @@ const corrupted = -30796
 const magic = 0xbeefc0de
 
 /** The space that LMDB needs for a new data file, with some reserve. */
-const leastSpace = 1 << 16
+const minSpace = 1 << 16
 
 /** Throws when LMDB could not open these files. */
 export function checkFiles(dataFile: string, lockFile: string, readOnly: boolean): void {
@@ -45,7 +44,7 @@ export function checkFiles(dataFile: string, lockFile: string, readOnly: boolean
     checkPages(dataFile)
   } else {
     accessSync(folder, W_OK)
-    if (freeBytes(folder) < leastSpace) throw failure('ENOSPC', `no space left for ${dataFile}`)
+    if (freeBytes(folder) < minSpace) throw failure('ENOSPC', `no space left for ${dataFile}`)
   }
   try {
     accessSync(existsSync(lockFile) ? lockFile : folder, W_OK)
@@ -146,4 +145,46 @@ function checkMeta(head: Buffer, read: number, index: number, dataFile: string):
 
 function failure(code: string | number, message: string): Error {
   return Object.assign(new Error(message), { code })
+}
+
+/**
+ * The most pages of each tree that are checked. They include all pages of a small store, and those of a large one that
+ * every access begins with. Reading them takes less than a millisecond.
+ */
+const maxPages = 64
+
+/** What is wrong with the upper pages of the two trees of a data file; undefined when nothing is. */
+export function topPagesFault(file: number, meta: Meta): string | undefined {
+  return treeFault(file, meta, meta.main) ?? treeFault(file, meta, meta.free)
+}
+
+function treeFault(file: number, meta: Meta, { root, depth }: TreeMeta): string | undefined {
+  if ((root === undefined) !== (depth === 0) || depth > 32) return 'has a tree of a wrong depth'
+  if (root === undefined) return undefined
+  const page = Buffer.alloc(meta.pageSize)
+  const pending = [{ at: root, level: 1 }]
+  for (let checked = 0; checked < maxPages && pending.length > 0; checked++) {
+    const { at, level } = pending.shift()!
+    if (!(at >= 2 && at <= meta.lastPage)) return `refers to page ${at}, which cannot exist`
+    const read = readSync(file, page, 0, page.length, at * page.length)
+    // The file may end within its last page.
+    page.fill(0, read)
+    const isLeaf = level === depth
+    const flags = isLeaf ? pageFlags.leaf : pageFlags.branch
+    if (number64(page, 0) !== at || page.readUInt16LE(18) !== flags) return `has a wrong header on page ${at}`
+    const nodes = readNodes(page, isLeaf)
+    if (typeof nodes === 'string') return `has a page ${at} that ${nodes}`
+    if (nodes.length === 0) return `has an empty page ${at}`
+    for (const { child, value, isLarge } of nodes) {
+      if (!isLeaf) pending.push({ at: child, level: level + 1 })
+      else if (isLarge && !isLargeInside(value, meta)) return `has a value on page ${at} of a wrong length`
+    }
+  }
+  return undefined
+}
+
+function isLargeInside(value: Buffer, { lastPage }: Meta): boolean {
+  const first = number64(value, 0)
+  const pages = number64(value, 16)
+  return first >= 2 && pages >= 1 && first + pages - 1 <= lastPage
 }

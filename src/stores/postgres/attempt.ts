@@ -3,12 +3,12 @@ import type { RecordCache } from './record-cache.ts'
 import { type Found, noRows, type Piece, type PieceRead, pieceOf, type Reads } from './view.ts'
 
 /** The fewest records that a walk reads at once, and the most. Each further piece of a walk is larger. */
-const leastRows = 128
-const mostRows = 65_536
+const minRows = 128
+const maxRows = 65_536
 const growth = 8
 
 /** The most guesses of one run of a body. More are a fault of the body. */
-const mostGuesses = 200_000
+const maxGuesses = 200_000
 
 /**
  * One run of bodies, with its reads. A record that is not in the view is guessed: from the cache, or else as absent. So
@@ -55,7 +55,7 @@ export class Attempt implements Reads {
     let size = sizeFor(this.#cache.lengthOf(walk))
     let taken = 0
     try {
-      for (let from = lower, to = upper; taken < limit; size = Math.min(size * growth, mostRows)) {
+      for (let from = lower, to = upper; taken < limit; size = Math.min(size * growth, maxRows)) {
         const piece = pieceOf(from, to, Math.min(size, limit - taken), reverse)
         const { keys, found } = this.#piece(piece)
         for (let i = 0; i < keys.length; i++) {
@@ -81,17 +81,17 @@ export class Attempt implements Reads {
   }
 
   #guess(): void {
-    if (++this.#guesses <= mostGuesses) return
+    if (++this.#guesses <= maxGuesses) return
     throw new CatalogError(
       'Internal',
-      `The body of a transaction read more than ${mostGuesses.toLocaleString('en')} records that may not be there.`,
+      `The body of a transaction read more than ${maxGuesses.toLocaleString('en')} records that may not be there.`,
     )
   }
 }
 
 /** Room for the records of the last walk, and for one more, whose absence shows the end. */
 function sizeFor(length = 0): number {
-  let size = leastRows
-  while (size <= length && size < mostRows) size *= 2
+  let size = minRows
+  while (size <= length && size < maxRows) size *= 2
   return size
 }

@@ -3,7 +3,7 @@ import { isConflict, isLost } from './failure.ts'
 
 /** How long an operation is retried, and the longest pause between two attempts, in milliseconds. */
 const retryMillis = 20_000
-const mostPause = 250
+const maxPause = 250
 
 /** The waits between attempts: after a conflict, and after a connection was lost. */
 export class Backoff {
@@ -22,6 +22,6 @@ export class Backoff {
     // The first attempt may have used up the time on a silent connection. One retry is always made.
     if (this.#attempts > 0 && performance.now() > this.#end) throw error
     // Random, so that conflicting operations do not meet again.
-    await sleep(Math.random() * Math.min(2 ** ++this.#attempts, mostPause))
+    await sleep(Math.random() * Math.min(2 ** ++this.#attempts, maxPause))
   }
 }

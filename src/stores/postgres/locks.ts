@@ -7,7 +7,7 @@ import type { Reads } from './view.ts'
 export type Locking = 'beside' | 'alone' | 'engine'
 
 /** The most records that a commit locks one by one. The database has some thousand locks, for all of its users. */
-export const mostLocks = 512
+export const maxLocks = 512
 
 /** The locks of records: two numbers name each. All commits take them in the same order, which avoids deadlocks. */
 export interface Locks {
@@ -23,11 +23,11 @@ export interface Locks {
  * range, where new records have no locks yet, or too many records, or a record that the database may number.
  */
 export function locksOf(schema: string, { points, pieces }: Reads, changes: Changes): Locks | undefined {
-  if (pieces.size > 0 || points.size > mostLocks) return undefined
+  if (pieces.size > 0 || points.size > maxLocks) return undefined
   const keys = new Map<string, boolean>()
   for (const point of points.keys()) keys.set(point, false)
   for (const [bytes] of changes.entries()) if (!isAppended(bytes)) keys.set(bytes, true)
-  if (keys.size > mostLocks) return undefined
+  if (keys.size > maxLocks) return undefined
   const seed = hash(schema, 0)
   const named: (readonly [first: number, second: number, isExclusive: boolean])[] = []
   for (const [bytes, isExclusive] of keys) {

@@ -6,7 +6,7 @@ import { Connection } from './connection.ts'
 import { stateOf } from './failure.ts'
 
 /** The most connections of one store. Statements share them, so few are enough. */
-const mostConnections = 4
+const maxConnections = 4
 
 /** The pause before another connection is requested after a refusal, in milliseconds. */
 const pauseMillis = 10_000
@@ -32,7 +32,7 @@ export class Pool {
   #opening = 0
   readonly #waiting: Waiting[] = []
   #isClosed = false
-  #available = mostConnections
+  #available = maxConnections
   #refusedAt = Number.NEGATIVE_INFINITY
   #requests = 0
   #failedAt = Number.NEGATIVE_INFINITY
@@ -116,7 +116,7 @@ export class Pool {
   /** A server that refused a connection is not asked again at once. */
   get #most(): number {
     const isRefused = performance.now() < this.#refusedAt + pauseMillis
-    return isRefused ? this.#available : mostConnections
+    return isRefused ? this.#available : maxConnections
   }
 
   /** The connection with the fewest outstanding statements. Undefined when one should open, or all are reserved. */

@@ -6,19 +6,19 @@ import { awaitTurn, probe, tryTurn, undo } from './statements.ts'
 import type { StoreContext } from './store-context.ts'
 
 /** The most connections that hold or wait for turns, and the connections that stay free for reads and commits. */
-const mostTurns = 2
+const maxTurns = 2
 const spared = 2
 
 /** Behind a pooler, the interval of the probes during a turn, and the time for their answer. */
 const probePauseMillis = 250
-const mostProbeMillis = 500
+const maxProbeMillis = 500
 
 /** The database ends the turn of a process that sends nothing for two seconds. */
 const aliveMillis = 700
 
 /** After turns have exhausted a pooler, the pause without turns; it doubles each time. */
-const leastRestMillis = 30_000
-const mostRestMillis = 3_600_000
+const minRestMillis = 30_000
+const maxRestMillis = 3_600_000
 
 /**
  * Turns of processes by name, in the order of the requests. The database holds each as a lock of a transaction. So
@@ -32,7 +32,7 @@ export class ProcessTurns {
   readonly #context: StoreContext
   #turns = 0
   #restsUntil = Number.NEGATIVE_INFINITY
-  #restMillis = leastRestMillis
+  #restMillis = minRestMillis
 
   constructor(context: StoreContext) {
     this.#context = context
@@ -41,7 +41,7 @@ export class ProcessTurns {
   async run<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
     const { engine, pool } = this.#context
     const isResting = performance.now() < this.#restsUntil
-    if (!engine.hasTurns || isResting || this.#turns >= Math.min(mostTurns, pool.available - spared))
+    if (!engine.hasTurns || isResting || this.#turns >= Math.min(maxTurns, pool.available - spared))
       return work()
     const over = new AbortController()
     const starved = this.#starved(over.signal).then(() => over.abort())
@@ -97,10 +97,10 @@ export class ProcessTurns {
           () => true,
           () => true,
         )
-      const late = sleep(mostProbeMillis, { ref: false })
+      const late = sleep(maxProbeMillis, { ref: false })
       if (!(await Promise.race([answered, late])) && !over.aborted) {
         this.#restsUntil = performance.now() + this.#restMillis
-        this.#restMillis = Math.min(2 * this.#restMillis, mostRestMillis)
+        this.#restMillis = Math.min(2 * this.#restMillis, maxRestMillis)
         return
       }
       await sleep(probePauseMillis, { ref: false })

@@ -13,19 +13,19 @@ import { type Job, readInto, runReader, type StoreContext } from './store-contex
 import { type Reads, rowsIn, View } from './view.ts'
 
 /** The most records that may be read twice. */
-const mostRowsAtOnce = 1_000
+const maxRowsAtOnce = 1_000
 
 /** After so many statements with guesses left, the body reads in one transaction. */
-const mostStatements = 4
+const maxStatements = 4
 
 /** How often a long walk numbers records and restarts, where others append all the time. */
-const mostNumberings = 20
+const maxNumberings = 20
 
 /** The connections that stay free while reads reserve theirs. */
 const spared = 2
 
 /** Reads that may find more records share no statement: small reads would wait for them. */
-const mostShared = 256
+const maxShared = 256
 
 /** A read whose caller waits. */
 interface Waiting {
@@ -59,7 +59,7 @@ export class ReadPath {
 
   /** Repeats an attempt's reads in one current snapshot. Small reads of one event-loop turn share a statement. */
   readAtOnce(reads: Reads): Promise<View> {
-    if (mostFound(reads) > mostShared) return this.#read(reads)
+    if (maxFound(reads) > maxShared) return this.#read(reads)
     return new Promise((resolve, reject) => {
       this.#waiting.push({ reads, resolve, reject })
       if (this.#waiting.length === 1) setImmediate(() => this.#readTogether())
@@ -123,7 +123,7 @@ export class ReadPath {
     let attempt = new Attempt(new View(), context.cache)
     runReader(context, job, attempt)
     if (attempt.isCertain) return
-    for (let n = 0; n < mostStatements && rowsIn(attempt) <= mostRowsAtOnce; n++) {
+    for (let n = 0; n < maxStatements && rowsIn(attempt) <= maxRowsAtOnce; n++) {
       const view = await this.readAtOnce(attempt)
       attempt = new Attempt(view, context.cache)
       runReader(context, job, attempt)
@@ -136,7 +136,7 @@ export class ReadPath {
   async #readInTransaction(job: Job, first: Reads): Promise<void> {
     const { address, engine } = this.#context
     const begin = engine.hasTurns ? beginSnapshotRead : beginSerializableRead
-    for (let n = 0; n < mostNumberings; n++) {
+    for (let n = 0; n < maxNumberings; n++) {
       if (await this.#walk(job, first, begin, false)) return
       // A long walk with locks would block others. So it restarts on a snapshot in which all records have numbers.
       const isNumbered = await this.#numbering((numbering) => this.#readWithin(numbering, new View()))
@@ -173,7 +173,7 @@ export class ReadPath {
 }
 
 /** The most records that reads may find. */
-function mostFound({ points, pieces }: Reads): number {
+function maxFound({ points, pieces }: Reads): number {
   let most = points.size
   for (const { piece } of pieces.values()) most += piece.limit
   return most

@@ -2,13 +2,13 @@ import type { Value } from '../../base/store/store.ts'
 import type { Found } from './view.ts'
 
 /** The approximate limit of cached bytes in a store. */
-const mostBytes = 32 * 1024 * 1024
+const maxBytes = 32 * 1024 * 1024
 
 /** The bytes of an entry besides its key and its text. */
 const overhead = 200
 
 /** The most walks whose lengths are cached. */
-const mostWalks = 10_000
+const maxWalks = 10_000
 
 interface Kept extends Found {
   readonly bytes: number
@@ -21,11 +21,11 @@ interface Kept extends Found {
 export class RecordCache {
   readonly #records = new Map<string, Kept>()
   readonly #walks = new Map<string, number>()
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   #bytes = 0
 
-  constructor(most = mostBytes) {
-    this.#mostBytes = most
+  constructor(most = maxBytes) {
+    this.#maxBytes = most
   }
 
   get(key: string): Found | undefined {
@@ -49,7 +49,7 @@ export class RecordCache {
     this.#bytes += kept.bytes
     this.#records.set(key, kept)
     for (const [oldest, { bytes }] of this.#records) {
-      if (this.#bytes <= this.#mostBytes) break
+      if (this.#bytes <= this.#maxBytes) break
       this.#records.delete(oldest)
       this.#bytes -= bytes
     }
@@ -71,7 +71,7 @@ export class RecordCache {
   walked(walk: string, length: number): void {
     this.#walks.delete(walk)
     this.#walks.set(walk, length)
-    if (this.#walks.size > mostWalks) this.#walks.delete(this.#walks.keys().next().value!)
+    if (this.#walks.size > maxWalks) this.#walks.delete(this.#walks.keys().next().value!)
   }
 }
 

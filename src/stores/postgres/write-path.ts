@@ -1,11 +1,10 @@
 import { CatalogError } from '../../base/errors.ts'
-import { queueMicrotask } from '../../base/time.ts'
+import { performance, queueMicrotask, sleep } from '../../base/time.ts'
 import { type Changes, noChanges } from './access.ts'
 import { Attempt } from './attempt.ts'
 import { Backoff } from './backoff.ts'
 import { Committer, type Refusal } from './committer.ts'
 import { isConflict, isLost, lacksLocks } from './failure.ts'
-import { GroupDelay } from './group-delay.ts'
 import { areEnough, type Locks, locksOf } from './locks.ts'
 import type { ReadPath } from './read-path.ts'
 import { undo } from './statements.ts'
@@ -13,14 +12,14 @@ import { type Job, readInto, runWriter, type StoreContext } from './store-contex
 import { View } from './view.ts'
 
 /** The most bodies that share a commit. No more bodies join after so many changed records. */
-const mostJobs = 256
-const mostChanges = 4_096
+const maxJobs = 256
+const maxChanges = 4_096
 
 /** No more bodies join after so many read and changed records: hardly more could be locked one by one. */
-const mostTouched = 640
+const maxTouched = 640
 
 /** After so many lost races, the bodies run under the locks of their expected records. */
-const mostLosses = 2
+const maxLosses = 2
 
 /** A job whose caller waits. */
 interface Waiting {
@@ -68,8 +67,8 @@ export class WritePath {
   async #work(): Promise<void> {
     while (this.#queue.length > 0) {
       await this.#delay.run(
-        () => Math.min(this.#queue.length, mostJobs),
-        () => this.#settle(this.#queue.splice(0, mostJobs)),
+        () => Math.min(this.#queue.length, maxJobs),
+        () => this.#settle(this.#queue.splice(0, maxJobs)),
       )
     }
     this.#isWorking = false
@@ -97,7 +96,7 @@ export class WritePath {
     let hasRoom = true
     for (;;) {
       try {
-        if (engine.hasTurns && (this.#isContended || losses >= mostLosses)) {
+        if (engine.hasTurns && (this.#isContended || losses >= maxLosses)) {
           this.#isContended = true
           return await this.#inTurn(batch, hasRoom)
         }
@@ -172,7 +171,7 @@ export class WritePath {
     let changes = noChanges
     for (let i = 0; i < batch.length; i++) {
       changes = runWriter(this.#context, batch[i]!.job, attempt, changes)
-      if (changes.size >= mostChanges || changes.size + attempt.points.size >= mostTouched)
+      if (changes.size >= maxChanges || changes.size + attempt.points.size >= maxTouched)
         this.#queue.unshift(...batch.splice(i + 1))
     }
     return changes
@@ -196,4 +195,41 @@ function isSame(guess: Attempt, view: View): boolean {
 
 function conflict(): Error {
   return Object.assign(new Error('Other changes came first.'), { code: '40001', severity: 'ERROR' })
+}
+
+/** A commit waits for others half as long as the last commit took, within these bounds, in milliseconds. */
+const minMillis = 1
+const maxMillis = 5
+
+/** The factor by which the expected group size shrinks after a smaller group. */
+const shrinking = 0.75
+
+/** The most commits without a delay, after delays that did not enlarge the group. */
+const maxWithout = 64
+
+/**
+ * Delays a commit so that more bodies share it (group commit). A commit costs the database nearly the same for one body
+ * as for many. But bodies that were committed together return one by one, because their files take different times. So
+ * a commit waits a moment if its group is smaller than usual. A single caller never waits. Where delays do not enlarge
+ * the group, most commits skip them. `commit_delay` of PostgreSQL is the same idea.
+ */
+export class GroupDelay {
+  #expected = 1
+  #millis = minMillis
+  #without = 0
+  #useless = 0
+
+  /** Runs a commit of `count()` bodies, after a delay if that is useful. */
+  async run(count: () => number, commit: () => Promise<void>): Promise<void> {
+    const before = count()
+    if (before < this.#expected && this.#without-- <= 0) {
+      await sleep(this.#millis)
+      this.#useless = count() > before ? 0 : Math.min(this.#useless * 2 + 1, maxWithout)
+      this.#without = this.#useless
+    }
+    this.#expected = Math.max(count(), Math.floor(this.#expected * shrinking))
+    const begun = performance.now()
+    await commit()
+    this.#millis = Math.min(Math.max((performance.now() - begun) / 2, minMillis), maxMillis)
+  }
 }

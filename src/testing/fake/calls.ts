@@ -51,7 +51,7 @@ type Kept = { -readonly [Member in keyof Call]: Call[Member] }
 const none: readonly string[] = []
 
 /** The most bytes of row data that the recorded requests may retain. */
-const mostBytes = 64 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
 
 /** The approximate size of a row object, in bytes. */
 const rowBytes = 100
@@ -118,7 +118,7 @@ export class CallLog implements Calls {
     } as Kept
     this.#kept.push(call)
     this.#bytes += bytesOf(request)
-    if (this.length > this.#most || this.#bytes > mostBytes) this.#drop()
+    if (this.length > this.#most || this.#bytes > maxBytes) this.#drop()
     return call
   }
 
@@ -135,7 +135,7 @@ export class CallLog implements Calls {
   }
 
   #drop(): void {
-    while (this.length > 1 && (this.length > this.#most || this.#bytes > mostBytes)) {
+    while (this.length > 1 && (this.length > this.#most || this.#bytes > maxBytes)) {
       this.#bytes -= bytesOf(this.#kept[this.#first]!.request)
       this.#kept[this.#first++] = undefined!
     }

@@ -46,7 +46,7 @@ export interface Held {
   drop(): void
 }
 
-const mostFaults = 1_000
+const maxFaults = 1_000
 
 export class ActiveFault implements FaultHandle {
   readonly id: string
@@ -140,8 +140,8 @@ export class FaultSet implements Faults {
 
   add(given: Fault): ActiveFault {
     const fault = checkFault(given)
-    if (this.#active.length >= mostFaults)
-      throw invalid(`There are ${mostFaults} faults already, which is the most. Remove some.`)
+    if (this.#active.length >= maxFaults)
+      throw invalid(`There are ${maxFaults} faults already, which is the most. Remove some.`)
     const state = fault.stale === 'state' ? this.#freeze() : undefined
     const active = new ActiveFault(++this.#added, fault, this.#seed, state, (gone) => {
       this.#active = this.#active.filter((other) => other !== gone)

@@ -113,7 +113,7 @@ async function forked(catalog: FakeCatalog, options: FakeServerOptions): Promise
 
 /** The most bytes of a body. Seeds may hold the rows of many tables. */
 const bodyLimit = 64 * 1024 * 1024
-const mostCalls = 10_000
+const maxCalls = 10_000
 
 const moment = v.union([v.number(), v.string()])
 const clockSchema = v.union(
@@ -285,6 +285,6 @@ function namesIn(text: string | null): CallName[] {
 
 function limitIn(text: string | null): number {
   const limit = Number(text ?? '100')
-  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= mostCalls) return limit
-  throw invalid(`limit must be a whole number from 1 to ${mostCalls.toLocaleString('en')}.`)
+  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= maxCalls) return limit
+  throw invalid(`limit must be a whole number from 1 to ${maxCalls.toLocaleString('en')}.`)
 }

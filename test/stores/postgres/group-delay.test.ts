@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { GroupDelay } from '../../../src/stores/postgres/group-delay.ts'
+import { GroupDelay } from '../../../src/stores/postgres/write-path.ts'
 
 /** Lets a commit of so many bodies begin, while so many more come in a delay. Answers whether there was one. */
 async function isDelayed(delay: GroupDelay, count: number, more = 0): Promise<boolean> {

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Key, Reader, Store, Writer } from '../../../src/base/store/store.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/stores/postgres/index.ts'
-import { mostLocks } from '../../../src/stores/postgres/locks.ts'
+import { maxLocks } from '../../../src/stores/postgres/locks.ts'
 import { stepsTo, storeFormat } from '../../../src/stores/postgres/schema.ts'
 import { type Database, missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
 import { limitEach } from '../../support/time-limit.ts'
@@ -129,11 +129,11 @@ describe.skipIf(missingPostgres)('commits over PostgreSQL', () => {
     const url = await server.freshUrl()
     const stores = await Promise.all([1, 2].map(() => opened(url)))
     const many = (name: string) => (tx: Writer) => {
-      for (let i = 0; i < mostLocks; i++) tx.put([name, i], i)
+      for (let i = 0; i < maxLocks; i++) tx.put([name, i], i)
     }
     await Promise.all(stores.map((store, i) => store.write(many(`n${i}`))))
     for (const name of ['n0', 'n1'])
-      expect(await stores[0]!.read((tx) => [...tx.range({ prefix: [name] })].length)).toBe(mostLocks)
+      expect(await stores[0]!.read((tx) => [...tx.range({ prefix: [name] })].length)).toBe(maxLocks)
   })
 
   test('go on behind the numbers of a format that numbered at once', async () => {
