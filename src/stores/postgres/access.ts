@@ -7,6 +7,7 @@ import type { Entry, Key, Range, Reader, Value, Writer } from '../../base/store/
 import { frozenCopy } from '../memory/frozen-copy.ts'
 import type { Attempt } from './attempt.ts'
 import { bytesOf, bytesOfCut, endOfKeys, keyOf } from './key-bytes.ts'
+import type { Walk } from './view.ts'
 
 /** A record to write, or null for one to remove. */
 export type Change = Written | null
@@ -67,10 +68,14 @@ export class AttemptReader implements Reader {
     { lower, upper, limit, reverse }: Span,
     changes: Changes,
   ): Generator<Entry<V>, void, undefined> {
-    const from = lower ? bytesOfCut(lower) : ''
-    const to = upper ? bytesOfCut(upper) : endOfKeys
+    const walk: Walk = {
+      lower: lower ? bytesOfCut(lower) : '',
+      upper: upper ? bytesOfCut(upper) : endOfKeys,
+      limit,
+      reverse,
+    }
     let left = limit
-    for (const [bytes, value] of merged(this.#attempt, from, to, limit, reverse, changes)) {
+    for (const [bytes, value] of merged(this.#attempt, walk, changes)) {
       if (this.ended) throw endedError()
       yield { key: keyOf(bytes), value: value as V }
       if (--left === 0) return
@@ -99,20 +104,18 @@ export class AttemptWriter extends AttemptReader implements Writer {
   }
 }
 
-/** The records between two bounds, with the changes applied. */
+/** The records of a walk, with the changes applied. */
 function* merged(
   attempt: Attempt,
-  from: string,
-  to: string,
-  limit: number,
-  reverse: boolean,
+  walk: Walk,
   changes: Changes,
 ): Generator<readonly [bytes: string, value: Value], void, undefined> {
-  const changed = changedIn(changes, from, to, reverse)
+  const { reverse } = walk
+  const changed = changedIn(changes, walk)
   let next = changed.next()
   // The limit may need a further record for each removed one.
-  const most = next.done ? limit : Number.POSITIVE_INFINITY
-  for (const [bytes, { value }] of attempt.rows(from, to, most, reverse)) {
+  const limit = next.done ? walk.limit : Number.POSITIVE_INFINITY
+  for (const [bytes, { value }] of attempt.rows({ ...walk, limit })) {
     while (!next.done && (reverse ? next.value[0] > bytes : next.value[0] < bytes)) {
       if (next.value[1]) yield [next.value[0], next.value[1].value]
       next = changed.next()
@@ -131,12 +134,10 @@ function* merged(
 
 function* changedIn(
   changes: Changes,
-  from: string,
-  to: string,
-  reverse: boolean,
+  { lower, upper, reverse }: Walk,
 ): Generator<readonly [bytes: string, change: Change], void, undefined> {
   if (changes.size === 0) return
-  const cursor = changes.leaves(from, to, reverse)
+  const cursor = changes.leaves(lower, upper, reverse)
   while (cursor.next()) {
     const { keys, items } = cursor.leaf!
     for (let done = 0; done < cursor.to - cursor.from; done++) {

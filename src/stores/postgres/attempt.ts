@@ -1,6 +1,6 @@
 import { CatalogError } from '../../base/errors.ts'
 import type { RecordCache } from './record-cache.ts'
-import { type Found, noRows, type Piece, type PieceRead, pieceOf, type Reads } from './view.ts'
+import { type Found, noRows, type Piece, type PieceRead, pieceOf, type Reads, type Walk } from './view.ts'
 
 /** The fewest records that a walk reads at once, and the most. Each further piece of a walk is larger. */
 const minRows = 128
@@ -45,18 +45,18 @@ export class Attempt implements Reads {
   }
 
   /** The records between two bounds, read in pieces as the caller needs them. */
-  *rows(
-    lower: string,
-    upper: string,
-    limit: number,
-    reverse: boolean,
-  ): Generator<readonly [key: string, found: Found], void, undefined> {
+  *rows({
+    lower,
+    upper,
+    limit,
+    reverse,
+  }: Walk): Generator<readonly [key: string, found: Found], void, undefined> {
     const walk = `${reverse ? '-' : '+'}${lower.length},${lower}${upper}`
     let size = sizeFor(this.#cache.lengthOf(walk))
     let taken = 0
     try {
       for (let from = lower, to = upper; taken < limit; size = Math.min(size * growth, maxRows)) {
-        const piece = pieceOf(from, to, Math.min(size, limit - taken), reverse)
+        const piece = pieceOf({ lower: from, upper: to, limit: Math.min(size, limit - taken), reverse })
         const { keys, found } = this.#piece(piece)
         for (let i = 0; i < keys.length; i++) {
           taken++

@@ -1,16 +1,16 @@
 import { randomInt } from 'node:crypto'
 import { CatalogError } from '../../base/errors.ts'
 import { clearTimeout, setTimeout, type Timer } from '../../base/time.ts'
-import { type Changes, isAppended } from './access.ts'
-import type { Attempt } from './attempt.ts'
+import { isAppended } from './access.ts'
 import { Backoff } from './backoff.ts'
 import type { Connection } from './connection.ts'
 import { explain, isTransient, stateOf } from './failure.ts'
 import type { Locks } from './locks.ts'
 import {
   addRows,
+  beginLocked,
   beginNumbering,
-  beginTurn,
+  type CommitPlan,
   changeStatement,
   commitStatement,
   end,
@@ -20,7 +20,7 @@ import {
   tombstone,
 } from './statements.ts'
 import { learnTime, type StoreContext } from './store-context.ts'
-import { View } from './view.ts'
+import { type Reads, View } from './view.ts'
 
 /** Why a commit changed nothing: the records and pieces that differ, and the current values of all reads. */
 export interface Refusal {
@@ -67,14 +67,11 @@ export class Committer {
    * Commits in one round trip; resolves to undefined after success. With locks, commits that lock other records run in
    * parallel.
    */
-  commit(attempt: Attempt, changes: Changes, locks: Locks | undefined): Promise<Refusal | undefined> {
+  commit(plan: CommitPlan): Promise<Refusal | undefined> {
     const { address, engine, pool } = this.#context
-    const locking = engine.hasTurns ? (locks ? 'beside' : 'alone') : 'engine'
     return pool.alone((connection) =>
-      this.#commitBy(connection, attempt, changes, async (id) => {
-        const { schema } = address
-        const parts = { schema, id, reads: attempt, changes: changes.entries() }
-        const statement = commitStatement({ ...parts, locking, locks })
+      this.#commitBy(connection, plan, async (id) => {
+        const statement = commitStatement(address.schema, id, plan, engine.hasTurns)
         const [answer] = await Promise.allSettled([connection.send(statement)])
         return [answer, answer]
       }),
@@ -83,20 +80,13 @@ export class Committer {
 
   /** Begins a transaction that holds its locks: on some records, or exclusively. */
   async begin(connection: Connection, locks: Locks | undefined): Promise<void> {
-    await connection.send(beginTurn(this.#context.address.schema, locks))
+    await connection.send(beginLocked(this.#context.address.schema, locks))
   }
 
-  /** Makes the changes in a transaction that holds its locks, and commits it. */
-  finish(
-    connection: Connection,
-    attempt: Attempt,
-    changes: Changes,
-    locks: Locks | undefined,
-  ): Promise<Refusal | undefined> {
-    const { schema } = this.#context.address
-    return this.#commitBy(connection, attempt, changes, async (id) => {
-      const parts = { schema, id, reads: attempt, changes: changes.entries() }
-      const statement = changeStatement({ ...parts, locking: locks ? 'beside' : 'alone', locks: undefined })
+  /** Makes the changes in a transaction that holds the locks of the plan, and commits it. */
+  finish(connection: Connection, plan: CommitPlan): Promise<Refusal | undefined> {
+    return this.#commitBy(connection, plan, async (id) => {
+      const statement = changeStatement(this.#context.address.schema, id, plan)
       return Promise.allSettled([connection.send(statement), connection.sendEnd(end)])
     })
   }
@@ -104,8 +94,7 @@ export class Committer {
   /** Sends changes, and determines their outcome: from the answers to the statement and to its commit. */
   async #commitBy(
     connection: Connection,
-    attempt: Attempt,
-    changes: Changes,
+    { reads, changes }: CommitPlan,
     send: (
       id: string,
     ) => Promise<readonly [PromiseSettledResult<readonly Row[]>, PromiseSettledResult<unknown>]>,
@@ -122,7 +111,7 @@ export class Committer {
     }
     if (answer.status === 'fulfilled') {
       learnTime(clock, answer.value, sent)
-      if (answer.value.length > 1) return this.#refusal(attempt, answer.value)
+      if (answer.value.length > 1) return this.#refusal(reads, answer.value)
     }
     const isDone = answer.status === 'fulfilled' && ending.status === 'fulfilled' && ending.value !== false
     if (!isDone && !(await this.#hasCommitted(id, ending))) {
@@ -141,11 +130,11 @@ export class Committer {
     return undefined
   }
 
-  #refusal(attempt: Attempt, rows: readonly Row[]): Refusal {
-    const pieces = [...attempt.pieces.values()]
+  #refusal(reads: Reads, rows: readonly Row[]): Refusal {
+    const pieces = [...reads.pieces.values()]
     const view = new View()
-    for (const [key, found] of attempt.points) view.points.set(key, found)
-    for (const [id, read] of attempt.pieces) view.pieces.set(id, read)
+    for (const [key, found] of reads.points) view.points.set(key, found)
+    for (const [id, read] of reads.pieces) view.pieces.set(id, read)
     addRows(rows, pieces, this.#context.cache, view)
     return {
       points: rows.flatMap(([part, key]) => (part === 0 ? [key!.toString('latin1')] : [])),

@@ -1,3 +1,4 @@
+import { numberDigits } from '../../base/store/append.ts'
 import type { Cut } from '../../base/store/range.ts'
 import type { Key } from '../../base/store/store.ts'
 
@@ -12,7 +13,7 @@ import type { Key } from '../../base/store/store.ts'
  * `maxKeyBytes`, and an index of PostgreSQL holds 2,690.
  */
 const numberMark = '\x02'
-export const stringEnd = '\x03'
+const stringEnd = '\x03'
 const sides = { before: '', after: '\x00', beyond: '\xff' } as const
 
 /** The upper end of all keys. */
@@ -59,6 +60,24 @@ export function prefixesOfBytes(bytes: string): string[] {
     at = end
   }
   return prefixes
+}
+
+/**
+ * What the database adds to the bytes of a prefix and the digits of a number, for an appended record: the bytes after
+ * the digits, and an upper bound of all digits.
+ */
+export const afterNumber = { end: stringEnd, bound: ':' } as const
+
+const numberedKey = new RegExp(`(?:^|${stringEnd})[0-9]{${numberDigits}}${stringEnd}$`)
+
+/** Whether a record may be one that the database numbers. */
+export function isNumbered(bytes: string): boolean {
+  return numberedKey.test(bytes)
+}
+
+/** The bytes of the prefix of a numbered record. */
+export function prefixOfNumbered(bytes: string): string {
+  return bytes.slice(0, -numberDigits - stringEnd.length)
 }
 
 function bytesOfText(text: string): string {

@@ -1,10 +1,6 @@
-import { numberDigits } from '../../base/store/append.ts'
 import { type Changes, isAppended } from './access.ts'
-import { stringEnd } from './key-bytes.ts'
+import { isNumbered } from './key-bytes.ts'
 import type { Reads } from './view.ts'
-
-/** Which commits may run beside a commit: those that lock other records, none, or all that the engine allows. */
-export type Locking = 'beside' | 'alone' | 'engine'
 
 /** The most records that a commit locks one by one. The database has some thousand locks, for all of its users. */
 export const maxLocks = 512
@@ -45,13 +41,6 @@ export function areEnough({ keys }: Locks, { points, pieces }: Reads, changes: C
   for (const point of points.keys()) if (!keys.has(point)) return false
   for (const [bytes] of changes.entries()) if (!isAppended(bytes) && keys.get(bytes) !== true) return false
   return true
-}
-
-const numberedKey = new RegExp(`(?:^|${stringEnd})[0-9]{${numberDigits}}${stringEnd}$`)
-
-/** Whether a record may be one that the database numbers. */
-export function isNumbered(bytes: string): boolean {
-  return numberedKey.test(bytes)
 }
 
 /** 32 bits of MurmurHash3, over one character at a time. */

@@ -1,5 +1,5 @@
 import { numberDigits } from '../../base/store/append.ts'
-import { stringEnd } from './key-bytes.ts'
+import { afterNumber } from './key-bytes.ts'
 import { dollarQuoted, named } from './statements.ts'
 
 /** The format of the tables and functions. A release uses no other format. */
@@ -79,39 +79,56 @@ export function ownFunctionsOf(schema: string): readonly string[] {
   return [schema, `${named(schema, 'records')} t `]
 }
 
-/** The upper bound of the numbered keys under a prefix. */
-const behindNumbers = `\\x${Buffer.from(':').toString('hex')}`
-const endOfNumber = `\\x${Buffer.from(stringEnd).toString('hex')}`
+const behindNumbers = `\\x${Buffer.from(afterNumber.bound).toString('hex')}`
+const endOfNumber = `\\x${Buffer.from(afterNumber.end).toString('hex')}`
 
-export function functionsOf(schema: string, create: 'CREATE' | 'CREATE OR REPLACE'): string {
-  const records = named(schema, 'records')
-  const commits = named(schema, 'commits')
-  const appended = named(schema, 'appended')
-  const turns = named(schema, 'turns')
-  const clock = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
-  /** Whether the read would include records without a number. */
-  const isUnnumbered = `(EXISTS (SELECT FROM ${appended} a WHERE a.prefix = ANY(p_prefixes))
+type Create = 'CREATE' | 'CREATE OR REPLACE'
+
+/** Makes the functions of a schema. */
+export function functionsOf(schema: string, create: Create): string {
+  return `
+${readFunction(schema, create)}
+
+${numberFunction(schema, create)}
+
+${commitFunction(schema, create)}`
+}
+
+const clock = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+
+/** Whether a read would include records without a number. */
+const isUnnumbered = (
+  appended: string,
+) => `(EXISTS (SELECT FROM ${appended} a WHERE a.prefix = ANY(p_prefixes))
         OR EXISTS (SELECT FROM unnest(p_lower, p_upper) AS p(lower, upper) WHERE EXISTS (SELECT FROM ${appended} a WHERE a.prefix >= p.lower AND a.prefix < p.upper)))`
-  const rows = `
+
+/** Returns the records of the piece at hand. */
+const pieceRows = (records: string) => `
       RETURN QUERY SELECT piece.i::integer, NULL::bytea, NULL::text, NULL::bigint;
       IF piece.backwards THEN RETURN QUERY SELECT piece.i::integer, s.key, s.value, s.version FROM (${piece(records, 'DESC')}) s;
       ELSE RETURN QUERY SELECT piece.i::integer, s.key, s.value, s.version FROM (${piece(records, 'ASC')}) s;
       END IF;`
-  return `
-    ${create} FUNCTION ${named(schema, 'read_records')}(
+
+function readFunction(schema: string, create: Create): string {
+  const records = named(schema, 'records')
+  return `    ${create} FUNCTION ${named(schema, 'read_records')}(
       p_keys bytea[], p_prefixes bytea[], p_lower bytea[], p_upper bytea[], p_limits bigint[], p_reverse boolean[]
     ) RETURNS TABLE (part integer, key bytea, value text, version bigint) LANGUAGE plpgsql STABLE ${plans} AS ${dollarQuoted(`
     #variable_conflict use_column
     DECLARE
       piece record;
     BEGIN
-      RETURN QUERY SELECT -1, NULL::bytea, CASE WHEN ${isUnnumbered} THEN 'unnumbered' END, ${clock};
+      RETURN QUERY SELECT -1, NULL::bytea, CASE WHEN ${isUnnumbered(named(schema, 'appended'))} THEN 'unnumbered' END, ${clock};
       RETURN QUERY SELECT 0, t.key, t.value, t.version FROM ${records} t WHERE t.key = ANY(p_keys);
-      ${eachPiece('p_lower, p_upper, p_limits, p_reverse', 'lower, upper, most, backwards')} ${rows}
+      ${eachPiece('p_lower, p_upper, p_limits, p_reverse', 'lower, upper, most, backwards')} ${pieceRows(records)}
       END LOOP;
-    END `)};
+    END `)};`
+}
 
-    ${create} FUNCTION ${named(schema, 'number_records')}() RETURNS void LANGUAGE plpgsql VOLATILE ${plans} AS ${dollarQuoted(`
+function numberFunction(schema: string, create: Create): string {
+  const records = named(schema, 'records')
+  const appended = named(schema, 'appended')
+  return `    ${create} FUNCTION ${named(schema, 'number_records')}() RETURNS void LANGUAGE plpgsql VOLATILE ${plans} AS ${dollarQuoted(`
     DECLARE
       one bytea;
       last bigint;
@@ -127,9 +144,15 @@ export function functionsOf(schema: string, create: 'CREATE' | 'CREATE OR REPLAC
         SELECT one || convert_to(lpad((last + row_number() OVER (ORDER BY t.place))::text, ${numberDigits}, '0'), 'UTF8') || '${endOfNumber}'::bytea, t.value, t.version
         FROM taken t;
       END LOOP;
-    END `)};
+    END `)};`
+}
 
-    ${create} FUNCTION ${named(schema, 'commit_records')}(
+function commitFunction(schema: string, create: Create): string {
+  const records = named(schema, 'records')
+  const commits = named(schema, 'commits')
+  const appended = named(schema, 'appended')
+  const turns = named(schema, 'turns')
+  return `    ${create} FUNCTION ${named(schema, 'commit_records')}(
       p_turn text, p_first integer[], p_second integer[], p_exclusive boolean[],
       p_id bigint, p_keys bytea[], p_versions bigint[],
       p_prefixes bytea[], p_lower bytea[], p_upper bytea[], p_limits bigint[], p_reverse boolean[], p_digests bytea[],
@@ -150,7 +173,7 @@ export function functionsOf(schema: string, create: 'CREATE' | 'CREATE OR REPLAC
       ELSIF p_turn = 'alone' THEN
         LOCK TABLE ${turns} IN EXCLUSIVE MODE;
       END IF;
-      IF p_turn <> 'beside' AND ${isUnnumbered} THEN PERFORM ${named(schema, 'number_records')}(); END IF;
+      IF p_turn <> 'beside' AND ${isUnnumbered(appended)} THEN PERFORM ${named(schema, 'number_records')}(); END IF;
       RETURN QUERY SELECT -1, NULL::bytea, NULL::text, ${clock};
       RETURN QUERY SELECT 0, r.key, t.value, coalesce(t.version, 0)
         FROM unnest(p_keys, p_versions) AS r(key, version) LEFT JOIN ${records} t ON t.key = r.key
@@ -159,7 +182,7 @@ export function functionsOf(schema: string, create: 'CREATE' | 'CREATE OR REPLAC
       ${eachPiece('p_lower, p_upper, p_limits, p_reverse, p_digests', 'lower, upper, most, backwards, digest')}
         CONTINUE WHEN piece.digest =
           CASE WHEN piece.backwards THEN ${digest(records, 'DESC')} ELSE ${digest(records, 'ASC')} END;
-        still := false; ${rows}
+        still := false; ${pieceRows(records)}
       END LOOP;
       IF NOT still THEN RETURN; END IF;
       INSERT INTO ${commits} VALUES (p_id, true);

@@ -1,8 +1,7 @@
 import { CatalogError } from '../../base/errors.ts'
-import { numberDigits } from '../../base/store/append.ts'
-import type { Change } from './access.ts'
-import { prefixesOfBytes, stringEnd } from './key-bytes.ts'
-import { isNumbered, type Locking, type Locks } from './locks.ts'
+import type { Changes } from './access.ts'
+import { isNumbered, prefixesOfBytes, prefixOfNumbered } from './key-bytes.ts'
+import type { Locks } from './locks.ts'
 import type { RecordCache } from './record-cache.ts'
 import { digestOf, noRows, type PieceRead, type PieceRows, type Reads, View } from './view.ts'
 
@@ -23,17 +22,17 @@ export interface Statement {
 export type Row = readonly [part: number, key: Buffer | null, value: string | null, version: string | null]
 
 /** How long a transaction waits for its locks, and how long a statement may take, in milliseconds. */
-const turnMillis = 10_000
+const lockMillis = 10_000
 const statementMillis = 60_000
 
 /** The database ends a transaction of a silent client; sooner if others wait for it. */
 const silenceMillis = 15_000
-const turnSilenceMillis = 2_000
+const lockSilenceMillis = 2_000
 
 const boundsOf = (silence: number) =>
   `SET LOCAL statement_timeout = ${statementMillis}; SET LOCAL idle_in_transaction_session_timeout = ${silence}`
 const bounds = boundsOf(silenceMillis)
-const turnBounds = `${boundsOf(turnSilenceMillis)}; SET LOCAL lock_timeout = ${turnMillis}`
+const lockBounds = `${boundsOf(lockSilenceMillis)}; SET LOCAL lock_timeout = ${lockMillis}`
 
 /** A quoted identifier. */
 export function quoted(name: string): string {
@@ -70,8 +69,8 @@ const synchronously = `SELECT set_config('synchronous_commit', CASE current_sett
  * Begins a change that reads while it holds its locks. The table lock is taken before the transaction has a snapshot,
  * and each later statement sees all commits before the lock.
  */
-export function beginTurn(schema: string, locks: Locks | undefined): Statement {
-  const begun = `BEGIN ISOLATION LEVEL READ COMMITTED; ${turnBounds}; ${synchronously}`
+export function beginLocked(schema: string, locks: Locks | undefined): Statement {
+  const begun = `BEGIN ISOLATION LEVEL READ COMMITTED; ${lockBounds}; ${synchronously}`
   const turns = named(schema, 'turns')
   if (locks === undefined)
     return {
@@ -91,7 +90,7 @@ export function beginNumbering(schema: string, hasTurns: boolean, isLong = false
   const numbered = `SELECT ${named(schema, 'number_records')}()`
   if (!hasTurns)
     return { text: `BEGIN ISOLATION LEVEL SERIALIZABLE; ${bounds}; ${synchronously}; ${numbered}` }
-  const limits = isLong ? `${bounds}; SET LOCAL lock_timeout = ${turnMillis}` : turnBounds
+  const limits = isLong ? `${bounds}; SET LOCAL lock_timeout = ${lockMillis}` : lockBounds
   const turn = `LOCK TABLE ${named(schema, 'turns')} IN ROW SHARE MODE; LOCK TABLE ${named(schema, 'numbering')} IN EXCLUSIVE MODE`
   return { text: `BEGIN ISOLATION LEVEL REPEATABLE READ; ${limits}; ${turn}; ${synchronously}; ${numbered}` }
 }
@@ -103,7 +102,7 @@ export function beginNumbering(schema: string, hasTurns: boolean, isLong = false
 export function awaitTurn(locks: readonly bigint[]): Statement {
   const ordered = locks.toSorted((a, b) => (a < b ? -1 : 1))
   const taken = ordered.map((lock) => `SELECT pg_advisory_xact_lock(${lock})`)
-  return { text: `BEGIN; ${turnBounds}; ${taken.join('; ')}` }
+  return { text: `BEGIN; ${lockBounds}; ${taken.join('; ')}` }
 }
 
 /** Whether no session holds a lock. The shared lock of this test ends with the statement. */
@@ -140,33 +139,48 @@ export function isUnnumbered(rows: readonly Row[]): boolean {
   return rows[0]?.[0] === -1 && rows[0][2] === 'unnumbered'
 }
 
-/** What a commit consists of. */
-export interface CommitParts {
-  readonly schema: string
-  readonly locking: Locking
-  /** The locks that the statement takes; undefined where it needs no record locks, or already holds them. */
-  readonly locks: Locks | undefined
-  /** The id under which the outcome is recorded. */
-  readonly id: string
+/** What a commit reads and changes. */
+export interface CommitPlan {
   readonly reads: Reads
-  readonly changes: Iterable<readonly [bytes: string, change: Change]>
+  readonly changes: Changes
+  /** The locks of its records. Undefined where all other commits wait, or the engine needs no locks. */
+  readonly locks: Locks | undefined
 }
 
+/** Which commits may run beside a commit: those that lock other records, none, or all that the engine allows. */
+type Locking = 'beside' | 'alone' | 'engine'
+
 /**
- * Compares the reads, and changes the records if all are unchanged. All of it is one message with all values in its
- * text. So the database has everything before it takes a lock, and depends on no further message.
+ * Compares the reads, and changes the records if all are unchanged. `id` is that under which the outcome is recorded.
+ * All of it is one message with all values in its text. So the database has everything before it takes a lock, and
+ * depends on no further message.
  */
-export function commitStatement(parts: CommitParts): Statement {
-  const isolation = parts.locking === 'engine' ? 'SERIALIZABLE' : 'READ COMMITTED'
-  const { text } = changeStatement(parts)
+export function commitStatement(schema: string, id: string, plan: CommitPlan, hasTurns: boolean): Statement {
+  const call = hasTurns
+    ? callOf(schema, id, plan, lockingOf(plan), plan.locks)
+    : callOf(schema, id, plan, 'engine')
   return {
-    text: `SET TRANSACTION ISOLATION LEVEL ${isolation}; ${turnBounds}; ${synchronously}; ${text}`,
+    text: `SET TRANSACTION ISOLATION LEVEL ${hasTurns ? 'READ COMMITTED' : 'SERIALIZABLE'}; ${lockBounds}; ${synchronously}; ${call}`,
   }
 }
 
-/** As {@link commitStatement}, within a transaction that holds its locks. */
-export function changeStatement(parts: CommitParts): Statement {
-  const { schema, locking, locks, id, reads, changes } = parts
+/** As {@link commitStatement}, within a transaction that holds the locks of the plan. */
+export function changeStatement(schema: string, id: string, plan: CommitPlan): Statement {
+  return { text: callOf(schema, id, plan, lockingOf(plan)) }
+}
+
+function lockingOf({ locks }: CommitPlan): Locking {
+  return locks ? 'beside' : 'alone'
+}
+
+/** A call of the database's function, which takes these locks. */
+function callOf(
+  schema: string,
+  id: string,
+  { reads, changes }: CommitPlan,
+  locking: Locking,
+  locks?: Locks,
+): string {
   const versions: string[] = []
   for (const found of reads.points.values()) versions.push(found?.version ?? '0')
   const pieces = [...reads.pieces.values()]
@@ -175,7 +189,7 @@ export function changeStatement(parts: CommitParts): Statement {
   const removed: string[] = []
   const appended: string[] = []
   let prefix: string | undefined
-  for (const [bytes, change] of changes) {
+  for (const [bytes, change] of changes.entries()) {
     if (change === null) removed.push(bytes)
     else if (change.appendedTo !== undefined) {
       if (prefix !== undefined && prefix !== change.appendedTo)
@@ -204,9 +218,7 @@ export function changeStatement(parts: CommitParts): Statement {
     prefix === undefined ? '' : bytesLiteral(prefix),
     textArray(appended),
   ]
-  return {
-    text: `SELECT part, key, value, version FROM ${named(schema, 'commit_records')}(${values.map(literal).join(', ')})`,
-  }
+  return `SELECT part, key, value, version FROM ${named(schema, 'commit_records')}(${values.map(literal).join(', ')})`
 }
 
 /**
@@ -273,8 +285,7 @@ export function viewOf(
 /** The prefixes of numbered records that a read may include. */
 function prefixesOf(points: Iterable<string>, pieces: readonly PieceRead[]): ReadonlySet<string> {
   const prefixes = new Set<string>()
-  for (const point of points)
-    if (isNumbered(point)) prefixes.add(point.slice(0, -numberDigits - stringEnd.length))
+  for (const point of points) if (isNumbered(point)) prefixes.add(prefixOfNumbered(point))
   for (const { piece } of pieces) for (const prefix of prefixesOfBytes(piece.lower)) prefixes.add(prefix)
   return prefixes
 }

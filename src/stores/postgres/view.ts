@@ -7,23 +7,22 @@ export interface Found {
   readonly value: Value
 }
 
-/** A part of a range that is read at once: the first or the last `limit` records between two bounds. */
-export interface Piece {
-  readonly id: string
+/** The first or the last `limit` records between two bounds. */
+export interface Walk {
   readonly lower: string
   readonly upper: string
   readonly limit: number
   readonly reverse: boolean
 }
 
-export function pieceOf(lower: string, upper: string, limit: number, reverse: boolean): Piece {
-  return {
-    id: `${limit}${reverse ? '-' : '+'}${lower.length},${lower}${upper}`,
-    lower,
-    upper,
-    limit,
-    reverse,
-  }
+/** A part of a walk that is read at once. */
+export interface Piece extends Walk {
+  readonly id: string
+}
+
+export function pieceOf(walk: Walk): Piece {
+  const { lower, upper, limit, reverse } = walk
+  return { id: `${limit}${reverse ? '-' : '+'}${lower.length},${lower}${upper}`, ...walk }
 }
 
 /** The records of a piece in its direction, with the bytes of their keys. */

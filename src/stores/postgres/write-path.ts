@@ -98,7 +98,7 @@ export class WritePath {
       try {
         if (engine.hasTurns && (this.#isContended || losses >= maxLosses)) {
           this.#isContended = true
-          return await this.#inTurn(batch, hasRoom)
+          return await this.#underLocks(batch, hasRoom)
         }
         const attempt = new Attempt(view, this.#context.cache)
         const changes = this.#runAll(batch, attempt)
@@ -108,7 +108,7 @@ export class WritePath {
           continue
         }
         const locks = hasRoom ? locksOf(address.schema, attempt, changes) : undefined
-        const refused = await this.#committer.commit(attempt, changes, locks)
+        const refused = await this.#committer.commit({ reads: attempt, changes, locks })
         if (refused === undefined) return
         if (isLoss(refused, attempt, view)) {
           losses++
@@ -128,7 +128,7 @@ export class WritePath {
   }
 
   /** Commits under the locks of the expected records, or exclusively if the bodies need others. */
-  async #inTurn(batch: Waiting[], hasRoom: boolean): Promise<void> {
+  async #underLocks(batch: Waiting[], hasRoom: boolean): Promise<void> {
     const guess = new Attempt(new View(), this.#context.cache)
     const changes = this.#runAll(batch, guess)
     const locks = hasRoom ? locksOf(this.#context.address.schema, guess, changes) : undefined
@@ -158,7 +158,7 @@ export class WritePath {
         } while (!attempt.isCertain)
         if (changes.size === 0) return true
         isOpen = false
-        if (await this.#committer.finish(connection, attempt, changes, locks)) throw conflict()
+        if (await this.#committer.finish(connection, { reads: attempt, changes, locks })) throw conflict()
         return true
       } finally {
         if (isOpen) connection.sendEnd(undo).catch(() => {})
