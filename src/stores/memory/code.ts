@@ -33,6 +33,21 @@ export function codeOfCut(cut: Cut): string {
   return cut.side === 'before' ? code : cut.side === 'after' ? `${code}\0` : `${code}\x05`
 }
 
+/** The code of all numbered keys under a prefix, as `append` makes them, up to their digits. */
+export function codeBeforeDigits(prefix: Key): string {
+  return `${codeOf(prefix)}\x04`
+}
+
+/** A code above those of all numbered keys that begin with this one. */
+export function codeAfterDigits(before: string): string {
+  return `${before}:`
+}
+
+/** The kind of a key, as a number: the first character of its first part. */
+export function kindOf(code: string): number {
+  return code.charCodeAt(1)
+}
+
 function codeOfNumber(value: number): string {
   if (value < 0) return `\x01${codeOfBits(value)}`
   if (value > Number.MAX_SAFE_INTEGER) return `\x03${codeOfBits(value)}`

@@ -1,5 +1,6 @@
 import type { OrderedMap } from '../../base/memory/ordered-map.ts'
 import type { Value } from '../../base/store/store.ts'
+import { kindOf } from './code.ts'
 
 /** A `Map` that grows is copied whole, which takes seconds for millions of entries. Many smaller maps grow fast. */
 const maps = 64
@@ -47,11 +48,6 @@ export class HashIndex {
       this.#maps[at].set(code, value)
     }
   }
-}
-
-/** The first character of a key's first part. */
-function kindOf(code: string): number {
-  return code.charCodeAt(1)
 }
 
 /** The map for a code. The last characters decide, because codes differ most there. */

@@ -5,7 +5,7 @@ import { closedError, endedError, nestedError, runBody } from '../../base/store/
 import { checkedKey } from '../../base/store/key.ts'
 import { type Span, spanOf } from '../../base/store/range.ts'
 import type { Entry, Key, Range, Reader, StoreFeatures, Value, Writer } from '../../base/store/store.ts'
-import { codeOf, codeOfCut, keyAfter } from './code.ts'
+import { codeAfterDigits, codeBeforeDigits, codeOf, codeOfCut, keyAfter } from './code.ts'
 import { frozenCopy } from './frozen-copy.ts'
 import { HashIndex } from './hash-index.ts'
 import type { MemoryStore } from './index.ts'
@@ -160,9 +160,8 @@ export class RecordWriter implements Writer {
 
   append(prefix: Key, value: Value): void {
     if (this.ended) throw endedError()
-    // The code of the prefix, and of an empty string after it.
-    const before = `${codeOf(checkedKey(prefix))}\x04`
-    const last = this.#edit.lastBelow(`${before}:`)
+    const before = codeBeforeDigits(checkedKey(prefix))
+    const last = this.#edit.lastBelow(codeAfterDigits(before))
     const number = last?.startsWith(before) ? Number(last.slice(before.length)) : 0
     const code = before + numbered(number + 1)
     const frozen = frozenCopy(value)
