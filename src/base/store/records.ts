@@ -259,26 +259,37 @@ export interface StagedChangeRecord extends Versioned, Origin {
 /** The internal id of the root namespace. */
 export const rootId = ''
 
+/** The first part of the keys of namespaces, tables and what belongs to them: the kind of the record. */
+export const kinds = {
+  name: 'n',
+  namespace: 's',
+  tablePointer: 't',
+  version: 'v',
+  tag: 'g',
+  branch: 'b',
+  stagedChange: 'e',
+} as const
+
 export const keys = {
   catalog: ['c'] as Key,
   /** All names in a namespace: first namespaces, then tables. */
-  names: (parent: string): Key => ['n', parent],
+  names: (parent: string): Key => [kinds.name, parent],
   /** The internal id of a namespace, by its name. */
-  namespaceName: (parent: string, name: string): Key => ['n', parent, 'n', name],
-  namespaceNames: (parent: string): Key => ['n', parent, 'n'],
+  namespaceName: (parent: string, name: string): Key => [kinds.name, parent, 'n', name],
+  namespaceNames: (parent: string): Key => [kinds.name, parent, 'n'],
   /** A table's record, by its name. */
-  table: (parent: string, name: string): Key => ['n', parent, 't', name],
-  tables: (parent: string): Key => ['n', parent, 't'],
-  namespace: (id: string): Key => ['s', id],
-  tablePointer: (id: string): Key => ['t', id],
-  tablePointers: ['t'] as Key,
-  version: (table: string, branch: string, version: number): Key => ['v', table, branch, version],
-  versions: (table: string, branch: string): Key => ['v', table, branch],
-  allVersions: (table: string): Key => ['v', table],
-  tag: (table: string, tag: string): Key => ['g', table, tag],
-  tags: (table: string): Key => ['g', table],
-  branch: (table: string, branch: string): Key => ['b', table, branch],
-  branches: (table: string): Key => ['b', table],
+  table: (parent: string, name: string): Key => [kinds.name, parent, 't', name],
+  tables: (parent: string): Key => [kinds.name, parent, 't'],
+  namespace: (id: string): Key => [kinds.namespace, id],
+  tablePointer: (id: string): Key => [kinds.tablePointer, id],
+  tablePointers: [kinds.tablePointer] as Key,
+  version: (table: string, branch: string, version: number): Key => [kinds.version, table, branch, version],
+  versions: (table: string, branch: string): Key => [kinds.version, table, branch],
+  allVersions: (table: string): Key => [kinds.version, table],
+  tag: (table: string, tag: string): Key => [kinds.tag, table, tag],
+  tags: (table: string): Key => [kinds.tag, table],
+  branch: (table: string, branch: string): Key => [kinds.branch, table, branch],
+  branches: (table: string): Key => [kinds.branch, table],
   transaction: (id: string): Key => ['x', id],
   transactions: ['x'] as Key,
   /** A mark represents a number of changes up to a transaction; see `transactions/retention.ts`. */
@@ -308,7 +319,7 @@ export const keys = {
   /** The changes of a commit that has more of them than fit its entry. */
   feedPart: (transaction: string, part: number): Key => ['p', transaction, part],
   /** What an operation changed inside of a transaction over many operations. */
-  stagedChange: (transaction: string): Key => ['e', transaction],
+  stagedChange: (transaction: string): Key => [kinds.stagedChange, transaction],
   /** How many vacuums have begun. */
   vacuums: ['w'] as Key,
   /** That a clone refers to files in a folder, by hashes of both folders' names. Each pair has two keys. */
@@ -321,5 +332,10 @@ export const keys = {
 
 /** Whether a key is that of a namespace's name. */
 export function isNamespaceName(key: Key): boolean {
-  return key.length === 4 && key[0] === 'n' && key[2] === 'n'
+  return key.length === 4 && key[0] === kinds.name && key[2] === 'n'
+}
+
+/** Whether a key is that of a table's name, whose record is the table's. */
+export function isTableName(key: Key): boolean {
+  return key.length === 4 && key[0] === kinds.name && key[2] === 't'
 }

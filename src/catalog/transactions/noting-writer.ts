@@ -1,11 +1,13 @@
 import type { Identifier } from '../../base/model/identifier.ts'
-import type {
-  BranchRecord,
-  StagedChangeRecord,
-  StoredTable,
-  SubjectChange,
-  TagRecord,
-  VersionSpan,
+import {
+  type BranchRecord,
+  isTableName,
+  kinds,
+  type StagedChangeRecord,
+  type StoredTable,
+  type SubjectChange,
+  type TagRecord,
+  type VersionSpan,
 } from '../../base/store/records.ts'
 import type { Entry, Key, Range, Value, Writer } from '../../base/store/store.ts'
 
@@ -53,28 +55,28 @@ export class NotingWriter implements Writer {
 
   put(key: Key, value: Value): void {
     switch (key[0]) {
-      case 'n':
-        if (key[2] === 't') this.#of((value as StoredTable).id)
+      case kinds.name:
+        if (isTableName(key)) this.#of((value as StoredTable).id)
         break
-      case 't':
+      case kinds.tablePointer:
         this.#of(key[1]).isPlaced = true
         break
-      case 's': {
+      case kinds.namespace: {
         const noted = this.#of(key[1])
         noted.kind = 'namespace'
         noted.isPlaced = true
         break
       }
-      case 'v':
+      case kinds.version:
         append(this.#of(key[1]), 'made', key)
         break
-      case 'g':
+      case kinds.tag:
         tagsOf(this.#of(key[1])).set(String(key[2]), value as TagRecord)
         break
-      case 'b':
+      case kinds.branch:
         branchesOf(this.#of(key[1])).set(String(key[2]), value as BranchRecord)
         break
-      case 'e':
+      case kinds.stagedChange:
         this.inner.push(value as StagedChangeRecord)
         return
     }
@@ -83,22 +85,22 @@ export class NotingWriter implements Writer {
 
   remove(key: Key): void {
     switch (key[0]) {
-      case 't':
+      case kinds.tablePointer:
         this.#of(key[1]).isRemoved = true
         break
-      case 's': {
+      case kinds.namespace: {
         const noted = this.#of(key[1])
         noted.kind = 'namespace'
         noted.isRemoved = true
         break
       }
-      case 'v':
+      case kinds.version:
         append(this.#of(key[1]), 'removed', key)
         break
-      case 'g':
+      case kinds.tag:
         tagsOf(this.#of(key[1])).set(String(key[2]), undefined)
         break
-      case 'b':
+      case kinds.branch:
         branchesOf(this.#of(key[1])).set(String(key[2]), undefined)
         break
     }
