@@ -1,18 +1,21 @@
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { catalogFormat, keys, sharingFormat } from '../../src/base/store/records.ts'
 import { memoryContent } from '../../src/contents/memory/index.ts'
 import { fetchHandler, serve } from '../../src/server/index.ts'
+import { openLmdbStore } from '../../src/stores/lmdb/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import {
   CatalogError,
   errorNumbers,
+  type LocalCatalog,
   openCatalog,
   operations,
   renameTable,
   type Store,
+  verifyCatalog,
 } from '../../src/tabularium/index.ts'
 import { fakeCatalog, fakeServer } from '../../src/testing/index.ts'
 import {
@@ -23,9 +26,72 @@ import {
   stoppedClock,
 } from '../support/catalogs.ts'
 import { inspect, tablesOf } from '../support/inspect.ts'
+import { missingPostgres, sharedServer } from '../support/postgres.ts'
 import { fails, refuses } from '../support/refusals.ts'
 
 describe('openCatalog', () => {
+  it('opens a server by its URL, and refuses what works on the disk of the catalog', async () => {
+    const server = await serve(await openCatalog('memory:'), { auth: false, port: 0, log: false })
+    onTestFinished(() => server.close())
+    const catalog = closedAfterwards(
+      await openCatalog(server.url as `http://${string}`),
+    ) as unknown as LocalCatalog
+    await catalog.declareTable({ id: ['t'] })
+    expect(await tablesOf(catalog)).toEqual(['t'])
+    expect(catalog.isCopy).toBe(false)
+    const folder = await freshFolder()
+    for (const attempt of [
+      () => catalog.vacuum(),
+      () => catalog.verify(),
+      () => catalog.backup(folder),
+      () => catalog.withBackupLease(async () => {}),
+      () => catalog.exportTo(folder),
+      () => catalog.importFrom(folder),
+    ])
+      await fails(attempt, 'Unsupported', 'run it where the catalog lies')
+    await fails(catalog.metrics(), 'Unsupported', 'Ask /metrics of the server')
+  })
+
+  it('a new catalog whose content another one owns leaves nothing, and opens with a content of its own', async () => {
+    const content = pathToFileURL(await freshFolder()).href
+    const first = closedAfterwards(await openCatalog(await freshFolder(), { content }))
+    const folder = await freshFolder()
+    await fails(openCatalog(folder, { content }), 'InvalidInput')
+    const own = pathToFileURL(await freshFolder()).href
+    const second = closedAfterwards(await openCatalog(folder, { content: own }))
+    for (const catalog of [first, second]) await catalog.createTable({ id: ['t'], data: [{ x: 1 }] })
+    expect((await second.describeTable({ id: ['t'] })).location).toContain(own)
+  })
+
+  it.skipIf(missingPostgres)('a database is told once where the rows lie', async () => {
+    const url = (await (await sharedServer()).freshUrl()) as `postgres://${string}`
+    await fails(openCatalog(url), 'InvalidInput', 'does not say where the rows of this catalog lie')
+    const content = memoryContent()
+    const own = closedAfterwards(await openCatalog(url, { content, root: 'memory://here/' }))
+    expect((await own.declareTable({ id: ['t'] })).location).toMatch(/^memory:\/\/here\//)
+    const other = (await (await sharedServer()).freshUrl()) as `postgres://${string}`
+    const folder = pathToFileURL(await freshFolder()).href
+    const first = closedAfterwards(await openCatalog(other, { content: folder }))
+    await first.createTable({ id: ['t'], data: [{ x: 1 }] })
+    const again = closedAfterwards(await openCatalog(other))
+    expect(await tablesOf(again)).toEqual(['t'])
+    const steps: string[] = []
+    const report = await verifyCatalog(other, { onProgress: ({ step }) => void steps.push(step) })
+    expect(report).toMatchObject({ ok: true })
+    expect(steps).toContain('content')
+  })
+
+  it('verifies a directory that is not open, and reports one without a record as damaged', async () => {
+    const folder = await freshFolder()
+    const store = await openLmdbStore(folder)
+    await store.close()
+    const steps: string[] = []
+    const { ok, findings } = await verifyCatalog(folder, { onProgress: ({ step }) => void steps.push(step) })
+    expect(ok).toBe(false)
+    expect(findings).toMatchObject([{ kind: 'store', message: expect.stringContaining('holds no records') }])
+    expect(steps[0]).toBe('store')
+  })
+
   it('opens a directory by path, by file URL in text and by URL object, creating it when it is missing', async () => {
     const folder = join(await freshFolder(), 'new', 'catalog')
     const first = await openCatalog(folder)
@@ -147,6 +213,15 @@ describe('a catalog over a store and content of one’s own', () => {
     const { location } = await catalog.createTable({ id: ['t'], data: [{ n: 1 }, { n: 2 }] })
     expect(location).toMatch(/^archive:\/\/here\/tables\/\w+$/)
     expect(await catalog.countTableRows({ id: ['t'], predicate: 'n > 1' })).toEqual({ count: 1 })
+  })
+
+  it('takes no root beside the URL of a content, which has one', async () => {
+    const content = pathToFileURL(await freshFolder()).href
+    await fails(
+      openCatalog({ store: memoryStore(), content, root: 'memory://here' }),
+      'InvalidInput',
+      'begin with the URL of the content',
+    )
   })
 
   it('needs both of them', async () => {
