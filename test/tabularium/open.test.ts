@@ -33,9 +33,8 @@ describe('openCatalog', () => {
   it('opens a server by its URL, and refuses what works on the disk of the catalog', async () => {
     const server = await serve(await openCatalog('memory:'), { auth: false, port: 0, log: false })
     onTestFinished(() => server.close())
-    const catalog = closedAfterwards(
-      await openCatalog(server.url as `http://${string}`),
-    ) as unknown as LocalCatalog
+    const catalog = (await openCatalog(server.url as `http://${string}`)) as unknown as LocalCatalog
+    closedAfterwards(catalog)
     await catalog.declareTable({ id: ['t'] })
     expect(await tablesOf(catalog)).toEqual(['t'])
     expect(catalog.isCopy).toBe(false)

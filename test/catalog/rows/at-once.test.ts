@@ -263,3 +263,92 @@ it('what ends between the manifests and their commit takes nothing with it that 
     expect(await rowsOf(other, id)).toHaveLength(rows.length + 1)
   }
 })
+
+/** Two handles on one store, whose first one calls `before` ahead of each of its writes. */
+async function rivals(store: Store, before: () => Promise<unknown>) {
+  const content = memoryContent()
+  const root = 'memory://here'
+  const slow: Store = {
+    ...store,
+    write: async (body) => {
+      await before()
+      return store.write(body)
+    },
+  }
+  const [late, quick] = await Promise.all(
+    [slow, store].map(async (own) =>
+      closedAfterwards(await openCatalog({ store: own, content, root, concurrency: 64 })),
+    ),
+  )
+  return { late: late!, quick: quick! }
+}
+
+it('a change that loses each race fails in the end, says why, and leaves nothing', async () => {
+  let isRivalry = false
+  const { late, quick } = await rivals(lasting(memoryStore()), async () => {
+    if (isRivalry) await quick.insertIntoTable({ id, data: numbered(1) })
+  })
+  await quick.createTable({ id, data: numbered(1) })
+  isRivalry = true
+  const lost = late.deleteFromTable({ id, predicate: 'n >= 0' })
+  await expect(lost).rejects.toMatchObject({
+    code: 'ConcurrentModification',
+    message: expect.stringMatching(/committed first 200 times in a row to t\b/),
+  })
+  isRivalry = false
+  expect(await countOf(quick, id)).toBeGreaterThan(200)
+})
+
+it('in turns among processes, changes that come meanwhile share the turn, and one that cannot read fails alone', async () => {
+  const store = lasting(memoryStore())
+  const outage = new CatalogError('ServiceUnavailable', 'The store is out of reach. Try again.')
+  let turns = 0
+  let endsInTurn = false
+  let isOut = false
+  const withTurns: Store = {
+    ...store,
+    read: async (body) => {
+      if (isOut) throw outage
+      return store.read(body)
+    },
+    inTurn: async (_, work) => {
+      turns++
+      isOut = endsInTurn
+      // Others come while the turn is waited for.
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      return work().finally(() => {
+        isOut = false
+      })
+    },
+    isTurnTaken: async () => false,
+  }
+  let isRivalry = false
+  const { late, quick } = await rivals(withTurns, async () => {
+    if (!isRivalry) return
+    isRivalry = false
+    await quick.insertIntoTable({ id, data: numbered(1) })
+  })
+  const insert = () => late.insertIntoTable({ id, data: numbered(1) })
+  /** For a second after it, a process takes turns at the branch. */
+  const loseRace = async () => {
+    isRivalry = true
+    await insert()
+  }
+  await quick.createTable({ id, data: numbered(1) })
+  let count = 1
+  for (let isRefused = false; !isRefused; ) {
+    await loseRace()
+    endsInTurn = true
+    isRefused = await insert().then(
+      () => false,
+      (error) => error === outage,
+    )
+    endsInTurn = false
+    count += isRefused ? 2 : 3
+  }
+  await loseRace()
+  turns = 0
+  await Promise.all(Array.from({ length: 80 }, insert))
+  expect(turns).toBeLessThan(80)
+  expect(await countOf(quick, id)).toBe(count + 2 + 80)
+})
