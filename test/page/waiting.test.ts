@@ -322,6 +322,7 @@ describeInChromium('the page, while an answer is under way', () => {
     const changing = (async () => {
       while (!isOver) {
         await catalog.insertIntoTable({ id, data: flights.slice(0, 1) })
+        // So that many changes come while one answer is under way.
         await new Promise((resolve) => setTimeout(resolve, 200))
       }
     })()

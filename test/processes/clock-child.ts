@@ -55,6 +55,7 @@ let isOver = false
 const vacuuming = (async () => {
   while (!isOver) {
     await catalog.vacuum()
+    // Leaves the changes some time.
     await sleep(10)
   }
 })()

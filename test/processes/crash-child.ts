@@ -119,6 +119,7 @@ async function takeSteps(task: number): Promise<never> {
 /** Repeatedly merges the fragments of the table that other tasks change. */
 async function optimize(): Promise<never> {
   for (;;) {
+    // Leaves the other tasks some time.
     await sleep(5)
     const merged = catalog.optimizeTable({ id: [rowsTable], min_deleted_share: 0 })
     await done(merged.then(({ optimized }) => optimized && say('optimized')))
@@ -203,6 +204,7 @@ async function leaveAndReturn(task: number): Promise<never> {
 /** Repeatedly vacuums while the other tasks work. */
 async function clear(): Promise<never> {
   for (;;) {
+    // Leaves the other tasks some time.
     await sleep(20)
     if (await done(catalog.vacuum({ graceMillis: 0 }))) say('vacuumed')
   }

@@ -9,6 +9,6 @@ const catalog = await openCatalog(location as 'memory:')
 for (let n = 0; ; n++) {
   await catalog.insertIntoTable({ id: [tables[n % tables.length]!], data: [{ x: n }] })
   writeSync(1, `${n}\n`)
-  // Several times a second, as in life: without a rest, it would keep a processor busy.
+  // Without a rest, it would keep a processor busy.
   await setTimeout(10)
 }

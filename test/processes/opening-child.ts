@@ -47,6 +47,7 @@ async function add(store: { write(body: (writer: Writer) => number): Promise<num
   writeSync(1, `${added}\n`)
 }
 
+/** So that openings of several processes meet in all ways. */
 const pause = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 3))
 
 const roles: Readonly<Record<string, () => Promise<void>>> = {

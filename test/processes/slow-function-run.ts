@@ -46,6 +46,7 @@ export async function runSlowly(
   const insert = async () => {
     for (let n = 0; !isOver; n++) {
       await catalog.insertIntoTable({ id: [tables[n % tables.length]!], data: [{ x: n }] })
+      // Without a rest, it would keep a processor busy.
       await setTimeout(10)
     }
   }

@@ -62,6 +62,7 @@ class ClockRun {
       while (!isOver) {
         await this.#tries(() => pick(this.#handles).vacuum())
         this.counts.vacuums++
+        // Leaves the changes some time.
         await sleep(Math.random() * 5)
       }
     })()

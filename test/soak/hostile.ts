@@ -118,6 +118,7 @@ export async function hostile(seed: number): Promise<Scenario> {
       raise('ms that an answer took at most', tookMillis)
       raise('ms of them held by the server at most', heldMillis)
       raise('MiB at most', mebibytesOf(served.pid))
+      // Often enough to meet a long wait.
       await sleep(10)
     }
   })()

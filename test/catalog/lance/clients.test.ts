@@ -10,7 +10,7 @@ import { pythonWith, releases, requirePython } from './clients/python.ts'
 import { LanceClients } from './clients/run.ts'
 
 // Processes write by clients in Python, which take seconds to start.
-limitEach(60)
+limitEach(120)
 
 /* `npm run soak -- --only lance` does this for as long as it is told to, and brings Lance for Python. */
 

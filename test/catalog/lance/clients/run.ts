@@ -237,10 +237,17 @@ export class LanceClients {
 
   /** Nothing is under way: readers of the files and the catalog must agree, and find every change. */
   async #check(): Promise<void> {
-    // A request of a writer that was killed may still be under way in the server.
-    await sleep(200)
+    await this.#quiet()
     this.model.check(await this.#agreed('t'))
     this.model.checkPairs(await this.#agreed('u'), await this.#agreed('w'))
+  }
+
+  /** Resolves when the server works on no request. One of a writer that was killed may still be on its way. */
+  async #quiet(): Promise<void> {
+    for (let inARow = 0; inARow < 3; ) {
+      const text = await this.#trying(async () => (await fetch(`${this.#url}/metrics`)).text())
+      inARow = /^tabularium_requests_in_flight 0$/m.test(text) ? inARow + 1 : 0
+    }
   }
 
   /** The rows of a table, on which the catalog and the files must agree. */
