@@ -96,6 +96,8 @@ test('a server answers a fuzzer as its OpenAPI document says', {
     ...['--exclude-checks', 'positive_data_acceptance', '--warnings', 'off', '--no-color'],
     // Its answer has no end. Another test holds its events.
     ...['--exclude-path', '/v1/changes', '--seed', seed, '--max-time', String(seconds)],
+    // By itself, it allows ten seconds for an answer. A machine with much other work may take longer.
+    ...['--request-timeout', '60', '--max-response-time', '60'],
   ]
   const env = {
     SCHEMATHESIS_HOOKS: 'hooks',
