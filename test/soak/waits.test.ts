@@ -3,7 +3,11 @@ import { once } from 'node:events'
 import { setPriority } from 'node:os'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { scriptPath } from '../support/scripts.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { Waits } from './waits.ts'
+
+// It keeps all processors busy on purpose.
+limitEach(60)
 
 /** A server that blocks its thread during each response, and its client. */
 async function stalling(how: 'asleep' | 'working', millis: number): Promise<{ pid: number; waits: Waits }> {
