@@ -5,6 +5,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { packedProject } from '../support/packed.ts'
+import { limitEach } from '../support/time-limit.ts'
+
+// It installs the package.
+limitEach(240)
 
 /* What `npm install` brings: from the registry, into a folder that has nothing. */
 

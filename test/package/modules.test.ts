@@ -3,6 +3,10 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packedProject } from '../support/packed.ts'
+import { limitEach } from '../support/time-limit.ts'
+
+// It packs the package first.
+limitEach(240)
 
 /* The package as it is published, in projects of the kinds that Node knows. */
 

@@ -6,6 +6,10 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packedProject } from '../support/packed.ts'
 import { installed } from '../support/runtimes.ts'
+import { limitEach } from '../support/time-limit.ts'
+
+// It packs the package, and installs runners.
+limitEach(240)
 
 /* The package under test runners that load modules in ways of their own, as docs/runtimes.md says to use it there. */
 

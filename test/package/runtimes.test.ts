@@ -3,6 +3,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { install, packedProject } from '../support/packed.ts'
 import { runBy, runtimes } from '../support/runtimes.ts'
+import { limitEach } from '../support/time-limit.ts'
+
+// It packs the package, and installs runtimes.
+limitEach(240)
 
 /*
  * The package in the runtimes that it promises, besides the Node of all other tests: the walk through a catalog on disk,

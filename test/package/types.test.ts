@@ -7,6 +7,10 @@ import ts from 'typescript-5'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operations } from '../../src/catalog/operations/index.ts'
 import { install, packedProject } from '../support/packed.ts'
+import { limitEach } from '../support/time-limit.ts'
+
+// It packs the package, and runs compilers.
+limitEach(240)
 
 /*
  * The types of the package as it is published, in a project that checks them, too: without `skipLibCheck`.

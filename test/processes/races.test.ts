@@ -3,9 +3,13 @@ import { tableFromIPC } from '@uwdata/flechette'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LocalCatalog, openCatalog } from '../../src/tabularium/index.ts'
 import { temporaryDirectory } from '../support/folders.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { Child } from './child-process.ts'
 import { columns } from './crash-work.ts'
 import { balls, type Report, seats, sizes } from './race-work.ts'
+
+// The processes race before the first test.
+limitEach(120)
 
 const processes = ['p0', 'p1', 'p2', 'p3']
 const initialSeats = seats.slice(0, 3)

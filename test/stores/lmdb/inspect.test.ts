@@ -9,6 +9,10 @@ import { inspectLmdbStore, type LmdbStore, openLmdbStore } from '../../../src/st
 import { inspectFile } from '../../../src/stores/lmdb/inspect.ts'
 import { nodeBytes } from '../../../src/stores/lmdb/page.ts'
 import { acquire, release } from '../../../src/stores/lmdb/registry.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// It flips each bit of keys.
+limitEach(60)
 
 /** How many bits are flipped; more of them in long runs. */
 const flips = Number(process.env.TABULARIUM_FLIPS ?? 90)

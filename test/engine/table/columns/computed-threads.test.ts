@@ -115,7 +115,7 @@ test('a signal stops threads with its reason', async () => {
   onTestFinished(() => scan.mockRestore())
   const work = threaded.addColumns(columns).prepare(table, { signal: abort.signal })
   work.catch(() => {})
-  await expect.poll(() => scan.mock.calls.length, { interval: 1 }).toBe(2)
+  await expect.poll(() => scan.mock.calls.length, { interval: 1 }).toBeGreaterThan(0)
   abort.abort(reason)
   await expect(work).rejects.toBe(reason)
   expect(await threaded.countRows(table, { predicate: 'm = 1' })).toBeGreaterThan(0)

@@ -9,7 +9,11 @@ import type { Connection } from '@lancedb/lancedb'
 import * as arrow from 'apache-arrow'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pythonPrograms } from '../../../../support/python-clients.ts'
+import { limitEach } from '../../../../support/time-limit.ts'
 import { type Served, served } from '../support/served.ts'
+
+// Clients in Python and Node make, read and change tables of every type.
+limitEach(180)
 
 const run = promisify(execFile)
 
@@ -38,95 +42,88 @@ const refused =
 /** The errors of the Node client's library for types that it cannot read or write, from any server. */
 const unknownToNode = /Unrecognized type|Unsupported|not support|from user's Body stream/
 
-/** Clients in Python and Node make, read and change tables of every type. */
-const timeout = 180_000
+describe.skipIf(typeof python === 'string')('columns of every type of Arrow, by LanceDB’s clients', () => {
+  const { bin } = python as { bin: string }
+  let server: Served
+  let folder: string
+  let names: string[]
+  beforeAll(async () => {
+    server = await served('memory')
+    folder = await mkdtemp(join(tmpdir(), 'tabularium-types-'))
+    await clients('make', folder)
+    names = (await readdir(folder)).sort()
+  })
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]()
+    await rm(folder, { recursive: true, force: true })
+  })
 
-describe.skipIf(typeof python === 'string')(
-  'columns of every type of Arrow, by LanceDB’s clients',
-  { timeout },
-  () => {
-    const { bin } = python as { bin: string }
-    let server: Served
-    let folder: string
-    let names: string[]
-    beforeAll(async () => {
-      server = await served('memory')
-      folder = await mkdtemp(join(tmpdir(), 'tabularium-types-'))
-      await clients('make', folder)
-      names = (await readdir(folder)).sort()
+  async function clients(command: 'make' | 'create' | 'open', ...rest: string[]): Promise<Result[]> {
+    const { stdout } = await run(`${bin}/python`, [script, command, ...rest], {
+      maxBuffer: 1 << 28,
+      env: { ...process.env, LANCEDB_LOG: 'error' },
     })
-    afterAll(async () => {
-      await server[Symbol.asyncDispose]()
-      await rm(folder, { recursive: true, force: true })
-    })
+    return stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Result)
+  }
 
-    async function clients(command: 'make' | 'create' | 'open', ...rest: string[]): Promise<Result[]> {
-      const { stdout } = await run(`${bin}/python`, [script, command, ...rest], {
-        maxBuffer: 1 << 28,
-        env: { ...process.env, LANCEDB_LOG: 'error' },
-      })
-      return stdout
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as Result)
+  it('are created and used, or refused with what to use instead', async () => {
+    const results = await clients('create', server.url)
+    expect(results.length).toBeGreaterThan(400)
+    expect(results.map((result) => result.case).sort()).toEqual(names)
+    for (const { case: name, stage, error, same, left, described, answered } of results) {
+      if (refused.test(name)) {
+        expect([name, stage, left], error).toEqual([name, 'create', false])
+        expect(error).toMatch(
+          /Column \\?"v[^"]*" is .* which LanceDB's clients cannot read\. Use .* instead\./,
+        )
+      } else {
+        expect([name, stage, same], error).toEqual([name, 'done', true])
+        expect(described).toEqual(answered)
+      }
     }
+  })
 
-    it('are created and used, or refused with what to use instead', async () => {
-      const results = await clients('create', server.url)
-      expect(results.length).toBeGreaterThan(400)
-      expect(results.map((result) => result.case).sort()).toEqual(names)
-      for (const { case: name, stage, error, same, left, described, answered } of results) {
+  it('of tables that others made are used, or refused when such a table is opened', async () => {
+    const mine = names.filter((name) => !name.endsWith('.empty'))
+    const others = await served('memory')
+    try {
+      for (const [i, name] of mine.entries()) {
+        const data = await readFile(join(folder, name))
+        if (i % 2 === 0) await others.catalog.createTable({ id: [name], data })
+        else await postRows(others, name, data)
+      }
+      const results = await clients('open', others.url, ...mine)
+      expect(results).toHaveLength(mine.length)
+      for (const { case: name, stage, error, same } of results) {
         if (refused.test(name)) {
-          expect([name, stage, left], error).toEqual([name, 'create', false])
-          expect(error).toMatch(
-            /Column \\?"v[^"]*" is .* which LanceDB's clients cannot read\. Use .* instead\./,
-          )
-        } else {
-          expect([name, stage, same], error).toEqual([name, 'done', true])
-          expect(described).toEqual(answered)
-        }
+          expect([name, stage]).toEqual([name, 'open'])
+          expect(error).toMatch(/Column \\?"v[^"]*" of the table .* which LanceDB's clients cannot read/)
+        } else expect([name, stage, same], error).toEqual([name, 'done', true])
       }
-    })
+    } finally {
+      await others[Symbol.asyncDispose]()
+    }
+  })
 
-    it('of tables that others made are used, or refused when such a table is opened', async () => {
-      const mine = names.filter((name) => !name.endsWith('.empty'))
-      const others = await served('memory')
-      try {
-        for (const [i, name] of mine.entries()) {
-          const data = await readFile(join(folder, name))
-          if (i % 2 === 0) await others.catalog.createTable({ id: [name], data })
-          else await postRows(others, name, data)
-        }
-        const results = await clients('open', others.url, ...mine)
-        expect(results).toHaveLength(mine.length)
-        for (const { case: name, stage, error, same } of results) {
-          if (refused.test(name)) {
-            expect([name, stage]).toEqual([name, 'open'])
-            expect(error).toMatch(/Column \\?"v[^"]*" of the table .* which LanceDB's clients cannot read/)
-          } else expect([name, stage, same], error).toEqual([name, 'done', true])
-        }
-      } finally {
-        await others[Symbol.asyncDispose]()
-      }
-    })
-
-    it('are the same for the client for Node, as far as its library of Arrow knows them', async () => {
-      const db = await server.remote()
-      const mine = names.filter((name) => /\.(?:bare|struct|list|list_view|map)$/.test(name))
-      let read = 0
-      for (const name of mine) {
-        const { stage, error } = await useByNode(db, `node.${name}`, await readFile(join(folder, name)))
-        if (stage === 'read' || unknownToNode.test(error ?? '')) continue
-        read++
-        if (refused.test(name)) {
-          expect([name, stage]).toEqual([name, 'create'])
-          expect(error).toMatch(/Column \\?"v.*cannot read\. Use .* instead\./)
-        } else expect([name, stage], error).toEqual([name, 'done'])
-      }
-      expect(read).toBeGreaterThan(100)
-    })
-  },
-)
+  it('are the same for the client for Node, as far as its library of Arrow knows them', async () => {
+    const db = await server.remote()
+    const mine = names.filter((name) => /\.(?:bare|struct|list|list_view|map)$/.test(name))
+    let read = 0
+    for (const name of mine) {
+      const { stage, error } = await useByNode(db, `node.${name}`, await readFile(join(folder, name)))
+      if (stage === 'read' || unknownToNode.test(error ?? '')) continue
+      read++
+      if (refused.test(name)) {
+        expect([name, stage]).toEqual([name, 'create'])
+        expect(error).toMatch(/Column \\?"v.*cannot read\. Use .* instead\./)
+      } else expect([name, stage], error).toEqual([name, 'done'])
+    }
+    expect(read).toBeGreaterThan(100)
+  })
+})
 
 async function postRows({ url }: Served, name: string, body: Uint8Array): Promise<void> {
   const response = await fetch(`${url}/v1/table/${name}/create`, {
