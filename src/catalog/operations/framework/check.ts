@@ -66,19 +66,20 @@ const nested = new WeakSet<v.GenericSchema>()
  * requests have one field or two of ten, and asking for the others took two thirds of a check.
  */
 export function schemaFor(schema: v.GenericSchema, request: object): v.GenericSchema {
-  if (!isPlainObject(schema) || Object.getPrototypeOf(request) !== Object.prototype) return schema
-  const names = Object.keys(request)
+  if (Object.getPrototypeOf(request) !== Object.prototype) return schema
   let known = kinds.get(schema)
   if (known === undefined) {
+    if (!isPlainObject(schema)) return schema
     known = { first: emptyKind(), count: 0 }
     kinds.set(schema, known)
   }
+  const names = Object.keys(request)
   let kind: Kind | undefined = known.first
   for (const name of names) {
     kind = kind.further.get(name)
     if (kind === undefined) break
   }
-  return kind?.schema ?? newKind(known, schema, names)
+  return kind?.schema ?? newKind(known, schema as ObjectSchema, names)
 }
 
 function newKind(known: Kinds, schema: ObjectSchema, names: readonly string[]): v.GenericSchema {
