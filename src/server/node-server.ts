@@ -92,7 +92,11 @@ const reasons: Readonly<Record<string, string>> = {
 /** Answers invalid or too slow HTTP requests, and ends the connection. */
 function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (socket.destroyed || error.code === 'ECONNRESET') return
-  if (socket.writable) {
+  // Node's own handler finds the answer that the connection waits for in the same way.
+  const { _httpMessage: waiting } = socket as Socket & { readonly _httpMessage?: ServerResponse | null }
+  // The client would take an error of a later request for the answer to a complete one, which may have changed something.
+  const isOfWaiting = waiting && !waiting.headersSent && !waiting.req.complete
+  if (socket.writable && (!waiting || isOfWaiting)) {
     const detail =
       reasons[error.code ?? ''] ??
       'The server cannot read this as an HTTP request. Check the client, and any proxy between.'

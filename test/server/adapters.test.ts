@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fastify from 'fastify'
@@ -131,6 +131,33 @@ describe.each(Object.entries(adapters))('by %s', (_name, adapter) => {
       const response = await ask(new Request(path))
       expect([response.headers.get('content-length'), await response.text()]).toStrictEqual(['7', 'häuser'])
     }
+  })
+})
+
+describe('a server of node:http', () => {
+  it('answers no request with an error of what came behind it on the connection', async () => {
+    const core = coreOf(() => 'done')
+    let end: (() => void) | undefined
+    const respond = async (exchange: Exchange) => {
+      await new Promise<void>((resolve) => {
+        end = resolve
+      })
+      return core.respond(exchange)
+    }
+    const server = nodeServer({ ...core, respond }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close().closeAllConnections())
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    let received = ''
+    client.on('data', (bytes) => {
+      received += bytes
+    })
+    client.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n')
+    await expect.poll(() => end, { timeout: 10_000 }).toBeDefined()
+    client.write('garbage\r\n\r\n')
+    await once(client, 'close')
+    expect(received).toBe('')
+    end!()
   })
 })
 
