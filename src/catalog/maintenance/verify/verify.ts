@@ -193,7 +193,7 @@ async function findLeftovers(
   findings: Findings,
   id: Identifier | undefined,
 ): Promise<void> {
-  const { isEngineObject } = await import('../../../engine/table/storage/object-names.ts')
+  const { isEngineObject } = await import('../../../engine/table/storage/objects.ts')
   const isOld = olderThan(graceMillis, core.now())
   const sum = { objects: 0, bytes: 0 }
   for await (const { path, size, modified } of content.list(prefix)) {

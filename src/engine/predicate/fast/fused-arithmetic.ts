@@ -5,7 +5,7 @@ import { isWidening } from '../evaluate/call.ts'
 import type { Frame } from '../evaluate/frame.ts'
 import { type ValueNode, wantTrue } from '../evaluate/node.ts'
 import type { Plan } from '../plan/plan.ts'
-import { orderOfDoubles, orderWithNumber } from './compare-numbers.ts'
+import { orderOfDoubles, orderWithNumber } from './compare.ts'
 import { generate, keptFunction, mayGenerate, numbered } from './generate.ts'
 
 type Loop = (n: number, need: Bitmap, out: Bitmap, ...parameters: unknown[]) => void

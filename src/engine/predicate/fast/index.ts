@@ -2,7 +2,7 @@ import { CatalogError } from '../../../base/errors.ts'
 import type { FastPath } from '../evaluate/build.ts'
 import { arithmetic } from './arithmetic.ts'
 import { buckets } from './buckets.ts'
-import { booleans, compareNumbers, wideIntegers } from './compare-numbers.ts'
+import { booleans, compareNumbers, wideIntegers } from './compare.ts'
 import { dictionary } from './dictionary.ts'
 import { fusedArithmetic } from './fused-arithmetic.ts'
 import { fusedIntegers } from './fused-integers.ts'
@@ -15,18 +15,24 @@ import { textLength } from './text-length.ts'
 import { letters, texts } from './texts.ts'
 import { widening } from './widening.ts'
 
-/** All fast paths, in order of priority. Each returns the same results as the evaluator without it. */
+/**
+ * All fast paths, in order of priority: the planner of nodes asks each of them for each part of a plan, and the first
+ * that answers hands what it does not support to the next. Each returns the same results as the evaluator without it.
+ */
 export const allFastPaths: readonly FastPath[] = [
   // Paths after it are used for the entries of a dictionary.
   dictionary,
+  // A function and its comparison in one test.
   letters,
   buckets,
   fusedArithmetic,
+  // Tests of values in arrays.
   compareNumbers,
   numberSets,
   wideIntegers,
   booleans,
   texts,
+  // Values in arrays; the first one also tests them.
   narrowDivision,
   fusedIntegers,
   arithmetic,

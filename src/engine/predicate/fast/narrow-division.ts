@@ -7,7 +7,7 @@ import { holdsFor, isLong } from '../evaluate/scalar.ts'
 import { testEach, type ValueTest, valueTestNode } from '../evaluate/value-test.ts'
 import type { NumberArray } from '../evaluate/vector.ts'
 import type { ArithmeticPlan, CastPlan, CompareOperator, Plan } from '../plan/plan.ts'
-import { ofKind, orderWithNumber } from './compare-numbers.ts'
+import { ofKind, orderWithNumber } from './compare.ts'
 import { testEntries } from './dictionary.ts'
 import { generated, mayGenerate } from './generate.ts'
 

@@ -4,7 +4,7 @@ import type { FastPath } from '../evaluate/build.ts'
 import { eachNeeded } from '../evaluate/frame.ts'
 import type { NumberArray } from '../evaluate/vector.ts'
 import type { Scalar } from '../plan/plan.ts'
-import { halvesOf, ofKind } from './compare-numbers.ts'
+import { halvesOf, ofKind } from './compare.ts'
 import { generated } from './generate.ts'
 
 type Loop<V> = (values: V, n: number, need: Bitmap, out: Bitmap) => void

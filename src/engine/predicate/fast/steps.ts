@@ -7,7 +7,7 @@ import { isLong } from '../evaluate/scalar.ts'
 import type { NumberArray, Numbers, Vector } from '../evaluate/vector.ts'
 import type { Plan } from '../plan/plan.ts'
 import { checkTime } from '../work.ts'
-import { halvesOf } from './compare-numbers.ts'
+import { halvesOf } from './compare.ts'
 
 /** An expression that depends on another one: its value is `at(index)` for index `floor(value of arg / step)`. */
 export interface Steps {

@@ -7,7 +7,7 @@ import { testEach, type ValueTestPlan, valueTestNode } from '../evaluate/value-t
 import type { Texts } from '../evaluate/vector.ts'
 import type { CompareOperator, Scalar } from '../plan/plan.ts'
 import { expectSteps } from '../work.ts'
-import { negate } from './compare-numbers.ts'
+import { negate } from './compare.ts'
 import { testEntries } from './dictionary.ts'
 import { equalTest, lettersEqualTest, likeTest } from './text/like.ts'
 import { textSetTest } from './text/set.ts'
