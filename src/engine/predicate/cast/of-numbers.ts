@@ -24,10 +24,15 @@ export function castOfNumbers(from: DataType, to: DataType): OfNumbers | OfBytes
       return ofDecimal(from, to)
     case Type.Date:
     case Type.Timestamp:
-      return ofTime(from, to)
+      // A time as a number is the count of its units.
+      return isCount(to) ? ofInteger(from, to) : ofTime(from, to)
     default:
       return undefined
   }
+}
+
+function isCount(type: DataType): boolean {
+  return type.typeId === Type.Int || type.typeId === Type.Float || type.typeId === Type.Decimal
 }
 
 function ofInteger(from: DataType, to: DataType): OfNumbers | undefined {
@@ -40,6 +45,14 @@ function ofInteger(from: DataType, to: DataType): OfNumbers | undefined {
       return roundTo(to)
     case Type.Decimal:
       return from.typeId === Type.Bool ? undefined : toScale(0, to)
+    case Type.Timestamp:
+    case Type.Duration:
+      return (value) => value
+    case Type.Date:
+      if (to.unit === 0) return fitDays
+      return from.typeId === Type.Int && from.bitWidth === 32
+        ? (value) => value * 86_400_000
+        : (value) => value
     default:
       return undefined
   }
