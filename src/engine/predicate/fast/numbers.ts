@@ -126,13 +126,17 @@ function chargeRows(
     charge(count * stepsOfCall * (plan.args.length + 1), plan.function.name, plan.at)
     return
   }
+  spend(count * stepsOfCall)
+  if (first?.kind !== 'texts') return
+  const { offsets } = first
   let size = 0
-  if (first?.kind === 'texts') {
-    const { offsets } = first
-    const end = Math.min(toWord << 5, offsets.length - 1)
-    size = offsets[end]! - offsets[fromWord << 5]!
+  for (let q = fromWord; q < toWord; q++) {
+    for (let rest = rows[q]!; rest !== 0; rest &= rest - 1) {
+      const row = (q << 5) + 31 - Math.clz32(rest & -rest)
+      size += offsets[row + 1]! - offsets[row]!
+    }
   }
-  spend(count * stepsOfCall + size * stepsOfSize)
+  spend(size * stepsOfSize)
 }
 
 /** Evaluates rows of a word one by one; false if a result does not fit the array. */
