@@ -17,6 +17,12 @@ const fewestRows = 1024
 const wordsAtOnce = 8
 
 /**
+ * Slices for which it is not tried again where it was of no use: `slow` evaluates the arguments once more, and of nested
+ * calls each would double the work.
+ */
+const slicesWithout = 100
+
+/**
  * Functions and casts that are also given for plain numbers (`ofNumbers`), on whole arrays: 64-bit integers, times and
  * decimals up to 2^53 become numbers, so no row creates a BigInt. All other values go through `evaluate` or `convert`.
  */
@@ -28,14 +34,17 @@ export const numbers: FastPath = {
     if (ofNumbers === undefined || !isStored(plan.type) || !mayGenerate()) return undefined
     const args = (plan.kind === 'call' ? plan.args : [plan.arg]).map(build.value)
     if (args.some(({ constant }) => constant !== undefined && !isExact(constant))) return undefined
+    let pausedFor = 0
     return {
       ...slow,
       cost: args.reduce((sum, arg) => sum + arg.cost, 5),
       vector(frame, need) {
+        if (frame.length < fewestRows || pausedFor-- > 0) return slow.vector(frame, need)
         const mark = frame.mark()
-        const found = frame.length < fewestRows ? undefined : compute(plan, args, frame, need)
+        const found = compute(plan, args, frame, need)
         if (found !== undefined) return found
         frame.release(mark)
+        pausedFor = slicesWithout
         return slow.vector(frame, need)
       },
     }
@@ -77,7 +86,10 @@ type Loop = (
   ...parameters: unknown[]
 ) => void
 
-/** The values of a call or cast; undefined if an argument has another layout, or a result is too large. */
+/**
+ * The values of a call or cast. Undefined if an argument has another layout, most values are not for numbers, or a
+ * result is too large.
+ */
 function compute(
   plan: CallPlan | CastPlan,
   args: readonly ValueNode[],
@@ -105,6 +117,8 @@ function compute(
     const end = Math.min(q + wordsAtOnce, frame.words)
     chargeRows(plan, vectors, isStrict ? known : need, q, end)
     loop(q, end, known, valid, others, arrayOf(out), ofNumbers, ...parameters)
+    // If the first rows are for the function itself, so are the others.
+    if (q === 0 && countRows(others, end) * 2 > countRows(known, end)) return undefined
     for (let i = q; i < end; i++) {
       if (!isStrict) others[i]! |= need[i]! & ~known[i]!
       if (others[i] !== 0 && !evaluateOthers(others, i)) return undefined
