@@ -6,7 +6,7 @@ import { compileValues } from '../scan/evaluate.ts'
 import type { NewColumn } from '../table-engine.ts'
 import type { ColumnWork, EditColumns } from './column-change.ts'
 import { checkNames, idsFrom, treeOfSchema } from './edits.ts'
-import { type FieldNode, idsOf, treeOf } from './field-tree.ts'
+import { type FieldNode, idsOf, noMetadata, treeOf } from './field-tree.ts'
 import { computing } from './make-columns.ts'
 
 interface Computed {
@@ -47,9 +47,6 @@ export function addColumns(columns: readonly NewColumn[], now: number): EditColu
     return { tree: edited, nextId: ids.next().value, work }
   }
 }
-
-// Flechette's types do not declare what it accepts and returns.
-const noMetadata = null as unknown as Map<string, string>
 
 function nullField(field: Field): Field {
   if (field.nullable) return field

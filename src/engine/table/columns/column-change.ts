@@ -18,7 +18,7 @@ import type { ApplyOptions, ChangeResult, SchemaChange, Snapshot, WorkOptions } 
 import { Growth } from '../write/growth.ts'
 import { reviseManifest, storeSchema, writeSegment } from '../write/write-manifest.ts'
 import { ColumnFileWriter } from './column-file-writer.ts'
-import { type FieldNode, fieldOf, idsOf } from './field-tree.ts'
+import { type FieldNode, fieldOf, idsOf, noMetadata } from './field-tree.ts'
 import { bytesOfComputed, type ColumnSource, type ComputedColumn, compactRows } from './make-columns.ts'
 
 /** The columns of a table after a change. */
@@ -207,7 +207,7 @@ function withoutUnusedFiles(entry: FragmentEntry, columns: StoredColumns | undef
  */
 function fileSchema(writes: readonly FieldNode[]): TableSchema {
   const fields = writes.map((node) => ({ ...fieldOf(node), nullable: true }))
-  return { fields, metadata: null as unknown as Map<string, string> } as TableSchema
+  return { fields, metadata: noMetadata }
 }
 
 function fileLayout(writes: readonly FieldNode[]) {

@@ -4,7 +4,7 @@ import { isRowColumn } from '../../arrow/schema.ts'
 import { idsOfSchema, storedColumnsOf, type TableSchema } from '../format/table-schema.ts'
 import { namesOf, splitPath } from '../read/projection.ts'
 import type { ColumnEdit } from './column-change.ts'
-import { type FieldNode, treeOf } from './field-tree.ts'
+import { type FieldNode, noMetadata, treeOf } from './field-tree.ts'
 
 /** New metadata for the field at a path. */
 export interface FieldMetadataUpdate {
@@ -111,9 +111,6 @@ export function updateMetadata(schema: TableSchema, updates: readonly FieldMetad
   }
   return { tree: tree.map(edit), nextId }
 }
-
-// Flechette's types do not allow what it reads and writes.
-const noMetadata = null as unknown as Map<string, string>
 
 /** The metadata of fields, by their paths in normal form. */
 export function metadataOf(schema: Schema, paths: readonly string[]): Record<string, Record<string, string>> {

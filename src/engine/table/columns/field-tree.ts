@@ -1,6 +1,9 @@
 import type { DataType, Field } from '@uwdata/flechette'
 import { childFields } from '../../arrow/layout.ts'
 
+/** The metadata of a field without any. Flechette reads and writes null, which its types do not declare. */
+export const noMetadata = null as unknown as Map<string, string>
+
 /** A field of a table with its id, and the fields within it. Its own `field.type` may have other children. */
 export interface FieldNode {
   readonly id: number

@@ -4,14 +4,13 @@ import { makeBatch } from '../../arrow/batch.ts'
 import { allRows, type Bitmap, clearTrailing, countRows, noRows } from '../../arrow/bitmap.ts'
 import { encodeArrow } from '../../arrow/ipc/encode.ts'
 import { readFooter } from '../../arrow/ipc/message.ts'
+import { noMetadata } from '../columns/field-tree.ts'
 import { brokenObject, type ReadStorage, readRange, type Storage } from '../storage/objects.ts'
 import { FileParts } from './file-parts.ts'
 import type { DeletionEntry, FragmentEntry, FragmentLayout } from './manifest.ts'
 
 const schema: Schema = {
-  fields: [
-    { name: 'deleted', type: bool(), nullable: false, metadata: null as unknown as Map<string, string> },
-  ],
+  fields: [{ name: 'deleted', type: bool(), nullable: false, metadata: noMetadata }],
 }
 
 /** Which of a fragment's rows are deleted. */

@@ -5,6 +5,7 @@ import { forEachRow } from '../../arrow/bitmap.ts'
 import { RunBuilder } from '../../arrow/take/runs.ts'
 import { assemble } from '../../arrow/take/take.ts'
 import type { Predicate, WorkBudget } from '../../predicate/index.ts'
+import { noMetadata } from '../columns/field-tree.ts'
 import { compile, walk } from '../scan/evaluate.ts'
 import type { MergeSource } from './source.ts'
 
@@ -90,7 +91,7 @@ function pairSchema(schema: Schema, source: readonly number[], target: readonly 
     name,
     type: structOf(schema.fields, indices),
     nullable: false,
-    metadata: null as unknown as Map<string, string>,
+    metadata: noMetadata,
   })
   return { ...schema, fields: [side('source', source), side('target', target)], metadata: null }
 }

@@ -1,8 +1,9 @@
 import { type Schema, type Table, Type } from '@uwdata/flechette'
-import { CatalogError, invalid } from '../../../base/errors.ts'
+import { invalid } from '../../../base/errors.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type AnyBatch, byteLength, bytesOfRow } from '../../arrow/batch.ts'
 import { missingColumn, nullColumn, schemaMismatch } from '../../arrow/fit.ts'
+import { isRowColumn } from '../../arrow/schema.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import { RunBuilder } from '../../arrow/take/runs.ts'
 import { type Piece, wholeOf } from '../../arrow/take/take.ts'
@@ -186,7 +187,7 @@ function resolveKey(schema: Schema, path: string): ColumnPick {
   } catch (error) {
     const close = inOtherCase(schema, path)
     if (close !== undefined) return close
-    if (!(error instanceof CatalogError && error.code === 'Unsupported')) throw error
+    if (!isRowColumn(path)) throw error
   }
   throw invalid(`Rows cannot be matched on ${path}. Name a column of the table.`)
 }

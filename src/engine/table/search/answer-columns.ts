@@ -1,6 +1,7 @@
 import { type Field, int32, type Schema } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
 import type { ValueExpression, WorkBudget } from '../../predicate/index.ts'
+import { noMetadata } from '../columns/field-tree.ts'
 import { type Compile, type Pick, projection } from '../read/projection.ts'
 import { withRowColumns } from '../scan/row-columns.ts'
 import type { QueryOptions } from '../table-engine.ts'
@@ -116,5 +117,5 @@ function namesOf(columns: NonNullable<QueryOptions['columns']>): (readonly [stri
 }
 
 function int(name: string): Field {
-  return { name, type: int32(), nullable: false, metadata: null as never }
+  return { name, type: int32(), nullable: false, metadata: noMetadata }
 }

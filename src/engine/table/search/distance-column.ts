@@ -1,5 +1,6 @@
 import { type Field, float32, type Schema } from '@uwdata/flechette'
 import { type AnyBatch, makeBatch } from '../../arrow/batch.ts'
+import { noMetadata } from '../columns/field-tree.ts'
 import type { ColumnPick } from '../read/projection.ts'
 import { withRowColumns } from '../scan/row-columns.ts'
 
@@ -8,7 +9,7 @@ export const distanceColumn = '_distance'
 
 /** The field of distances, with the given name. */
 export function distanceField(name: string = distanceColumn): Field {
-  return { name, type: float32(), nullable: true, metadata: null as never }
+  return { name, type: float32(), nullable: true, metadata: noMetadata }
 }
 
 /** The schema for a text that uses distances. Row columns follow them. */
