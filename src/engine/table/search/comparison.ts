@@ -116,29 +116,30 @@ function copyOf(
 ): Copy {
   const { values } = batch.children[0]!
   if (element === 'float32') return copyFloats(values as Float32Array, dimension, to, stride)
-  if (element === 'float16') return copyHalves(values as Uint16Array, dimension, to, stride)
-  return copyBytes(values as Int8Array | Uint8Array, dimension, to, stride)
+  const isHalf = element === 'float16'
+  return (rows, count) => {
+    for (let k = 0, at = 0; k < count; k++, at += stride) {
+      const start = rows[k]! * dimension
+      if (isHalf) copyHalves(values as Uint16Array, start, to, at, dimension)
+      else copyBytes(values as Int8Array | Uint8Array, start, to, at, dimension)
+      for (let i = dimension; i < stride; i++) to[at + i] = 0
+    }
+  }
 }
 
-function copyHalves(from: Uint16Array, dimension: number, to: Float32Array, stride: number): Copy {
+function copyHalves(from: Uint16Array, start: number, to: Float32Array, at: number, count: number): void {
   const table = halves()
-  return (rows, count) => {
-    for (let k = 0, at = 0; k < count; k++, at += stride) {
-      const start = rows[k]! * dimension
-      for (let i = 0; i < dimension; i++) to[at + i] = table[from[start + i]!]!
-      for (let i = dimension; i < stride; i++) to[at + i] = 0
-    }
-  }
+  for (let i = 0; i < count; i++) to[at + i] = table[from[start + i]!]!
 }
 
-function copyBytes(from: Int8Array | Uint8Array, dimension: number, to: Float32Array, stride: number): Copy {
-  return (rows, count) => {
-    for (let k = 0, at = 0; k < count; k++, at += stride) {
-      const start = rows[k]! * dimension
-      for (let i = 0; i < dimension; i++) to[at + i] = from[start + i]!
-      for (let i = dimension; i < stride; i++) to[at + i] = 0
-    }
-  }
+function copyBytes(
+  from: Int8Array | Uint8Array,
+  start: number,
+  to: Float32Array,
+  at: number,
+  count: number,
+): void {
+  for (let i = 0; i < count; i++) to[at + i] = from[start + i]!
 }
 
 function copyFloats(from: Float32Array, dimension: number, to: Float32Array, stride: number): Copy {

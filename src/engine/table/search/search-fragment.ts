@@ -104,10 +104,10 @@ async function searchFragment(
     const count = rowsToCompare(batch, among, start, Math.min(batch.length, start + rowsAtOnce), rows)
     if (count > 0) {
       comparison.load(rows, count)
-      for (const [i, query] of queries.entries()) {
-        // Distances beyond these rows are of an earlier block.
-        keepNearest(task, batch, rows.subarray(0, count), comparison.compare(query), found[i]!)
-      }
+      // Distances beyond these rows are of an earlier block.
+      const loaded = rows.subarray(0, count)
+      for (const [i, query] of queries.entries())
+        keepNearest(task, batch, loaded, comparison.compare(query), found[i]!)
     }
     compared += rowsAtOnce * perRow
   }
