@@ -1,5 +1,5 @@
 import type { Table } from '@uwdata/flechette'
-import type { PutGroup } from '../../base/content/content.ts'
+import type { Content, PutGroup } from '../../base/content/content.ts'
 import { pathIn } from '../../base/model/relative-path.ts'
 import { wallClock } from '../../base/time.ts'
 import { addColumns } from './columns/add.ts'
@@ -17,11 +17,11 @@ import { explainQuery } from './read/explain.ts'
 import { countMatching, queryRows, streamRows } from './read/query.ts'
 import { ScanPool } from './scan/pool.ts'
 import { ByteCache } from './storage/cache.ts'
-import { type ObjectWriter, type Storage, uniqueName } from './storage/objects.ts'
-import type { EngineOptions, ManifestRef, Snapshot, TableEngine, WritingEngine } from './table-engine.ts'
+import { type NewName, type ObjectWriter, type Storage, uniqueName } from './storage/objects.ts'
+import type { ManifestRef, Snapshot, TableEngine, WritingEngine } from './table-engine.ts'
 import { appendChange, metadataChange, overwriteChange, restoreChange } from './write/change.ts'
 import { copyRows, shareRows } from './write/clone.ts'
-import { deleteChange } from './write/delete.ts'
+import { Deletion } from './write/delete.ts'
 import { matchSchema } from './write/schema-match.ts'
 import { updateRows } from './write/update.ts'
 import { writeRows } from './write/write-rows.ts'
@@ -30,6 +30,38 @@ const defaultCacheBytes = 256 * 1024 * 1024
 const defaultFragmentRows = 1_048_576
 const defaultThreadedRows = 4_000_000
 const defaultThreadedAfter = 250
+
+export interface EngineOptions {
+  readonly content: Content
+  /** Bytes of decoded columns, manifests and segments to cache. Default 256 MiB; 0 caches nothing. */
+  readonly cacheBytes?: number | undefined
+  /** Creates object names that are unique to an attempt at a change. Default: from the time and random bits. */
+  readonly newName?: NewName | undefined
+  /** The time in milliseconds since the epoch, for `now()` in predicates. Default: the system's. */
+  readonly now?: (() => number) | undefined
+  /**
+   * Worker threads that scan large tables whose content has a URL, and compute new columns of them. They share
+   * `cacheBytes`. Default 0: this thread does all the work, in slices.
+   */
+  readonly threads?: number | undefined
+  /**
+   * Rows from which on worker threads scan a table. Default 4,000,000: one thread scans fewer rows in a few tens of
+   * milliseconds, and starting workers takes as long. From half as many on they compute new columns.
+   */
+  readonly threadedRows?: number | undefined
+  /**
+   * Milliseconds that scans of such tables take on this thread before the workers are started. Default 250, about the
+   * cost of starting them. With 0 the first scan waits for the workers.
+   */
+  readonly threadedAfter?: number | undefined
+  /**
+   * Most bytes that an update, a merge or a change of columns may write beyond the size of the table; more are refused
+   * before anything is written. Default: no limit.
+   */
+  readonly growthBytes?: number | undefined
+  /** Most rows of a fragment. Default 1,048,576; rounded down to a multiple of 64. */
+  readonly fragmentRows?: number | undefined
+}
 
 /** An engine over a content. Several engines may work on one content at once, in one process or in several. */
 export function tableEngine(options: EngineOptions): TableEngine {
@@ -124,7 +156,7 @@ function engineOn(storage: Storage): TableEngine {
     updateRows: async (base, update, work) => updateRows(new Job(storage, work), loaded(base), update),
     mergeRows: async (base, table, merge, work) =>
       mergeRows(new Job(storage, work), loaded(base), table, merge),
-    deleteRows: (predicate) => deleteChange(storage, predicate),
+    deleteRows: (predicate) => new Deletion(storage, predicate),
     replaceSchemaMetadata: (metadata) => metadataChange(storage, metadata),
     createIndices: (indices) => createIndicesChange(storage, indices),
     dropIndex: (name) => dropIndexChange(storage, name),

@@ -12,7 +12,7 @@ export {
 export type { ColumnStatistics } from '../predicate/prune/statistics.ts'
 export type { ColumnAlteration } from './columns/alter.ts'
 export { type FieldMetadataUpdate, metadataOf } from './columns/edits.ts'
-export { tableEngine } from './engine.ts'
+export { type EngineOptions, tableEngine } from './engine.ts'
 export type { NewIndex, TableIndex } from './indices.ts'
 export type { Measure } from './search/measures.ts'
 export { namesFrom } from './storage/objects.ts'
@@ -23,7 +23,6 @@ export type {
   ChangeResult,
   CheckedObject,
   CountOptions,
-  EngineOptions,
   ManifestRef,
   MergeOptions,
   NewColumn,

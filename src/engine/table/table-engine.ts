@@ -6,7 +6,6 @@ import type { ColumnAlteration } from './columns/alter.ts'
 import type { FieldMetadataUpdate } from './columns/edits.ts'
 import type { CheckedChange, NewIndex, TableIndex } from './indices.ts'
 import type { Measure } from './search/measures.ts'
-import type { NewName } from './storage/objects.ts'
 
 /** Refers to the manifest of a table version. `path` is relative to the table's location. */
 export interface ManifestRef {
@@ -213,38 +212,6 @@ export interface CheckedObject {
   readonly rows?: number
   /** The problem, if any. */
   readonly problem?: CatalogError
-}
-
-export interface EngineOptions {
-  readonly content: Content
-  /** Bytes of decoded columns, manifests and segments to cache. Default 256 MiB; 0 caches nothing. */
-  readonly cacheBytes?: number | undefined
-  /** Creates object names that are unique to an attempt at a change. Default: from the time and random bits. */
-  readonly newName?: NewName | undefined
-  /** The time in milliseconds since the epoch, for `now()` in predicates. Default: the system's. */
-  readonly now?: (() => number) | undefined
-  /**
-   * Worker threads that scan large tables whose content has a URL, and compute new columns of them. They share
-   * `cacheBytes`. Default 0: this thread does all the work, in slices.
-   */
-  readonly threads?: number | undefined
-  /**
-   * Rows from which on worker threads scan a table. Default 4,000,000: one thread scans fewer rows in a few tens of
-   * milliseconds, and starting workers takes as long. From half as many on they compute new columns.
-   */
-  readonly threadedRows?: number | undefined
-  /**
-   * Milliseconds that scans of such tables take on this thread before the workers are started. Default 250, about the
-   * cost of starting them. With 0 the first scan waits for the workers.
-   */
-  readonly threadedAfter?: number | undefined
-  /**
-   * Most bytes that an update, a merge or a change of columns may write beyond the size of the table; more are refused
-   * before anything is written. Default: no limit.
-   */
-  readonly growthBytes?: number | undefined
-  /** Most rows of a fragment. Default 1,048,576; rounded down to a multiple of 64. */
-  readonly fragmentRows?: number | undefined
 }
 
 /** The engine of one writer. */

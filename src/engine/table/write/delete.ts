@@ -10,11 +10,6 @@ import type { ApplyOptions, Change, ChangeResult, Snapshot } from '../table-engi
 import { Removal, type RowFinder } from './remove-rows.ts'
 import { reviseManifest } from './write-manifest.ts'
 
-/** Deletes the rows that match a predicate. Fragments that statistics rule out are not read. */
-export function deleteChange(storage: Storage, text: string): Change {
-  return new Deletion(storage, text)
-}
-
 /** The state for the columns of a base. */
 interface Compiled {
   readonly schema: TableSchema
@@ -22,7 +17,8 @@ interface Compiled {
   readonly removal: Removal
 }
 
-class Deletion implements Change {
+/** Deletes the rows that match a predicate. Fragments that statistics rule out are not read. */
+export class Deletion implements Change {
   readonly #storage: Storage
   readonly #text: string
   /** All bases use the same time. */
