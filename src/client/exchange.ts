@@ -1,6 +1,6 @@
 import { CatalogError } from '../base/errors.ts'
+import { inTransactionHeader } from '../base/model/transaction-id.ts'
 import { sleep, wallClock } from '../base/time.ts'
-import { inTransactionHeader } from '../catalog/operations/framework/inside.ts'
 import type { AnyOperation } from '../catalog/operations/framework/operation.ts'
 import { errorOfResponse } from '../protocol/status.ts'
 import type { Credentials } from './credentials.ts'

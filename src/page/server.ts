@@ -1,5 +1,5 @@
 import type { Identifier } from '../base/model/identifier.ts'
-import { inTransactionHeader } from '../catalog/operations/framework/inside.ts'
+import { inTransactionHeader } from '../base/model/transaction-id.ts'
 import { changesPath, eventStreamType, lastEventHeader } from '../protocol/events.ts'
 import { encodePathId } from '../protocol/path-id.ts'
 

@@ -339,3 +339,14 @@ export function isNamespaceName(key: Key): boolean {
 export function isTableName(key: Key): boolean {
   return key.length === 4 && key[0] === kinds.name && key[2] === 't'
 }
+
+/** Whether a change concerns what is at an identifier or below it. */
+export function affectsSubject({ id, to, effect }: SubjectChange, watched: Identifier): boolean {
+  if (isWithin(id, watched) || (to !== undefined && isWithin(to, watched))) return true
+  // A removal or a move affects all that is below.
+  return effect !== 'changed' && isWithin(watched, id)
+}
+
+function isWithin(id: Identifier, outer: Identifier): boolean {
+  return id.length >= outer.length && outer.every((name, i) => id[i] === name)
+}

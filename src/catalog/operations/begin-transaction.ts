@@ -1,8 +1,9 @@
 import * as v from 'valibot'
 import { choice, requestFields, responseFields, stringMap, text } from '../../base/model/fields.ts'
+import { isTransactionId, transactionIdPattern } from '../../base/model/transaction-id.ts'
 import { principalOf } from '../lookup/access.ts'
 import { mostIdleSeconds, refuseReserved } from '../transactions/transaction-record.ts'
-import { isTransactionId, nested, transactionIdPattern } from './framework/inside.ts'
+import { nested } from './framework/inside.ts'
 import { isolations, operation, sessionServer } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 

@@ -1,5 +1,5 @@
 import type { Identifier } from '../../base/model/identifier.ts'
-import { affectsSubject } from '../../catalog/operations/framework/visible-changes.ts'
+import { affectsSubject } from '../../base/store/records.ts'
 import type { Route } from './route.ts'
 
 /** The effect of a commit on one namespace or table, as in the stream of changes. */

@@ -1,14 +1,11 @@
 import { Readable } from 'node:stream'
 import { CatalogError } from '../../base/errors.ts'
+import { inTransactionHeader } from '../../base/model/transaction-id.ts'
 import type { Hold } from '../../base/scheduling/byte-budget.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import { performance } from '../../base/time.ts'
 import type { Catalog } from '../../catalog/handle/handle.ts'
-import {
-  inTransactionHeader,
-  isAboutTransactions,
-  transactionNamed,
-} from '../../catalog/operations/framework/inside.ts'
+import { isAboutTransactions, transactionNamed } from '../../catalog/operations/framework/inside.ts'
 import {
   callerHook,
   type OperationOptions,

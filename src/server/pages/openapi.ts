@@ -1,10 +1,7 @@
 import { type ErrorCode, errorNumbers } from '../../base/errors.ts'
+import { inTransactionHeader, transactionIdPattern } from '../../base/model/transaction-id.ts'
 import { packageVersion } from '../../base/version.ts'
-import {
-  inTransactionHeader,
-  isAboutTransactions,
-  transactionIdPattern,
-} from '../../catalog/operations/framework/inside.ts'
+import { isAboutTransactions } from '../../catalog/operations/framework/inside.ts'
 import type { AnyOperation } from '../../catalog/operations/framework/operation.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import { requestDoc, responseDoc } from '../../catalog/operations/types/field-docs.ts'

@@ -3,15 +3,12 @@ import { hostname } from 'node:os'
 import type { Readable } from 'node:stream'
 import { CatalogError } from '../../base/errors.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
+import { inTransactionHeader, isTransactionId } from '../../base/model/transaction-id.ts'
 import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
+import type { SessionServer } from '../../base/store/records.ts'
 import { clearInterval, performance, setInterval } from '../../base/time.ts'
 import { heldTransactions } from '../../catalog/handle/handle.ts'
-import {
-  inTransactionHeader,
-  isTransactionId,
-  type SessionServer,
-  transactionNamed,
-} from '../../catalog/operations/framework/inside.ts'
+import { transactionNamed } from '../../catalog/operations/framework/inside.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import { passedOnHeader, requestIdHeader, serverHeader } from '../../protocol/wire.ts'
 import type { StreamableAnswer } from '../core/answer.ts'

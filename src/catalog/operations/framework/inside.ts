@@ -1,9 +1,7 @@
 import { CatalogError, invalid } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
+import { inTransactionHeader, isTransactionId } from '../../../base/model/transaction-id.ts'
 import type { AnyOperation, OperationOptions } from './operation.ts'
-
-/** The header that puts a request inside of a transaction; its value is the transaction's id. */
-export const inTransactionHeader = 'x-tabularium-transaction'
 
 export type { SessionServer } from '../../../base/store/records.ts'
 
@@ -39,13 +37,6 @@ function shown(id: unknown): string {
 }
 
 const oneId = `Give one id, as the option transaction or as the header ${inTransactionHeader}.`
-
-/** The characters of an id of a transaction. No comma: a header that was sent twice has one. */
-export const transactionIdPattern = /^[\x21-\x2b\x2d-\x7e]{1,128}$/
-
-export function isTransactionId(text: string): boolean {
-  return transactionIdPattern.test(text)
-}
 
 /** Whether an operation is about a transaction, and cannot be part of one. */
 export function isAboutTransactions(operation: string): boolean {

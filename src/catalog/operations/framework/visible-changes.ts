@@ -38,14 +38,3 @@ function asCreated({ to: _, ...change }: SubjectChange, id: Identifier): Subject
 function asRemoved({ operation, kind, id, transaction_id }: SubjectChange): SubjectChange {
   return { operation, kind, id, effect: 'removed', ...(transaction_id !== undefined && { transaction_id }) }
 }
-
-/** Whether a change concerns what is at an identifier or below it. */
-export function affectsSubject({ id, to, effect }: SubjectChange, watched: Identifier): boolean {
-  if (isWithin(id, watched) || (to !== undefined && isWithin(to, watched))) return true
-  // A removal or a move affects all that is below.
-  return effect !== 'changed' && isWithin(watched, id)
-}
-
-function isWithin(id: Identifier, outer: Identifier): boolean {
-  return id.length >= outer.length && outer.every((name, i) => id[i] === name)
-}
