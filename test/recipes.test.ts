@@ -212,7 +212,7 @@ export function paintCommand(io: Io): Command {
   'Add a metric': {
     follow: () =>
       add(
-        'src/server/pages/catalog-metrics.ts',
+        'src/server/pages/metrics.ts',
         'const catalogMetrics: readonly CatalogMetric[] = [\n',
         "  { name: 'tabularium_coats', help: 'Coats.', type: 'gauge', of: ({ commits }) => known(commits) },\n",
       ),

@@ -153,7 +153,7 @@ describe('a server of node:http', () => {
       received += bytes
     })
     client.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n')
-    await expect.poll(() => end, { timeout: 10_000 }).toBeDefined()
+    await expect.poll(() => end).toBeDefined()
     client.write('garbage\r\n\r\n')
     await once(client, 'close')
     expect(received).toBe('')

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.ts'
+import type { Identifier } from '../model/identifier.ts'
 import type { StoreHome } from './home.ts'
 import type { Key } from './store.ts'
 
