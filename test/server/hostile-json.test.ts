@@ -44,12 +44,12 @@ it.each([
   ['operations with a fault at the end', '/v1/table/batch-commit', 9_000],
 ])('others are heard many times while a body of %s is read', async (shape, route, mostItems) => {
   const { ask } = await serveInMemory()
-  const body = hostileJson(shape, 8_000_000, mostItems)
+  const body = hostileJson(shape, 15_000_000, mostItems)
   const turns = await turnsDuring(
     ask('POST', route, body, json).then(({ status }) => expect(status).toBeGreaterThanOrEqual(400)),
   )
-  // Parsed and checked at once, it takes two or three.
-  expect(turns).toBeGreaterThan(8)
+  // Parsed and checked at once, it takes two or three. A faster machine needs fewer turns of a few milliseconds.
+  expect(turns).toBeGreaterThan(4)
 })
 
 it('a long answer is as JSON.stringify would write it', async () => {
