@@ -16,6 +16,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { limitEach } from './support/time-limit.ts'
+
+// The last test runs the checks, the build and the compiler in the copy.
+limitEach(300)
 
 /*
  * The recipes of CONTRIBUTING.md, followed in a copy of the repository with made-up entries. Of what a recipe leaves to
@@ -163,7 +167,7 @@ export const paintDialect: Dialect = { name: 'paint', plusIsSpace: true }
       add(file, '', "import { paintDialect } from './paint.ts'\n")
       add(
         file,
-        '\n  if (isLanceDb(headers)) return lancedbDialect\n',
+        "\n  if (headers['x-lancedb-database'] !== undefined) return lancedbDialect\n",
         "  if ('x-paint' in headers) return paintDialect\n",
       )
     },

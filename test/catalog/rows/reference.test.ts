@@ -6,6 +6,10 @@ import { toArrowTable } from '../../../src/engine/table/index.ts'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { openLance } from '../../support/lance.ts'
 import { rowsOf } from '../../support/rows.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// A client of LanceDB does each change, too.
+limitEach(60)
 
 /*
  * Random changes of random rows, here and in LanceDB: afterwards both have the same rows, or both have refused.

@@ -8,6 +8,7 @@ import { bytesOf, paths, text } from '../../../src/testing/suites/content/trial.
 import { contentSuite } from '../../../src/testing/suites/content-suite.ts'
 import { declared } from '../../catalog/lance/support.ts'
 import { freshFolder } from '../../support/catalogs.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { type Fault, type FaultyProxy, faultyProxy, type Passing } from '../faulty-proxy.ts'
 
 /** A service of object storage: where it is, and what its requests and refusals look like. */
@@ -59,6 +60,8 @@ export function bucketSuite(service: Service | string, more: (trial: () => Trial
     test.skip(`a service of object storage is not tried: ${service}`)
     return
   }
+  // The driver of one service waits 1, 2, 4 and 8 seconds before it asks again.
+  limitEach(180)
   contentSuite(
     { describe, test },
     () => {

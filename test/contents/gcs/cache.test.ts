@@ -5,8 +5,12 @@ import { cachedContent } from '../../../src/contents/cache/index.ts'
 import { tableEngine, toArrowTable } from '../../../src/engine/table/index.ts'
 import { openContent } from '../../../src/tabularium/index.ts'
 import { freshFolder } from '../../support/catalogs.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { faultyProxy } from '../faulty-proxy.ts'
 import { gcsStandIn } from './stand-in.ts'
+
+// Worker threads and their servers start.
+limitEach(60)
 
 const standIn = await gcsStandIn('rows')
 const proxy = await faultyProxy(standIn.url)

@@ -10,8 +10,12 @@ import { bytesOf, paths, text } from '../../../src/testing/suites/content/trial.
 import { declared } from '../../catalog/lance/support.ts'
 import { lines, run } from '../../cli/run.ts'
 import { freshFolder } from '../../support/catalogs.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { type Fault, faultyProxy, type Passing } from '../faulty-proxy.ts'
 import { s3Place } from './server.ts'
+
+// Damaged bytes are asked for again, after pauses.
+limitEach(60)
 
 const place = await s3Place()
 const proxy = typeof place === 'string' ? (undefined as never) : await faultyProxy(place.endpoint)

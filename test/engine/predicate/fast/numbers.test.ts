@@ -27,8 +27,12 @@ import { numbers } from '../../../../src/engine/predicate/fast/numbers.ts'
 import { planExpression } from '../../../../src/engine/predicate/plan/expression.ts'
 import type { Scalar } from '../../../../src/engine/predicate/plan/plan.ts'
 import { WorkBudget } from '../../../../src/engine/predicate/work.ts'
+import { limitEach } from '../../../support/time-limit.ts'
 import { batchOf } from '../evaluate/batches.ts'
 import { type Cell, evaluate } from '../evaluate/interpret.ts'
+
+// Each function is tried over many layouts of columns.
+limitEach(60)
 
 /*
  * Functions and casts that are also given for plain numbers answer so what they answer for one row, however large the
