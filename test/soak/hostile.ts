@@ -80,8 +80,10 @@ export async function hostile(seed: number): Promise<Scenario> {
     })
   const attack = async (path: string, type: string, body: Uint8Array | string) => {
     const begun = performance.now()
-    const { status } = await post(path, type, body).catch((cause) => {
+    const { status } = await post(path, type, body).catch(async (cause) => {
       const after = `${path}, with ${Buffer.byteLength(body)} bytes, failed after ${Math.round(performance.now() - begun)} ms`
+      // The end of a process that the system killed is known later than the end of its connections.
+      await sleep(2_000)
       throw new Error(`${after}. ${served.ending ?? 'The server still runs.'}`, { cause })
     })
     if (status === 500) throw new Error(`${path} was answered with 500.`)
