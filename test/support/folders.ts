@@ -10,9 +10,10 @@ export async function temporaryDirectory(): Promise<string> {
   return realpath(await mkdtemp(join(await roomy, 'tabularium-')))
 }
 
-// A container may have as little as 64 MB of it.
+// A container may have as little as 64 MB of it. It is memory: what killed tests left there may have filled that.
 const enough = 2 ** 30
 const roomy = statfs('/dev/shm').then(
-  ({ bavail, bsize }) => (bavail * bsize >= enough ? '/dev/shm' : tmpdir()),
+  ({ bavail, bsize }) =>
+    bavail * bsize >= enough && process.availableMemory() >= 4 * enough ? '/dev/shm' : tmpdir(),
   () => tmpdir(),
 )
