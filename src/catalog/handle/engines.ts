@@ -20,8 +20,8 @@ export function engines(
   now: () => number,
   cache: ContentCache | undefined,
 ): Pick<Core, 'engine' | 'closeEngines' | 'cacheUse' | 'diskCacheUse'> {
-  if (threads !== undefined && !(Number.isInteger(threads) && threads >= 0 && threads <= mostThreads)) {
-    throw invalid(`The option threads is ${threads}. Give a whole number from 0 to ${mostThreads}.`)
+  if (threads !== undefined && !(Number.isInteger(threads) && threads >= 0 && threads <= maxThreads)) {
+    throw invalid(`The option threads is ${threads}. Give a whole number from 0 to ${maxThreads}.`)
   }
   const made = new Map<Content, Promise<TableEngine>>()
   const caches: CacheUse[] = []
@@ -90,7 +90,7 @@ async function throughCache(
   return cached
 }
 
-const mostThreads = 64
+const maxThreads = 64
 
 function defaultThreads(): number {
   const processors = availableParallelism()

@@ -53,7 +53,7 @@ interface Backlog {
 }
 
 /** The most marks that are read: ten times as many as there are without a backlog. */
-const mostMarks = 1_000
+const maxMarks = 1_000
 
 /**
  * Counts the records beyond `transactionCount` from the first and last keys, without a walk over all records. The
@@ -63,7 +63,7 @@ function backlogOf(reader: Reader, transactionCount: number): Backlog {
   const [first] = reader.range({ prefix: keys.transactions, limit: 1, keysOnly: true })
   const [oldest] = reader.range({ prefix: keys.feed, limit: 1, keysOnly: true })
   const [newest] = reader.range({ prefix: keys.feed, limit: 1, keysOnly: true, reverse: true })
-  const marks = [...reader.range<number>({ prefix: keys.marks, limit: mostMarks, reverse: true })]
+  const marks = [...reader.range<number>({ prefix: keys.marks, limit: maxMarks, reverse: true })]
   let kept = 0
   let transactions = 0
   for (const { key, value } of marks) {
@@ -105,13 +105,13 @@ interface LeasesOfOthers {
 }
 
 /** The most leases that are read. There are as many as processes have work under way. */
-const mostLeases = 1_000
+const maxLeases = 1_000
 
 /** How many leases other processes hold. An ended lease does not count, though its record may still exist. */
 function leasesOfOthers(reader: Reader, { heartbeat, now }: Core): LeasesOfOthers {
   const time = now()
   const count = (prefix: Key) => {
-    const leases = [...reader.range<BackupLeaseRecord | TaskRecord>({ prefix, limit: mostLeases })]
+    const leases = [...reader.range<BackupLeaseRecord | TaskRecord>({ prefix, limit: maxLeases })]
     return leases.filter(({ key, value }) => value.until >= time && !heartbeat.holds(key)).length
   }
   return { backups: count(keys.backupLeases), tasks: count(keys.tasks) }

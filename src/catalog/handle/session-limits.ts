@@ -1,6 +1,6 @@
 import { invalid } from '../../base/errors.ts'
 import { type OptionNames, requireKnown } from '../../base/model/options.ts'
-import { mostIdleSeconds } from '../transactions/transaction-record.ts'
+import { maxIdleSeconds } from '../transactions/transaction-record.ts'
 
 /** Bounds of the transactions that `beginTransaction` began, in this process. Everything has a default. */
 export interface OpenTransactionOptions {
@@ -37,9 +37,9 @@ export function sessionLimitsOf(given: OpenTransactionOptions = {}): SessionLimi
     if (!(Number.isSafeInteger(value) && value >= 0))
       throw invalid(`openTransactions: ${name} must be a whole number from 0; it is ${String(value)}.`)
   }
-  if (!(idleSeconds > 0 && idleSeconds <= mostIdleSeconds)) {
+  if (!(idleSeconds > 0 && idleSeconds <= maxIdleSeconds)) {
     throw invalid(
-      `openTransactions: idleSeconds must be more than 0, and at most ${mostIdleSeconds.toLocaleString('en')}; it is ${String(idleSeconds)}.`,
+      `openTransactions: idleSeconds must be more than 0, and at most ${maxIdleSeconds.toLocaleString('en')}; it is ${String(idleSeconds)}.`,
     )
   }
   return { count, perPrincipal, bytes, bytesPerPrincipal, idleSeconds }

@@ -29,7 +29,7 @@ const optionNames: OptionNames<TransactionOptions> = {
   signal: true,
   onProgress: true,
 }
-const mostAttempts = 10_000
+const maxAttempts = 10_000
 
 /** Checks the arguments of `transaction`. Returns its options with defaults. */
 export function checkFunction(work: unknown, options: TransactionOptions) {
@@ -40,8 +40,8 @@ export function checkFunction(work: unknown, options: TransactionOptions) {
       'transaction takes a function, such as async (tx) => { await tx.dropTable({ id: ["t"] }) }.',
     )
   }
-  if (!(Number.isSafeInteger(attempts) && attempts >= 1 && attempts <= mostAttempts)) {
-    throw invalid(`attempts must be a whole number from 1 to ${mostAttempts.toLocaleString('en')}.`)
+  if (!(Number.isSafeInteger(attempts) && attempts >= 1 && attempts <= maxAttempts)) {
+    throw invalid(`attempts must be a whole number from 1 to ${maxAttempts.toLocaleString('en')}.`)
   }
   if (!isolations.includes(isolation)) throw invalid(`isolation must be one of ${isolations.join(', ')}.`)
   return { attempts, isolation }

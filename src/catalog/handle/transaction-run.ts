@@ -30,7 +30,7 @@ import type { TransactionTurns } from './transaction-turns.ts'
 export const aboutTransaction: LongWork = { operation: 'Transaction', subject: [], takesSlot: false }
 
 /** The most rebases of changes of rows, before that counts as a lost race. */
-const mostRebases = 100
+const maxRebases = 100
 
 export interface RunOptions {
   readonly onProgress?: OperationOptions['onProgress']
@@ -202,7 +202,7 @@ export class TransactionRun {
         if (error instanceof ReadsChanged) return this.#lostTo(error)
         throw error
       }
-      const lost = rebases === mostRebases ? new ReadsChanged() : await this.#rebase(moved)
+      const lost = rebases === maxRebases ? new ReadsChanged() : await this.#rebase(moved)
       if (lost !== undefined) {
         this.#turns.lose(branchesOf(this.#steps))
         return lost

@@ -20,16 +20,16 @@ import type { TurnShare } from './turn-shares.ts'
  */
 
 /** The races that a function loses before it takes turns. */
-const leastLosses = 2
+const minLosses = 2
 
 /** The most branches at which a transaction takes turns among processes at once. */
-const mostNames = 16
+const maxNames = 16
 
 /** How long a transaction waits for all of its turns, in milliseconds. It goes on without them then. */
 const waitMillis = 10_000
 
 /** After this many turns that ended before their run, a function takes no more: they would delay others for nothing. */
-const mostOutlasted = 2
+const maxOutlasted = 2
 
 /**
  * The turns of one transaction, kept from a lost run to the next one. Each run of a remote client is a transaction of
@@ -84,7 +84,7 @@ export class TransactionTurns {
       this.#lasting.has(branches.slice(0, 1))
     for (const branch of branches) {
       rememberContended(this.#core, branch)
-      if (this.#lostAt.size < mostNames) this.#lostAt.add(branch)
+      if (this.#lostAt.size < maxNames) this.#lostAt.add(branch)
     }
   }
 
@@ -96,12 +96,11 @@ export class TransactionTurns {
     this.#isOvertaken = false
     const held = this.#lasting
     const wanted = new Set([...(held?.branches ?? []), ...this.#lostAt])
-    const isTooSlow = this.#outlasted >= mostOutlasted
+    const isTooSlow = this.#outlasted >= maxOutlasted
     if (isTooSlow) this.end()
     // The turn must last for the whole of a run, or the run is lost at its end.
     const isEnough = held?.has(wanted) === true && held.left > lastRun
-    if (!isTooSlow && !isEnough && (held !== undefined || this.#losses >= leastLosses))
-      await this.#take(wanted)
+    if (!isTooSlow && !isEnough && (held !== undefined || this.#losses >= minLosses)) await this.#take(wanted)
     this.#turnOfRun = this.#lasting
     this.#runBegan = performance.now()
     this.#isRunLost = false
@@ -229,7 +228,7 @@ async function takeTurn(
       await turn.ended
     }
     const among = () => {
-      const names = branches.filter(isAmongProcesses).slice(0, mostNames).map(turnAt)
+      const names = branches.filter(isAmongProcesses).slice(0, maxNames).map(turnAt)
       if (turn.isOver || store.inTurn === undefined || names.length === 0) return last()
       return inProcessTurn(core, names, last)
     }

@@ -10,10 +10,10 @@ import type { SessionOwner } from '../operations/framework/operation.ts'
 const restFactor = 9
 
 /** A caller who owes as much as this takes no turn, in milliseconds. */
-const mostOwed = 60_000
+const maxOwed = 60_000
 
 /** The most tables that callers owe for. At the limit, no caller takes a turn at a further one. */
-const mostKnown = 10_000
+const maxKnown = 10_000
 
 /** What one caller may keep. */
 export interface TurnShare {
@@ -36,8 +36,8 @@ export class TurnShares {
       has: (branch) => {
         this.#forgetPaid()
         const freeAt = this.#freeAt.get(keyOf(branch))
-        if (freeAt === undefined) return this.#freeAt.size < mostKnown
-        return freeAt - performance.now() < mostOwed
+        if (freeAt === undefined) return this.#freeAt.size < maxKnown
+        return freeAt - performance.now() < maxOwed
       },
       spend: (branch, millis) => {
         const key = keyOf(branch)

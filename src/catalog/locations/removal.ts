@@ -174,15 +174,15 @@ export function abandonedRemovals(reader: Reader, now: number): string[] {
 }
 
 /** The most marks that are read. */
-const mostMarks = 1_000
+const maxMarks = 1_000
 
 /**
- * How many dropped tables have content that is still to be removed, up to {@link mostMarks}. Only those whose location the
+ * How many dropped tables have content that is still to be removed, up to {@link maxMarks}. Only those whose location the
  * catalog chose in its own root: there, nothing but marks has records. Other locations have one for each table.
  */
 export function pendingRemovals({ contentRoots }: Roots, reader: Reader): number {
   const prefix = keys.location([...segmentsOf(contentRoots[0]!.url), tablesFolder])
-  const entries = [...reader.range<string | RemovalRecord>({ prefix, limit: mostMarks })]
+  const entries = [...reader.range<string | RemovalRecord>({ prefix, limit: maxMarks })]
   // Callers may have named a few locations there, too.
   return entries.filter(({ value }) => typeof value === 'object').length
 }

@@ -11,7 +11,7 @@ import {
   version,
 } from '../../base/model/fields.ts'
 import type { NewColumn } from '../../engine/table/index.ts'
-import { changeColumns, dataType, fieldOf, mostColumns, requireOne, tooMany } from '../rows/columns.ts'
+import { changeColumns, dataType, fieldOf, maxColumns, requireOne, tooMany } from '../rows/columns.ts'
 import { schemaInput } from '../rows/input.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -50,7 +50,7 @@ export const alterTableAddColumns = operation({
     id: tableIdentifier,
     branch,
     new_columns: v.nullish(
-      v.pipe(v.array(newColumn, 'must be a list of columns'), v.maxLength(mostColumns, tooMany)),
+      v.pipe(v.array(newColumn, 'must be a list of columns'), v.maxLength(maxColumns, tooMany)),
     ),
     schema: schemaInput,
   }),

@@ -10,7 +10,7 @@ import {
   version,
 } from '../../base/model/fields.ts'
 import type { ColumnAlteration } from '../../engine/table/index.ts'
-import { changeColumns, dataType, fieldOf, mostColumns, tooMany } from '../rows/columns.ts'
+import { changeColumns, dataType, fieldOf, maxColumns, tooMany } from '../rows/columns.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -46,7 +46,7 @@ export const alterTableAlterColumns = operation({
     branch,
     alterations: v.pipe(
       v.array(alteration, 'must be a list of alterations'),
-      v.maxLength(mostColumns, tooMany),
+      v.maxLength(maxColumns, tooMany),
     ),
   }),
   response: v.object({ ...changeFields, version }),

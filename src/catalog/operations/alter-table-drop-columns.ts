@@ -7,7 +7,7 @@ import {
   text,
   version,
 } from '../../base/model/fields.ts'
-import { changeColumns, mostColumns, tooMany } from '../rows/columns.ts'
+import { changeColumns, maxColumns, tooMany } from '../rows/columns.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -27,7 +27,7 @@ export const alterTableDropColumns = operation({
     ...requestFields,
     id: tableIdentifier,
     branch,
-    columns: v.pipe(v.array(text, 'must be a list of names or paths'), v.maxLength(mostColumns, tooMany)),
+    columns: v.pipe(v.array(text, 'must be a list of names or paths'), v.maxLength(maxColumns, tooMany)),
   }),
   response: v.object({ ...changeFields, version }),
   errors: [

@@ -2,12 +2,12 @@ import * as v from 'valibot'
 import { choice, requestFields, responseFields, stringMap, text } from '../../base/model/fields.ts'
 import { isTransactionId, transactionIdPattern } from '../../base/model/transaction-id.ts'
 import { principalOf } from '../lookup/access.ts'
-import { mostIdleSeconds, refuseReserved } from '../transactions/transaction-record.ts'
+import { maxIdleSeconds, refuseReserved } from '../transactions/transaction-record.ts'
 import { nested } from './framework/inside.ts'
 import { isolations, operation, sessionServer } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
-const idleMessage = `must be a number of seconds, more than 0 and at most ${mostIdleSeconds.toLocaleString('en')}`
+const idleMessage = `must be a number of seconds, more than 0 and at most ${maxIdleSeconds.toLocaleString('en')}`
 
 const transactionId = v.pipe(
   text,
@@ -49,8 +49,8 @@ export const beginTransaction = operation({
     idle_timeout_seconds: v.nullish(
       v.pipe(
         v.number(idleMessage),
-        v.check((given) => given > 0 && given <= mostIdleSeconds, idleMessage),
-        v.metadata({ exclusiveMinimum: 0, maximum: mostIdleSeconds }),
+        v.check((given) => given > 0 && given <= maxIdleSeconds, idleMessage),
+        v.metadata({ exclusiveMinimum: 0, maximum: maxIdleSeconds }),
       ),
     ),
   }),

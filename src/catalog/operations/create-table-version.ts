@@ -85,12 +85,12 @@ export const createTableVersion = operation({
 const keyHeaders = ['header.idempotency-key', 'header.x-request-id']
 
 /** Longer keys are not kept: a retry with one is a conflict. */
-const mostKeyCharacters = 256
+const maxKeyCharacters = 256
 
 /** The key that a retry of a request shares with the first attempt, and with no other request. */
 export function requestKey(context: Readonly<Record<string, string>> | null | undefined): string | undefined {
   const key = keyHeaders.map((name) => context?.[name]).find((value) => value)
-  return key !== undefined && key.length <= mostKeyCharacters ? key : undefined
+  return key !== undefined && key.length <= maxKeyCharacters ? key : undefined
 }
 
 /** A name that only one writer can have chosen: it holds a UUID, as the names of staged manifests do. */

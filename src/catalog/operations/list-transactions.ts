@@ -114,7 +114,7 @@ interface Wanted extends Asking {
 }
 
 /** The most records that one page reads when it leaves some out. */
-const mostLookedAt = 2_000
+const maxLookedAt = 2_000
 
 /**
  * Records lie in the order of their ids, and so of time, as far as the clocks of processes agree. A record that is
@@ -131,7 +131,7 @@ function pageOfTransactions(
   const { statuses, since, hasEnded } = wanted
   const page = new PageItems<Listed>(size)
   const takesAll = statuses === undefined && wanted.access === undefined
-  const most = takesAll ? Math.min(size + 1, mostLookedAt) : mostLookedAt
+  const most = takesAll ? Math.min(size + 1, maxLookedAt) : maxLookedAt
   const end = after?.[0] === undefined ? {} : { end: keys.transaction(String(after[0])) }
   const range = { prefix: keys.transactions, reverse: true, limit: most, ...end }
   const looked: { readonly id: string; readonly record: TransactionRecord }[] = []

@@ -11,7 +11,7 @@ import {
   version,
 } from '../../base/model/fields.ts'
 import type { Snapshot } from '../../engine/table/index.ts'
-import { changeColumns, mostColumns, tooMany } from '../rows/columns.ts'
+import { changeColumns, maxColumns, tooMany } from '../rows/columns.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -52,7 +52,7 @@ export const updateFieldMetadata = operation({
         ),
         'must be a list of updates',
       ),
-      v.maxLength(mostColumns, tooMany),
+      v.maxLength(maxColumns, tooMany),
     ),
   }),
   response: v.object({ ...changeFields, version, fields: v.optional(v.record(text, stringMap)) }),

@@ -6,9 +6,9 @@ import type { RowsChange } from './change-types.ts'
 import type { RowsContext, RowsOptions } from './context.ts'
 
 /** Most columns, alterations or paths in one request. */
-export const mostColumns = 10_000
+export const maxColumns = 10_000
 
-export const tooMany = `has more than ${mostColumns.toLocaleString('en')} members`
+export const tooMany = `has more than ${maxColumns.toLocaleString('en')} members`
 
 type JsonType = Parameters<
   typeof import('../../engine/table/index.ts').fromJsonSchema

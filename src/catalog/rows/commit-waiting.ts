@@ -26,13 +26,13 @@ interface Written {
   readonly draft: Draft
 }
 
-const mostAttempts = 200
+const maxAttempts = 200
 
 /** The most changes that are committed together. */
-const mostTogether = 64
+const maxTogether = 64
 
 /** The most groups that a process commits to a branch in one turn, while others wait. */
-const mostInTurn = 4
+const maxInTurn = 4
 
 /** About how many milliseconds a written change waits for others behind it. */
 const groupDelayMillis = 10
@@ -97,7 +97,7 @@ async function commitTogether(core: RowsContext, key: string, branch: BranchAtWo
     await commitAfresh(core, key, branch)
     // Changes that arrived meanwhile are committed in the same turn: a wait for another turn takes longer than a
     // commit.
-    for (let group = 1; group < mostInTurn && branch.waiting.length > 0; group++)
+    for (let group = 1; group < maxInTurn && branch.waiting.length > 0; group++)
       await commitNext(core, key, branch)
   })
 }
@@ -112,7 +112,7 @@ async function commitAfresh(core: RowsContext, key: string, branch: BranchAtWork
 }
 
 async function commitNext(core: RowsContext, key: string, branch: BranchAtWork): Promise<void> {
-  const together = branch.waiting.splice(0, mostTogether).filter(mayGoOn)
+  const together = branch.waiting.splice(0, maxTogether).filter(mayGoOn)
   try {
     const lost = await commitChain(core, branch, together)
     if (lost.length > 0) rememberContended(core, key)
@@ -211,7 +211,7 @@ async function commitWritten(
       if (made) waiting.settle({ made })
       else {
         counts.lostRows++
-        if (++waiting.losses < mostAttempts) lost.push(waiting)
+        if (++waiting.losses < maxAttempts) lost.push(waiting)
         else waiting.settle({ error: tooManyLosses(waiting.attempt) })
       }
     } catch (error) {
@@ -234,6 +234,6 @@ function mayGoOn(waiting: Waiting): boolean {
 function tooManyLosses({ change: { id, branch } }: Attempt): CatalogError {
   return new CatalogError(
     'ConcurrentModification',
-    `Other writers committed first ${mostAttempts} times in a row to ${formatIdentifier(id)}${onBranch(branch)}. Try again when there is less going on.`,
+    `Other writers committed first ${maxAttempts} times in a row to ${formatIdentifier(id)}${onBranch(branch)}. Try again when there is less going on.`,
   )
 }

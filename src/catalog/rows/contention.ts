@@ -25,7 +25,7 @@ const restMillis = 10_000
 export const askMillis = 250
 
 /** Branches whose contention is remembered. */
-const mostContended = 1_000
+const maxContended = 1_000
 
 /** The name of the turns that processes take at a branch, whose key has the id of the table and the name of the branch. */
 export function turnAt(key: string): string {
@@ -77,7 +77,7 @@ export function askForTurns(core: RowsContext, key: string): void {
 function remember(contended: Map<string, Contention>, key: string, contention: Contention): void {
   contended.delete(key)
   contended.set(key, contention)
-  if (contended.size > mostContended) contended.delete(contended.keys().next().value!)
+  if (contended.size > maxContended) contended.delete(contended.keys().next().value!)
 }
 
 /** Runs work in a turn among processes, if the store supports turns, and counts the time of the wait. */

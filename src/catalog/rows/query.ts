@@ -16,7 +16,7 @@ import type { RowsSettings } from './context.ts'
 import { versionErrors } from './rows.ts'
 
 /** The most order keys of a request, before redundant ones are left out. */
-const mostOrderings = 10_000
+const maxOrderings = 10_000
 
 const columnNames = v.pipe(v.array(filledText), v.nonEmpty('must name at least one column'))
 const columnAliases = withAnyKey(v.record(text, filledText))
@@ -106,7 +106,7 @@ export const queryFields = {
   ...searchFields,
   full_text_query: v.nullish(v.unknown()),
   order_by: v.nullish(
-    v.pipe(v.array(ordering), v.maxLength(mostOrderings, `has more than ${mostOrderings} keys`)),
+    v.pipe(v.array(ordering), v.maxLength(maxOrderings, `has more than ${maxOrderings} keys`)),
   ),
   with_row_id: v.nullish(flag),
 }

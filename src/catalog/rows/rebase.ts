@@ -7,7 +7,7 @@ import { commitDraft, readHead, writeDraft } from './attempt.ts'
 import type { RowsChanged, RowsStep } from './change-types.ts'
 import type { RowsContext } from './context.ts'
 
-const mostAttempts = 100
+const maxAttempts = 100
 
 /**
  * Rebases changes of rows onto what others committed meanwhile, in their order. `core` is that of the transaction,
@@ -38,7 +38,7 @@ export async function rebase(
     const attempt = { change, found, prepared, transaction, work }
     let made: RowsChanged | undefined
     // Other processes may commit again meanwhile.
-    for (let n = 0; made === undefined && n < mostAttempts; n++) {
+    for (let n = 0; made === undefined && n < maxAttempts; n++) {
       work.signal?.throwIfAborted()
       const draft = await writeDraft(core, attempt, await readHead(core, attempt))
       work.signal?.throwIfAborted()

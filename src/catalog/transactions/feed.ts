@@ -13,8 +13,8 @@ export interface FeedEntry {
 }
 
 /** Bounds of one read: the most entries, and the number of changes after which no further entry is read. */
-const mostEntries = 64
-const mostChanges = 1_000
+const maxEntries = 64
+const maxChanges = 1_000
 
 /** How often a process checks for commits of others, in milliseconds: by the state of the store, or else by a read. */
 const pollMillis = 200
@@ -158,7 +158,7 @@ function entriesAfter(reader: Reader, after: Position): FeedEntry[] {
   for (const { key, value } of reader.range<FeedRecord>({
     prefix: keys.feed,
     start,
-    limit: mostEntries + 1,
+    limit: maxEntries + 1,
   })) {
     const number = Number(key[1])
     if (number !== expected) throw positionGone()
@@ -168,7 +168,7 @@ function entriesAfter(reader: Reader, after: Position): FeedEntry[] {
       const changes = allChanges(reader, value)
       entries.push({ position: { number, transaction: value.transaction }, record: value, changes })
       changed += changes.length
-      if (changed > mostChanges) break
+      if (changed > maxChanges) break
     }
     expected = number + 1
   }

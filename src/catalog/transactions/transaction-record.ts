@@ -9,7 +9,7 @@ import { identifierOf, lookUpNamespace, lookUpTable, tableById } from '../lookup
 export const leaseMillis = 60_000
 
 /** The longest that an open transaction may ask to go without a request: an hour, in seconds. */
-export const mostIdleSeconds = 3_600
+export const maxIdleSeconds = 3_600
 
 /** The statuses of a transaction. */
 export const transactionStatuses = ['Queued', 'Running', 'Succeeded', 'Failed', 'Canceled'] as const

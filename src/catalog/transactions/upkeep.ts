@@ -24,7 +24,7 @@ export interface UpkeepTurn {
 const pauseFactor = 3
 
 /** The most marks that wait for the end of a pause: about a quarter of the changes that are kept. */
-const mostWaiting = 25
+const maxWaiting = 25
 
 /**
  * Periodic maintenance. One process of the catalog does it at a time, in store transactions of its own. No change of a
@@ -57,7 +57,7 @@ export class Upkeep {
   /** Writes the mark and starts the upkeep, which runs once more if this is called meanwhile. Returns at once. */
   begin(mark: Key): void {
     this.#marks.push(mark)
-    if (this.#marks.length > mostWaiting) this.#endPause?.()
+    if (this.#marks.length > maxWaiting) this.#endPause?.()
     // In a later turn: the caller may block its thread now, and other writers would wait for as long as the upkeep
     // writes.
     this.#running ??= nextTurn().then(() => this.#run())

@@ -13,11 +13,11 @@ import { performance } from '../../base/time.ts'
  */
 
 /** Most steps between two points where the work could pause: for one row, or for one constant. */
-export const mostStepsAtOnce = 10_000_000
+export const maxStepsAtOnce = 10_000_000
 /** Most steps of all constants of a predicate together. */
-const mostStepsOfConstants = 100_000_000
+const maxStepsOfConstants = 100_000_000
 /** Most steps that the functions of one scan may take for all rows: some minutes. */
-const mostStepsInAll = 100_000_000_000
+const maxStepsInAll = 100_000_000_000
 /** Milliseconds after which an attempt pauses. */
 const attemptMillis = 5
 /** Steps that certainly take longer than an attempt may. */
@@ -33,7 +33,7 @@ export const stepsOfPiece = 1_000_000
  */
 const mostBytes = 8 << 20
 /** The same for one row, or for one constant: more are refused. */
-const mostBytesOfRow = 64 << 20
+const maxBytesOfRow = 64 << 20
 /** If a slice takes fewer bytes, the next one may have twice as many rows. */
 export const fewBytes = mostBytes >> 1
 
@@ -100,14 +100,14 @@ let current = unbounded
 /** Plans without pauses: the work of constants is limited. */
 export function planAtOnce<T>(work: () => T): T {
   const progress = new Progress()
-  return new Attempt(false, Number.POSITIVE_INFINITY, progress, mostStepsOfConstants).run(work)
+  return new Attempt(false, Number.POSITIVE_INFINITY, progress, maxStepsOfConstants).run(work)
 }
 
 /** As `planAtOnce`, in steps of a few milliseconds: `work` is called repeatedly, and finds the results that it kept. */
 export function* planInSteps<T>(work: () => T): Generator<void, T> {
   const progress = new Progress()
   for (;;) {
-    const attempt = new Attempt(false, attemptMillis, progress, mostStepsOfConstants)
+    const attempt = new Attempt(false, attemptMillis, progress, maxStepsOfConstants)
     try {
       return attempt.run(work)
     } catch (error) {
@@ -195,9 +195,9 @@ export function chargeBytes(bytes: number): void {
   attempt.bytes += bytes
   if (attempt.bytes <= mostBytes || attempt === unbounded) return
   if (attempt.mayPause) throw pause
-  if (attempt.bytes <= mostBytesOfRow) return
+  if (attempt.bytes <= maxBytesOfRow) return
   throw invalid(
-    `The values that the predicate makes of one row, or of constants, take more than ${mostBytesOfRow.toLocaleString('en')} bytes. ` +
+    `The values that the predicate makes of one row, or of constants, take more than ${maxBytesOfRow.toLocaleString('en')} bytes. ` +
       'Give functions shorter values, or fewer of them.',
   )
 }
@@ -219,10 +219,10 @@ export function expectSteps(steps: number): void {
 export function charge(steps: number, name: string, at: number): void {
   const attempt = current
   if (attempt !== unbounded) {
-    if (attempt.mayPause && steps > attemptSteps && steps <= mostStepsAtOnce) throw pause
-    if (attempt.steps - attempt.mark + steps > mostStepsAtOnce) {
-      if (attempt.mayPause && steps <= mostStepsAtOnce) throw pause
-      throw tooCostly(name, at, `${mostStepsAtOnce} steps of work that one row, or one constant, may take`)
+    if (attempt.mayPause && steps > attemptSteps && steps <= maxStepsAtOnce) throw pause
+    if (attempt.steps - attempt.mark + steps > maxStepsAtOnce) {
+      if (attempt.mayPause && steps <= maxStepsAtOnce) throw pause
+      throw tooCostly(name, at, `${maxStepsAtOnce} steps of work that one row, or one constant, may take`)
     }
     if (attempt.steps + steps > attempt.most) throw tooManyConstants(name, at)
   }
@@ -259,7 +259,7 @@ function tooManyConstants(name: string, at: number): CatalogError {
   return tooCostly(
     name,
     at,
-    `${mostStepsOfConstants} steps of work that all constants of a predicate may take`,
+    `${maxStepsOfConstants} steps of work that all constants of a predicate may take`,
   )
 }
 
@@ -275,7 +275,7 @@ export class WorkBudget {
   left: number
   readonly #most: number
 
-  constructor(steps: number = mostStepsInAll, left: number = steps) {
+  constructor(steps: number = maxStepsInAll, left: number = steps) {
     this.left = left
     this.#most = steps
   }

@@ -68,10 +68,10 @@ export function tableEngine(options: EngineOptions): TableEngine {
   const cache = new ByteCache(options.cacheBytes ?? defaultCacheBytes)
   const {
     threads = 0,
-    threadedRows: fewestRows = defaultThreadedRows,
+    threadedRows: minRows = defaultThreadedRows,
     threadedAfter: startAfter = defaultThreadedAfter,
   } = options
-  const pool = threads > 0 ? new ScanPool({ threads, fewestRows, startAfter }, cache) : undefined
+  const pool = threads > 0 ? new ScanPool({ threads, minRows, startAfter }, cache) : undefined
   const { content, newName = uniqueName, now = wallClock, growthBytes } = options
   const fragmentRows = Math.max(64, (options.fragmentRows ?? defaultFragmentRows) & ~63)
   return engineOn({ content, writer: content, cache, newName, now, pool, growthBytes, fragmentRows })

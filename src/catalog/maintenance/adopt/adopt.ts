@@ -73,7 +73,7 @@ const concurrency = 8
 const mostBytes = 256 * 1024 * 1024
 
 /** The folders whose objects are remembered. */
-const mostFolders = 16
+const maxFolders = 16
 
 /** The content for the rows, and the content that has them, if that can be read. */
 interface TwoContents {
@@ -207,7 +207,7 @@ class Listing {
       // The caller gets the failure.
       sizes.catch(() => {})
       this.#folders.set(folder, sizes)
-      if (this.#folders.size > mostFolders) this.#folders.delete(this.#folders.keys().next().value!)
+      if (this.#folders.size > maxFolders) this.#folders.delete(this.#folders.keys().next().value!)
     }
     return sizes
   }

@@ -40,7 +40,7 @@ function describeIssue(issue: v.BaseIssue<unknown>, at: readonly unknown[]): str
 }
 
 /** The most kinds of requests, by their fields, that are kept for one operation. Others take the whole schema. */
-const mostKinds = 32
+const maxKinds = 32
 
 type ObjectSchema = v.GenericSchema & { readonly entries: Readonly<Record<string, v.GenericSchema>> }
 
@@ -84,7 +84,7 @@ export function schemaFor(schema: v.GenericSchema, request: object): v.GenericSc
 
 function newKind(known: Kinds, schema: ObjectSchema, names: readonly string[]): v.GenericSchema {
   // Names that the schema does not have could make any number of kinds.
-  if (known.count >= mostKinds || names.some((name) => !Object.hasOwn(schema.entries, name))) return schema
+  if (known.count >= maxKinds || names.some((name) => !Object.hasOwn(schema.entries, name))) return schema
   const entries = Object.fromEntries(
     Object.entries(schema.entries).filter(([name, entry]) => names.includes(name) || isMissed(entry)),
   )
@@ -118,7 +118,7 @@ function isMissed(entry: v.GenericSchema): boolean {
 }
 
 /** A shorter list is checked at once. */
-const leastItems = 200
+const minItems = 200
 
 /** A request of which one list is checked item by item. */
 interface Split {
@@ -161,7 +161,7 @@ function splitFor(schema: v.GenericSchema, request: Fields | null | undefined): 
   }
   for (const split of known) {
     const list = request?.[split.name]
-    if (Array.isArray(list) && list.length >= leastItems) return split
+    if (Array.isArray(list) && list.length >= minItems) return split
   }
   return undefined
 }

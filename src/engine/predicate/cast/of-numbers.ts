@@ -86,7 +86,7 @@ function ofDecimal(from: DecimalType, to: DataType): OfNumbers | undefined {
   const factor = 10 ** from.scale
   switch (to.typeId) {
     case Type.Int: {
-      const fit = from.scale >= 0 && from.scale <= mostDigits ? fitting(to) : undefined
+      const fit = from.scale >= 0 && from.scale <= maxDigits ? fitting(to) : undefined
       return fit && ((value) => fit(Math.trunc(value / factor)))
     }
     case Type.Float: {
@@ -101,11 +101,11 @@ function ofDecimal(from: DecimalType, to: DataType): OfNumbers | undefined {
 }
 
 /** Powers of ten up to this one are safe integers. */
-const mostDigits = 15
+const maxDigits = 15
 
 /** An unscaled value with more decimals; fewer ones would be rounded. */
 function toScale(from: number, to: DecimalType): OfNumbers | undefined {
-  if (to.scale < from || to.scale - from > mostDigits) return undefined
+  if (to.scale < from || to.scale - from > maxDigits) return undefined
   const factor = 10 ** (to.scale - from)
   const fit = withDigits(to)
   return (value) => fit(value * factor)
@@ -113,7 +113,7 @@ function toScale(from: number, to: DecimalType): OfNumbers | undefined {
 
 /** A value within the digits of a decimal. */
 function withDigits({ precision }: DecimalType): (value: number) => number | undefined {
-  const limit = 10 ** Math.min(precision, mostDigits)
+  const limit = 10 ** Math.min(precision, maxDigits)
   return (value) => (value < limit && value > -limit ? value : undefined)
 }
 
@@ -194,7 +194,7 @@ function readInteger(bytes: Uint8Array, from: number, end: number): number | und
 }
 
 function readDigits(bytes: Uint8Array, from: number, end: number): number | undefined {
-  if (end <= from || end - from > mostDigits) return undefined
+  if (end <= from || end - from > maxDigits) return undefined
   let value = 0
   for (let i = from; i < end; i++) {
     const digit = bytes[i]! - zero
@@ -211,7 +211,7 @@ function readDigits(bytes: Uint8Array, from: number, end: number): number | unde
 function readFloat(bytes: Uint8Array, from: number, end: number): number | undefined {
   const negative = bytes[from] === minus
   const first = negative ? from + 1 : from
-  if (end - first > mostDigits + 1) return undefined
+  if (end - first > maxDigits + 1) return undefined
   let value = 0
   let digits = 0
   let decimals = -1
@@ -224,7 +224,7 @@ function readFloat(bytes: Uint8Array, from: number, end: number): number | undef
     } else if (bytes[i] === dot && decimals < 0) decimals = 0
     else return undefined
   }
-  if (digits === 0 || digits > mostDigits) return undefined
+  if (digits === 0 || digits > maxDigits) return undefined
   const result = decimals > 0 ? value / 10 ** decimals : value
   return negative ? -result : result
 }

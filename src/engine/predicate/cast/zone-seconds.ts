@@ -8,7 +8,7 @@ const [unknown, changes] = [-(2 ** 31), -(2 ** 31) + 1]
 
 type Offset = (utc: number) => number
 
-const mostZones = 16
+const maxZones = 16
 const zones = new Map<string, Offset>()
 
 /** The seconds that a zone is ahead of UTC, at a time in seconds; undefined for an unknown zone. */
@@ -18,7 +18,7 @@ export function zoneSeconds(zone: string): Offset | undefined {
   const offset = zoneOffset(zone)
   if (offset === undefined) return undefined
   const made = byDay((utc) => Number(offset(BigInt(utc) * second) / second))
-  if (zones.size >= mostZones) zones.clear()
+  if (zones.size >= maxZones) zones.clear()
   zones.set(zone, made)
   return made
 }

@@ -24,7 +24,7 @@ type ScratchConstructor =
   | typeof BigUint64Array
 
 /** The most bytes of free scratch memory that are kept for reuse. */
-const mostFreeBytes = 32 << 20
+const maxFreeBytes = 32 << 20
 
 /** Free scratch memory of one size, for slices of up to a certain number of rows. */
 interface ScratchPool {
@@ -157,7 +157,7 @@ const emptyRows: Rows = { length: 0, columns: [] }
 
 /** Whether the free memory may grow by that many bytes. */
 function reserveFree(bytes: number): boolean {
-  if (freeBytes + bytes > mostFreeBytes) return false
+  if (freeBytes + bytes > maxFreeBytes) return false
   freeBytes += bytes
   return true
 }

@@ -2,7 +2,7 @@ import type { Scalar } from '../plan/plan.ts'
 import { sizeOf } from './scalar.ts'
 
 /** The most bytes of cached values in all memos of a thread. */
-const mostRemembered = 32 << 20
+const maxRemembered = 32 << 20
 /** Bytes of an entry besides those of its value. */
 const entryBytes = 64
 /** Bytes of an item of a list, and at most of a character. */
@@ -28,8 +28,8 @@ export class Memo {
 
   set(key: number, value: Scalar): void {
     const bytes = entryBytes + sizeOf(value) * (typeof value === 'string' ? bytesOfCharacter : bytesOfItem)
-    if (bytes > mostRemembered) return
-    while (remembered + bytes > mostRemembered) for (const first of memos) if (first.#forget()) break
+    if (bytes > maxRemembered) return
+    while (remembered + bytes > maxRemembered) for (const first of memos) if (first.#forget()) break
     this.#values.set(key, value)
     this.#bytes += bytes
     remembered += bytes

@@ -1,6 +1,6 @@
 import { invalid } from '../../../base/errors.ts'
 import type { LikePlan } from '../plan/plan.ts'
-import { expectSteps, mostStepsAtOnce } from '../work.ts'
+import { expectSteps, maxStepsAtOnce } from '../work.ts'
 
 /** A byte of a `LIKE` pattern in UTF-8; `anyOne` matches one code point of any length. */
 export type Token = number
@@ -77,7 +77,7 @@ export function lengthOfCodePoint(lead: number): number {
 }
 
 /** Most characters of a segment with `_`. */
-const mostUnits = 1_024
+const maxUnits = 1_024
 /** Characters in one word of the state. */
 const unitsInWord = 32
 /** About how many nanoseconds a byte of a text takes for one word. */
@@ -126,10 +126,10 @@ function literal(needle: Uint8Array): Find {
  */
 function withWildcards(tokens: readonly Token[]): Find {
   const units = codePointsOf(tokens)
-  if (units.length > mostUnits) {
+  if (units.length > maxUnits) {
     throw invalid(
       `A pattern of LIKE has ${units.length} characters between two "%", with "_" among them. ` +
-        `Write at most ${mostUnits} there.`,
+        `Write at most ${maxUnits} there.`,
     )
   }
   const words = Math.ceil(units.length / unitsInWord)
@@ -164,7 +164,7 @@ function withWildcards(tokens: readonly Token[]): Find {
 
 /** Charges the search for a long segment in a text. It cannot pause, so it is refused if it would take too long. */
 function announce(units: number, bytes: number, steps: number): void {
-  if (steps > mostStepsAtOnce) {
+  if (steps > maxStepsAtOnce) {
     throw invalid(
       `A pattern of LIKE has ${units} characters between two "%", with "_" among them, and a text has ${bytes} bytes. ` +
         'Together they take too much work. Write fewer characters there.',

@@ -27,8 +27,8 @@ export type Walk = <T>(
 /** A walk over rows for an expression of the given cost. It may be used any number of times. */
 export function walker(cost: number): Walk {
   // The cost is estimated from the plan's parts. If functions take longer, slices get smaller.
-  const mostRows = Math.max(1, Math.min(sliceRows, Math.floor(sliceCost / cost)))
-  let rowsAtOnce = mostRows
+  const maxRows = Math.max(1, Math.min(sliceRows, Math.floor(sliceCost / cost)))
+  let rowsAtOnce = maxRows
 
   return function* walk(rows, start, end, live, budget, evaluate, take) {
     if (start % 32 !== 0) throw new RangeError(`start must be a multiple of 32, not ${start}`)
@@ -52,7 +52,7 @@ export function walker(cost: number): Walk {
           take(done.made, frame, firstWord, need)
           from = to
           const isQuick = performance.now() - began < quickMillis && done.bytes < fewBytes
-          if (rowsAtOnce < mostRows && isQuick) rowsAtOnce = Math.min(mostRows, rowsAtOnce * 2)
+          if (rowsAtOnce < maxRows && isQuick) rowsAtOnce = Math.min(maxRows, rowsAtOnce * 2)
         }
       } finally {
         // Others use the same memory before the next slice.

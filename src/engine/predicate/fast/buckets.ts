@@ -10,7 +10,7 @@ import { generated } from './generate.ts'
 import { type Steps, stepsOf } from './steps.ts'
 
 /** Most buckets: a table of this size fits into a processor's second-level cache. */
-const mostBuckets = 1 << 17
+const maxBuckets = 1 << 17
 /** Extra buckets at each end, as later rows often are slightly outside. */
 const margin = 64
 const stepsOfBucket = 30
@@ -124,10 +124,10 @@ class Buckets {
     const [from, to] = [Math.min(this.#first, least), Math.max(end, greatest)]
     this.#rows += rows
     // The old range may be far from the new one. A table larger than the number of rows is not worthwhile.
-    const most = Math.min(mostBuckets, this.#rows)
+    const most = Math.min(maxBuckets, this.#rows)
     const [first, last] = this.#mask >= 0 && to - from < most ? [from, to] : [least, greatest]
     const isFar = Math.max(-first, last) > 2 ** 30
-    if (isFar || greatest - least >= Math.min(mostBuckets, rows)) return false
+    if (isFar || greatest - least >= Math.min(maxBuckets, rows)) return false
     const size = 2 ** Math.ceil(Math.log2(last - first + 1 + 2 * margin))
     spend(size * stepsOfBucket)
     this.#first = first - margin
@@ -152,7 +152,7 @@ class Buckets {
     let result = this.#results.get(step)
     if (result === undefined) {
       result = this.#holds(this.#steps.at(step)) ? 1 : 0
-      if (this.#results.size >= mostBuckets) this.#results.clear()
+      if (this.#results.size >= maxBuckets) this.#results.clear()
       this.#results.set(step, result)
     }
     return result

@@ -11,7 +11,7 @@ import { generate, keptFunction, mayGenerate, numbered } from './generate.ts'
 type Loop = (n: number, need: Bitmap, out: Bitmap, ...parameters: unknown[]) => void
 
 /** Most operations of a formula: the generated loop repeats each of them 32 times. */
-const mostOperations = 8
+const maxOperations = 8
 
 /**
  * A comparison of computed doubles, such as `abs(x - 0.5) * 2 < 0.01`, in one loop for the whole formula. It takes less
@@ -27,7 +27,7 @@ export const fusedArithmetic: FastPath = {
     const formula = new Formula(build)
     const values = `const x=${formula.write(left)},y=${formula.write(right)};`
     const { leaves, constants, functions, operations, isPossible } = formula
-    if (!isPossible || operations === 0 || operations > mostOperations || !mayGenerate()) return undefined
+    if (!isPossible || operations === 0 || operations > maxOperations || !mayGenerate()) return undefined
     const isNumber = right.kind === 'literal' && !Number.isNaN(right.value)
     const order = (isNumber ? orderWithNumber : orderOfDoubles)[operator]
     const row = `/*${functions}*/{${values}w|=(${order})<<$b}`
@@ -64,7 +64,7 @@ class Formula {
 
   write(plan: Plan): string {
     // Past the limit the text is not used.
-    if (this.operations > mostOperations) return ''
+    if (this.operations > maxOperations) return ''
     if (plan.kind === 'literal') return this.#constant(plan.value as number)
     if (isDouble(plan.type)) {
       if (plan.kind === 'arithmetic') {

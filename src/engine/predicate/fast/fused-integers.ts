@@ -8,7 +8,7 @@ import { checkTime } from '../work.ts'
 import { bothValid } from './arithmetic.ts'
 import { functionOf, keptFunction, mayGenerate, numbered } from './generate.ts'
 
-const mostOperations = 8
+const maxOperations = 8
 
 type Loop = (n: number, out: Int32Array, ...parameters: unknown[]) => void
 
@@ -73,7 +73,7 @@ class Formula {
   /** The plan as a term; undefined if the loop does not support a part of it, or a part may be inexact. */
   write(plan: Plan): Term | undefined {
     if (isStep(plan)) {
-      if (++this.operations > mostOperations) return undefined
+      if (++this.operations > maxOperations) return undefined
       if (plan.kind === 'negate') return step('-', { text: '0', range: [0, 0] }, this.write(plan.arg))
       return step(plan.operator as keyof typeof ranges, this.write(plan.left), this.write(plan.right))
     }

@@ -59,7 +59,7 @@ export function generate<Loop>(parameters: string, row: string, before = '', aft
   return functionOf<Loop>(['n', 'need', 'out', ...parameters.split(',')], body)
 }
 
-const mostKept = 64
+const maxKept = 64
 const kept = new Map<string, unknown>()
 
 /** As `generated`, for texts without limit, such as formulas: of many functions, the first ones are dropped. */
@@ -67,7 +67,7 @@ export function keptFunction<F>(key: string, make: () => F): F {
   let known = kept.get(key)
   if (known === undefined) {
     known = make()
-    if (kept.size >= mostKept) kept.delete(kept.keys().next().value!)
+    if (kept.size >= maxKept) kept.delete(kept.keys().next().value!)
     kept.set(key, known)
   }
   return known as F

@@ -12,7 +12,7 @@ import { charge, spend } from '../work.ts'
 import { functionOf, keptFunction, mayGenerate } from './generate.ts'
 
 /** Fewer rows do not repay a loop of their own. */
-const fewestRows = 1024
+const minRows = 1024
 /** Words of rows between two charges: 256 rows. */
 const wordsAtOnce = 8
 
@@ -39,7 +39,7 @@ export const numbers: FastPath = {
       ...slow,
       cost: args.reduce((sum, arg) => sum + arg.cost, 5),
       vector(frame, need) {
-        if (frame.length < fewestRows || pausedFor-- > 0) return slow.vector(frame, need)
+        if (frame.length < minRows || pausedFor-- > 0) return slow.vector(frame, need)
         const mark = frame.mark()
         const found = compute(plan, args, frame, need)
         if (found !== undefined) return found

@@ -194,7 +194,7 @@ function rangeOf(
 }
 
 /** Most steps of a table: 45 years of days, computed in 10 ms. */
-const mostSteps = 1 << 14
+const maxSteps = 1 << 14
 
 /** Results of a function by step, for a range of steps that grows as needed. */
 class StepTable {
@@ -219,8 +219,8 @@ class StepTable {
     if (this.mask >= 0 && least >= this.first && greatest <= end) return true
     const [from, to] = [Math.min(this.first, least), Math.max(end, greatest)]
     // The old range may be far from the new one.
-    const [first, last] = this.mask >= 0 && to - from < mostSteps ? [from, to] : [least, greatest]
-    if (last - first >= mostSteps) return false
+    const [first, last] = this.mask >= 0 && to - from < maxSteps ? [from, to] : [least, greatest]
+    if (last - first >= maxSteps) return false
     const size = 2 ** Math.ceil(Math.log2(last - first + 1))
     return this.#fill(first, size)
   }

@@ -6,7 +6,7 @@ import { literal } from '../plan/literals.ts'
 import type { Plan } from '../plan/plan.ts'
 import { refuse } from '../plan/scope.ts'
 import { boolean, listOf, long, text } from '../plan/types.ts'
-import { mostStepsAtOnce } from '../work.ts'
+import { maxStepsAtOnce } from '../work.ts'
 import {
   asText,
   badValue,
@@ -58,7 +58,7 @@ function compiler(call: Call, pattern: Plan, flags: number, allowed: string): (s
     if (!expression) {
       const classes = source.match(/\\[dDwWsSpP]/g)?.length ?? 0
       const steps = source.length * stepsOfPattern + classes * stepsOfClass
-      if (steps > mostStepsAtOnce) throw tooLarge(source, fail)
+      if (steps > maxStepsAtOnce) throw tooLarge(source, fail)
       chargeCall(call, steps)
       expression = compileOne(source, bits, fail)
       chargeCall(call, expression.programSize() * stepsOfInstruction)

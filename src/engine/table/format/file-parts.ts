@@ -121,14 +121,14 @@ export class FileParts {
 export const blockBytes = 4_096
 
 /** Bytes from which on a file has checksums of its blocks. Smaller files are read as quickly by whole columns. */
-const fewestBytes = 256 * 1024
+const minBytes = 256 * 1024
 
 /** Adds checksums of its blocks to a file, and returns their position. A small file is unchanged. */
 export async function withBlockSums(
   file: FileParts,
   timeSlice: TimeSlice,
 ): Promise<{ readonly file: FileParts; readonly blocks?: Range }> {
-  if (file.size < fewestBytes) return { file }
+  if (file.size < minBytes) return { file }
   const at = file.footerStart
   const sums = await file.sumsOfBlocks(at, blockBytes, timeSlice)
   const bytes = new Uint8Array((sums.byteLength + 7) & ~7)

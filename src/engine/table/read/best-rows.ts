@@ -9,7 +9,7 @@ const valuesAtOnce = 8_192
 const rowsAtOnce = 1_024
 
 /** Least rows that are kept before the worst are dropped. */
-const fewestKept = 1_024
+const minKept = 1_024
 
 /** Bytes of an entry besides its values. */
 const entryBytes = 32
@@ -55,7 +55,7 @@ export class BestRows {
       for (let start = runs[i]!; start < runs[i + 1]!; start += atOnce) {
         const end = Math.min(runs[i + 1]!, start + atOnce)
         this.#addRun(fragment, batches, readers, start, end)
-        if (this.#rows.length >= Math.max(fewestKept, this.#wanted * 2)) await this.#cut(timeSlice)
+        if (this.#rows.length >= Math.max(minKept, this.#wanted * 2)) await this.#cut(timeSlice)
         const waits = hold(this.#bytes)
         if (waits) await waits
         if (timeSlice.due) await timeSlice.rest()

@@ -30,7 +30,7 @@ const workersShare = 0.75
 export interface PoolOptions {
   readonly threads: number
   /** Rows from which on workers scan a table. */
-  readonly fewestRows: number
+  readonly minRows: number
   /** Milliseconds of scans before workers are started; with 0 the first scan waits for them. */
   readonly startAfter: number
 }
@@ -41,7 +41,7 @@ export interface PoolOptions {
  * without. Workers keep the process alive only while they work, and end with `close`.
  */
 export class ScanPool {
-  readonly fewestRows: number
+  readonly minRows: number
   readonly #threads: number
   readonly #startAfter: number
   readonly #cache: ByteCache
@@ -52,8 +52,8 @@ export class ScanPool {
   #isClosed = false
 
   /** `cache` belongs to the thread of the pool. Once workers run, it gives most of its bytes to them. */
-  constructor({ threads, fewestRows, startAfter }: PoolOptions, cache: ByteCache) {
-    this.fewestRows = fewestRows
+  constructor({ threads, minRows, startAfter }: PoolOptions, cache: ByteCache) {
+    this.minRows = minRows
     this.#threads = threads
     this.#startAfter = startAfter
     this.#cache = cache

@@ -33,7 +33,7 @@ export async function threadsFor(
   work: number,
 ): Promise<FragmentThreads | undefined> {
   const { pool, content } = job.storage
-  const isLarge = pool && (snapshot.rows + snapshot.deletedRows) * work >= pool.fewestRows
+  const isLarge = pool && (snapshot.rows + snapshot.deletedRows) * work >= pool.minRows
   if (!isLarge || content.url === undefined) return undefined
   await pool.enter()
   return new FragmentThreads(pool, content.url, snapshot, job.signal)

@@ -5,7 +5,7 @@ import { componentsTogether, simdModule } from './simd-module.ts'
 const blockBytes = 1 << 17
 
 /** Components of the shortest vectors that the loops support. Copying shorter ones takes longer than comparing them. */
-const fewestComponents = 32
+const minComponents = 32
 
 /** Components of the longest vectors that the loops support. */
 const maxComponents = blockBytes / 4
@@ -65,7 +65,7 @@ export function strideOf(dimension: number): number {
 
 /** Vectors of a dimension that fit into a block; 0 for vectors that are too long or too short. */
 export function rowsInBlock(dimension: number): number {
-  return dimension < fewestComponents ? 0 : Math.floor(maxComponents / strideOf(dimension))
+  return dimension < minComponents ? 0 : Math.floor(maxComponents / strideOf(dimension))
 }
 
 let blocks: SimdBlocks | undefined | 'untried' = 'untried'

@@ -72,7 +72,7 @@ const predicate = fc
 
 test('threads are started once that is worth it, and share in the bytes of the cache', async () => {
   const cache = new ByteCache(1000)
-  const pool = new ScanPool({ threads: 1, fewestRows: 0, startAfter: 10 }, cache)
+  const pool = new ScanPool({ threads: 1, minRows: 0, startAfter: 10 }, cache)
   await pool.enter()
   pool.spend(9)
   expect(pool.ready).toHaveLength(0)
@@ -84,7 +84,7 @@ test('threads are started once that is worth it, and share in the bytes of the c
   await pool.close()
   expect(pool.ready).toHaveLength(0)
 
-  const early = new ScanPool({ threads: 1, fewestRows: 0, startAfter: 10 }, cache)
+  const early = new ScanPool({ threads: 1, minRows: 0, startAfter: 10 }, cache)
   early.spend(10)
   await early.close()
   expect(early.ready).toHaveLength(0)

@@ -149,7 +149,7 @@ const foldWord = {
 } as const
 
 /** Bits of the state, one of which stays free. */
-const mostTokens = 31
+const maxTokens = 31
 
 /**
  * `LIKE '%text%'`. The state has a bit for each prefix of the text that ends at the current byte. `_` and `ILIKE` cost
@@ -161,7 +161,7 @@ function containsTest(
   matches: Matches,
   insensitive: boolean,
 ): TextTest | undefined {
-  if (tokens.length > mostTokens) return undefined
+  if (tokens.length > maxTokens) return undefined
   const masks = new Int32Array(256)
   tokens.forEach((token, i) => {
     const bit = 1 << i

@@ -3,7 +3,7 @@ import type { Matches } from '../../evaluate/text-pattern.ts'
 import { generated } from '../generate.ts'
 import { eachText, type TextTest, testRemaining, verify, wordView } from './text-test.ts'
 
-const mostPrefixes = 64
+const maxPrefixes = 64
 
 /** Whether a text is one of a list. */
 export function textSetTest(list: readonly Uint8Array[]): TextTest {
@@ -66,7 +66,7 @@ function hashPrefixes(list: readonly Uint8Array[]): PrefixTable | undefined {
     let key = 0
     for (let i = 0; i < Math.min(bytes.length, 4); i++) key |= bytes[i]! << (8 * i)
     prefixes.set(`${key} ${bytes.length}`, [key, bytes.length])
-    if (prefixes.size > mostPrefixes) return undefined
+    if (prefixes.size > maxPrefixes) return undefined
   }
   const bits = Math.max(3, 2 * Math.ceil(Math.log2(prefixes.size)))
   const shift = 32 - bits
