@@ -1,15 +1,19 @@
 import type { OperationContext } from '../operations/framework/operation.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import type { Transact, TransactionOptions } from './handle.ts'
-import { checkFunction, runFunction } from './transaction-function.ts'
+import { checkFunction, type FunctionRun, runFunction } from './transaction-function.ts'
 import { aboutTransaction, TransactionRun } from './transaction-run.ts'
 import { TransactionTurns } from './transaction-turns.ts'
 
-/** Runs a function whose operations are committed together, again when others change what it read. */
+/**
+ * Runs a function whose operations are committed together, again when others change what it read. `wrap` may put
+ * something around each run.
+ */
 export async function transact<T>(
   core: OperationContext,
   work: Parameters<Transact>[0],
   options: TransactionOptions = {},
+  wrap: (run: FunctionRun, signal: AbortSignal) => FunctionRun = (run) => run,
 ): Promise<T> {
   const { attempts, isolation } = checkFunction(work, options)
   return runLong(core, options, aboutTransaction, async (transaction, { signal }) => {
@@ -18,7 +22,7 @@ export async function transact<T>(
     try {
       return await runFunction<T>(work, attempts, signal!, async () => {
         await turns.beforeRun()
-        return new TransactionRun(core, transaction, signal!, { onProgress, isolation, turns })
+        return wrap(new TransactionRun(core, transaction, signal!, { onProgress, isolation, turns }), signal!)
       })
     } finally {
       turns.end()

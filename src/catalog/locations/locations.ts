@@ -26,7 +26,7 @@ export interface ContentRoot {
   readonly reserved: ReadonlySet<string>
 }
 
-/** What tells where content lies: the roots of its catalog, the catalog's own first. */
+/** Where content may lie: the roots of its catalog, the catalog's own first. */
 export interface Roots {
   /** Where the content of tables lies. */
   readonly contentRoots: readonly ContentRoot[]

@@ -24,11 +24,12 @@ export function storeWords(target: Values, index: number, words: number, value: 
 /** Reads the unscaled values of a type of this width. */
 export function unscaledReader(values: Values, bitWidth: number): (index: number) => bigint {
   if (bitWidth === 32) return (i) => BigInt(values[i]!)
+  const { buffer, byteOffset, byteLength } = values as BigUint64Array
+  const unsigned = new BigUint64Array(buffer, byteOffset, byteLength / 8)
   const words = bitWidth / 64
   return (i) => {
-    let value = 0n
-    for (let w = words - 1; w >= 0; w--)
-      value = (value << 64n) | BigInt.asUintN(64, values[i * words + w] as bigint)
-    return BigInt.asIntN(bitWidth, value)
+    let value = BigInt.asIntN(64, unsigned[i * words + words - 1]!)
+    for (let w = words - 2; w >= 0; w--) value = (value << 64n) | unsigned[i * words + w]!
+    return value
   }
 }

@@ -1,13 +1,11 @@
 import { CatalogError } from '../../base/errors.ts'
 import type { Core } from '../../catalog/handle/core.ts'
 import type { Transact, TransactionOptions } from '../../catalog/handle/handle.ts'
-import { checkFunction, type FunctionRun, runFunction } from '../../catalog/handle/transaction-function.ts'
-import { aboutTransaction, TransactionRun } from '../../catalog/handle/transaction-run.ts'
-import { TransactionTurns } from '../../catalog/handle/transaction-turns.ts'
-import { runLong } from '../../catalog/transactions/long-transaction.ts'
+import { transact } from '../../catalog/handle/transaction.ts'
+import type { FunctionRun } from '../../catalog/handle/transaction-function.ts'
 
 /** What surrounds the calls from a transaction to its catalog. */
-export interface Around {
+interface Around {
   /** Runs an operation of the transaction by `perform`. */
   run(perform: FunctionRun['run'], ...call: Parameters<FunctionRun['run']>): Promise<unknown>
   /**
@@ -18,26 +16,13 @@ export interface Around {
 }
 
 /** Runs a function as `transaction` of a catalog does, with something around each of its calls. */
-export async function transactWithin<T>(
+export function transactWithin<T>(
   core: Core,
   work: Parameters<Transact>[0],
   options: TransactionOptions,
   around: Around,
 ): Promise<T> {
-  const { attempts, isolation } = checkFunction(work, options)
-  return runLong(core, options, aboutTransaction, async (transaction, { signal }) => {
-    const turns = new TransactionTurns(core, signal!)
-    const { onProgress } = options
-    try {
-      return await runFunction<T>(work, attempts, signal!, async () => {
-        await turns.beforeRun()
-        const run = new TransactionRun(core, transaction, signal!, { onProgress, isolation, turns })
-        return runWithin(run, around, signal!)
-      })
-    } finally {
-      turns.end()
-    }
-  })
+  return transact<T>(core, work, options, (run, signal) => runWithin(run, around, signal))
 }
 
 function runWithin(run: FunctionRun, around: Around, signal: AbortSignal): FunctionRun {

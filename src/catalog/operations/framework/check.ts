@@ -19,7 +19,7 @@ export function checkRequest(operation: AnyOperation, request: unknown): unknown
 }
 
 /** A value as its schema takes it. Fails with `InvalidInput`, naming the path; `at` is the path of the value itself. */
-export function checkValue(
+function checkValue(
   operation: AnyOperation,
   schema: v.GenericSchema,
   value: unknown,
@@ -120,7 +120,7 @@ function isMissed(entry: v.GenericSchema): boolean {
 /** A shorter list is checked at once. */
 const minItems = 200
 
-/** A request of which one list is checked item by item. */
+/** A request with one list that is checked item by item. */
 interface Split {
   readonly name: string
   /** The schema of the whole, with any items. */

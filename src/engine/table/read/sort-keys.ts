@@ -2,6 +2,7 @@ import { type DataType, type Schema, Type } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
 import { type AnyBatch, dictionaryOf } from '../../arrow/batch.ts'
 import { getBit } from '../../arrow/bitmap.ts'
+import { unscaledReader } from '../../arrow/decimals.ts'
 import { halves } from '../../arrow/half.ts'
 import { layoutOf } from '../../arrow/layout.ts'
 import { typeName } from '../../arrow/type-name.ts'
@@ -130,15 +131,7 @@ function fixedReader(batch: AnyBatch): (row: number) => SortValue {
     const bytes = batch.values as Uint8Array
     return (row) => bytes.subarray(row * type.stride, (row + 1) * type.stride)
   }
-  if (type.typeId === Type.Decimal && type.bitWidth > 32) {
-    const words = batch.values as BigUint64Array
-    const width = type.bitWidth / 64
-    return (row) => {
-      let value = BigInt.asIntN(64, words[row * width + width - 1]!)
-      for (let i = width - 2; i >= 0; i--) value = (value << 64n) | words[row * width + i]!
-      return value
-    }
-  }
+  if (type.typeId === Type.Decimal && type.bitWidth > 32) return unscaledReader(values, type.bitWidth)
   if (type.typeId === Type.Float && type.precision === 0) {
     const table = halves()
     return (row) => table[values[row]!]!
@@ -165,7 +158,7 @@ function compareValues(a: NonNullable<SortValue>, b: NonNullable<SortValue>): nu
 }
 
 /** The worst value that a row may have. */
-export interface Bound<Value = SortValue> {
+interface Bound<Value = SortValue> {
   readonly bound: Value
   /** Whether rows with that value are included. */
   readonly ties: boolean
