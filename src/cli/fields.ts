@@ -69,7 +69,7 @@ function kindOf(name: string, { type, item }: Shape): FieldKind {
 }
 
 /** Help texts of fields that mean something else on the command line than in a request. */
-export const fieldNotes: Readonly<Record<string, string>> = {
+const fieldNotes: Readonly<Record<string, string>> = {
   context: 'context for the catalog; header.NAME becomes an HTTP header',
   data: 'rows: a file (Arrow IPC, JSON, JSON lines, CSV), - for standard input, or JSON in place',
   include_declared: 'leave out tables that are only declared',

@@ -81,7 +81,7 @@ export function serverUrlOf(text: string): string | undefined {
 }
 
 /** Whether a text has the form of an address without a scheme. */
-export function isAddress(text: string): boolean {
+function isAddress(text: string): boolean {
   return loopback.test(text) || anyHost.test(text)
 }
 

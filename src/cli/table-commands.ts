@@ -10,14 +10,14 @@ import { arrowRows } from './rows/arrow.ts'
 import type { JsonField } from './rows/json.ts'
 
 /** The version that a command reads: either `tag`, or `version` and `branch`. */
-export interface VersionOptions {
+interface VersionOptions {
   readonly version?: number
   readonly tag?: string
   readonly branch?: string
 }
 
 /** The context of a command about a table. */
-export interface TableWork<Typed> {
+interface TableWork<Typed> {
   readonly catalog: Catalog
   readonly id: readonly string[]
   readonly typed: Typed & CatalogOptions
@@ -34,7 +34,7 @@ export interface TableCommand {
 }
 
 /** A command about one table that combines operations and prints their results for people. */
-export function tableCommand<Typed>(
+function tableCommand<Typed>(
   { name, group, summary, description, examples }: TableCommand,
   io: Io,
   signal: AbortSignal,
@@ -63,7 +63,7 @@ export function tableCommand<Typed>(
 }
 
 /** Adds the options that select a version. */
-export function addVersionOptions(command: Command): Command {
+function addVersionOptions(command: Command): Command {
   return command
     .option('--version <number>', 'the version (default: the latest)', toNumber)
     .addOption(new Option('--tag <text>', 'the tag of the version').conflicts(['version', 'branch']))
@@ -71,7 +71,7 @@ export function addVersionOptions(command: Command): Command {
 }
 
 /** The selected version as fields of a request. */
-export function versionFields({ version, tag, branch }: VersionOptions): VersionOptions {
+function versionFields({ version, tag, branch }: VersionOptions): VersionOptions {
   return {
     ...(version !== undefined && { version }),
     ...(tag !== undefined && { tag }),

@@ -95,7 +95,7 @@ const maxCharacters = 4 * 1024 * 1024
  * Follows the stream of changes while the tab is visible, until the returned function is called. Resumes after a lost
  * connection. Ends silently if the server refuses or has no such stream.
  */
-export function followChanges(listener: FeedListener): () => void {
+function followChanges(listener: FeedListener): () => void {
   const stopped = new AbortController()
   void follow(listener, stopped.signal).catch(() => {})
   return () => stopped.abort()

@@ -204,7 +204,7 @@ export interface AdoptedContent extends OpenedContent {
  * Opens the future content of a copy. The copy claims one without an owner at once. A copy of the original's content
  * names the original as owner until `claim`. `isBegun` states that an earlier run may have been interrupted.
  */
-export async function adoptedContent(url: string, ids: Ids, isBegun: boolean): Promise<AdoptedContent> {
+async function adoptedContent(url: string, ids: Ids, isBegun: boolean): Promise<AdoptedContent> {
   const [{ openContentAt }, { claimContent, contentOwner, refuseOwner, takeOver }] = await Promise.all([
     import('../contents/open.ts'),
     import('../base/content/claim.ts'),
@@ -220,7 +220,7 @@ export async function adoptedContent(url: string, ids: Ids, isBegun: boolean): P
  * The original's content, for reading. `content` is undefined when it is unreachable, unreadable or owned by another
  * catalog. Fails when `target` is the same content.
  */
-export async function originalContent(
+async function originalContent(
   url: string,
   original: string,
   target: OpenedContent,

@@ -13,7 +13,7 @@ import type { Entry, Key, Reader, Store, Value } from '../../base/store/store.ts
 import { childrenAfter, isTableNext, NameCursor } from './children.ts'
 
 /** What a page needs of its catalog. */
-export interface PagingContext {
+interface PagingContext {
   readonly store: Store
   /** Its secret seals page tokens. */
   readonly catalog: CatalogRecord

@@ -18,7 +18,7 @@ import {
 import { isShared } from './shared-content.ts'
 
 /** What removing content needs of its catalog. */
-export interface RemovalContext extends Roots {
+interface RemovalContext extends Roots {
   readonly store: Store
   readonly now: () => number
   readonly heartbeat: Heartbeat

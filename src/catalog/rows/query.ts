@@ -75,7 +75,7 @@ export const distanceType = v.pipe(
 )
 
 /** The fields of a query that say how to search by a vector. */
-export const searchFields = {
+const searchFields = {
   vector: v.nullish(vectorInput),
   vector_column: v.nullish(filledText),
   distance_type: v.nullish(distanceType),
@@ -177,7 +177,7 @@ function refuseText({ full_text_query }: { full_text_query?: unknown }): void {
 }
 
 /** The search that a query asks for, if any. */
-export function searchOf(request: SearchFields): VectorSearch | undefined {
+function searchOf(request: SearchFields): VectorSearch | undefined {
   const { vectors, hasBoth } = vectorsOf(request.vector)
   if (hasBoth) throw invalid('vector has both single_vector and multi_vector; give one of them.')
   if (vectors.length === 0) return undefined

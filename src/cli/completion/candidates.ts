@@ -6,7 +6,7 @@ import { openLocation } from '../open.ts'
 import { profilePath, readProfiles } from '../profiles/profile-file.ts'
 
 /** A completion for the word under the cursor. */
-export interface Candidate {
+interface Candidate {
   readonly value: string
   readonly about?: string
 }
@@ -149,7 +149,7 @@ async function profilesOf(io: Io): Promise<Candidate[]> {
 }
 
 /** The catalog and the identifier in a command line. */
-export interface CompletionTarget {
+interface CompletionTarget {
   readonly location: string
   /** The identifier typed so far. */
   readonly names: string
@@ -221,14 +221,14 @@ function exists(asked: Promise<unknown>): Promise<boolean> {
   )
 }
 
-export function tagNames(target: CompletionTarget, io: Io, signal: AbortSignal): Promise<Candidate[]> {
+function tagNames(target: CompletionTarget, io: Io, signal: AbortSignal): Promise<Candidate[]> {
   return withCatalog(target, io, async (catalog) => {
     const { tags } = await catalog.listTableTags({ id: idOf(target), limit: most }, { signal })
     return Object.entries(tags).map(([value, { version }]) => ({ value, about: `version ${version}` }))
   })
 }
 
-export function branchNames(target: CompletionTarget, io: Io, signal: AbortSignal): Promise<Candidate[]> {
+function branchNames(target: CompletionTarget, io: Io, signal: AbortSignal): Promise<Candidate[]> {
   return withCatalog(target, io, async (catalog) => {
     const { branches } = await catalog.listTableBranches({ id: idOf(target), limit: most }, { signal })
     return Object.keys(branches).map((value) => ({ value }))

@@ -152,4 +152,4 @@ complete -c tabularium -f -a '(__tabularium_complete)'
 
 export const scripts = { bash, zsh, fish } as const
 
-export type Shell = keyof typeof scripts
+type Shell = keyof typeof scripts

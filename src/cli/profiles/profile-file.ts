@@ -139,7 +139,7 @@ export async function writeProfiles(path: string, profiles: Profiles): Promise<v
 }
 
 /** The value of a JSON file. The error names the line, but quotes no text, which may be secret. */
-export function parseJsonFile(path: string, text: string): unknown {
+function parseJsonFile(path: string, text: string): unknown {
   try {
     return parse(text)
   } catch (error) {

@@ -90,7 +90,7 @@ interface Cells {
 }
 
 /** Reports a remark about inferred types to the user. */
-export type Note = (text: string) => void
+type Note = (text: string) => void
 
 interface Source {
   readonly isCsv: boolean
@@ -99,7 +99,7 @@ interface Source {
 }
 
 /** Describes where a row is in its source, such as `line 3 of flights.csv`. */
-export type RowLabel = (row: number) => string
+type RowLabel = (row: number) => string
 
 type Kind =
   | 'a whole number'
@@ -137,7 +137,7 @@ const stringKinds: ReadonlySet<Kind> = new Set<Kind>([
 ])
 
 /** Infers the columns of rows, each with the common type of its values. */
-export function inferFields(
+function inferFields(
   rows: readonly Readonly<Record<string, unknown>>[],
   isCsv: boolean,
   rowLabel: RowLabel,

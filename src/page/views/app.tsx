@@ -169,7 +169,7 @@ function Theme() {
 }
 
 /** A form for a token, which is kept in this tab only. */
-export function TokenForm({
+function TokenForm({
   message,
   onGiven,
 }: {

@@ -266,7 +266,7 @@ export interface Collected {
 }
 
 /** Collects the metrics of a catalog. `refresh` requests all values in one call. */
-export class CatalogCollector {
+class CatalogCollector {
   readonly #catalog: Pick<Catalog, 'metrics'>
   #latest: CatalogMetrics | undefined
 

@@ -154,7 +154,7 @@ function failure(code: string | number, message: string): Error {
 const maxPages = 64
 
 /** What is wrong with the upper pages of the two trees of a data file; undefined when nothing is. */
-export function topPagesFault(file: number, meta: Meta): string | undefined {
+function topPagesFault(file: number, meta: Meta): string | undefined {
   return treeFault(file, meta, meta.main) ?? treeFault(file, meta, meta.free)
 }
 

@@ -145,7 +145,7 @@ function thisThread(): number {
  * Undefined when the kernel does not report it: on other systems than Linux, and for processes of other users or in
  * other containers. Source of the format: proc_pid_fdinfo(5).
  */
-export async function lockHolder(path: string): Promise<string | undefined> {
+async function lockHolder(path: string): Promise<string | undefined> {
   const { ino } = await stat(path).catch(() => ({ ino: undefined }))
   const held = new RegExp(
     `^lock:\\s+\\d+: OFDLCK\\s+\\S+\\s+(\\S+)\\s+-?\\d+\\s+\\S+:${ino}\\s+(\\d+)\\s`,

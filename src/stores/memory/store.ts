@@ -96,7 +96,7 @@ export class StoreInMemory implements MemoryStore {
 type Records = OrderedMap<Value>
 
 /** Reads records until the transaction ends. */
-export class RecordReader implements Reader {
+class RecordReader implements Reader {
   readonly #records: Records
   readonly #index: HashIndex
   ended = false
@@ -118,7 +118,7 @@ export class RecordReader implements Reader {
 }
 
 /** Changes records until the transaction ends. A range shows the entries at the time of the `range` call. */
-export class RecordWriter implements Writer {
+class RecordWriter implements Writer {
   readonly #edit: MapEdit<Value>
   readonly #index: HashIndex
   readonly #codes: string[] = []

@@ -108,7 +108,7 @@ async function loadDriver(): Promise<typeof Client> {
 }
 
 /** What the driver's types leave out. */
-export type DriverClient = Client & {
+type DriverClient = Client & {
   ref(): void
   unref(): void
   readonly processID: number | null

@@ -223,7 +223,7 @@ function isSameRange(reader: Reader, { range, entries, ended }: RangeRead): bool
  * Whether two plain values are equal. A store that keeps objects returns the same object until it is replaced, so most
  * comparisons end at once.
  */
-export function isSameValue(a: unknown, b: unknown): boolean {
+function isSameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   if (Array.isArray(a) || Array.isArray(b)) return isSameList(a, b)

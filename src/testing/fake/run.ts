@@ -19,7 +19,7 @@ export interface FakeCall {
 }
 
 /** A call with faults, and what they work on. */
-export interface FaultedCall extends FakeCall {
+interface FaultedCall extends FakeCall {
   readonly inOrder: InOrder
   readonly internals: Internals
   readonly forkOptions: InternalOptions
@@ -162,7 +162,7 @@ function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[
 }
 
 /** A change whose transaction stays Running. */
-export interface RunningChange {
+interface RunningChange {
   /** The response for the caller. */
   readonly response: unknown
   readonly transactionId: string
@@ -241,7 +241,7 @@ function failureOf(error: unknown): NonNullable<TransactionRecord['failure']> {
 }
 
 /** Runs an operation of that name after those that were called before it. */
-export type InOrder = <T>(operation: string, run: () => Promise<T>) => Promise<T>
+type InOrder = <T>(operation: string, run: () => Promise<T>) => Promise<T>
 
 /**
  * Runs operations one at a time, in the order of their calls. Otherwise an operation yields after some milliseconds, so

@@ -35,7 +35,7 @@ export const iterations: Readonly<Record<string, Iterate>> = {
 }
 
 /** `listTables` is `tables`, and `listTableTags` is `tags`. */
-export function iterationName(operation: string): string {
+function iterationName(operation: string): string {
   const listed = operation.replace(/^list(Table(?=[A-Z]))?/, '')
   return listed[0]!.toLowerCase() + listed.slice(1)
 }

@@ -101,14 +101,14 @@ export interface OperationSettings extends LocationSettings, RowsSettings {
 }
 
 /** What operations inside of a transaction defer to its commit. */
-export interface OperationStaging extends LanceStaging, RowsStaging {
+interface OperationStaging extends LanceStaging, RowsStaging {
   readonly outside: OperationContext
   /** The error for a location whose content is still to be removed: no operation inside can wait for that. */
   busy(removal: RemovalRecord, error: Error): Error
 }
 
 /** Loads the sessions of a catalog when they are first needed. */
-export interface SessionSource {
+interface SessionSource {
   of(core: OperationContext): Promise<Sessions>
 }
 

@@ -26,7 +26,7 @@ export type ArrowInput =
 /** Accepted as a schema: an Arrow schema, its fields, its JSON form, or an Arrow IPC stream or file that has it. */
 export type ArrowSchemaInput = Schema | readonly Field[] | JsonArrowSchema | Uint8Array
 
-export interface ArrowInputOptions extends DecodeOptions {
+interface ArrowInputOptions extends DecodeOptions {
   /**
    * The schema of row objects. Each value is checked against its column, and a missing name is null. Ignored for Arrow
    * data, which has its own schema.

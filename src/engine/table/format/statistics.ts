@@ -9,7 +9,7 @@ import { type FragmentEntry, filesOf } from './manifest.ts'
 import type { TableSchema } from './table-schema.ts'
 
 /** Statistics by field path: the column's index, then the index of a child in each struct on the way. */
-export type FragmentStatistics = ReadonlyMap<string, ColumnStatistics>
+type FragmentStatistics = ReadonlyMap<string, ColumnStatistics>
 
 /** The key of a path in `FragmentStatistics`. */
 export function pathKey(path: readonly number[]): string {

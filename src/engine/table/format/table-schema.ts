@@ -30,7 +30,7 @@ function decodeFileSchema(text: string): Schema {
 }
 
 /** Locates the columns of a table in fragments that were written before columns were added or dropped. */
-export class TableColumns {
+class TableColumns {
   readonly stored: StoredColumns
   readonly #tree: readonly FieldNode[]
   /** The schemas of files, by layout. */

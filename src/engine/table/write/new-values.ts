@@ -23,7 +23,7 @@ export interface Assignment {
 }
 
 /** Rows of a fragment, and which of them match. */
-export interface MatchingRows {
+interface MatchingRows {
   readonly rows: FragmentRows
   readonly matches: Bitmap
   /** How many rows match. */
