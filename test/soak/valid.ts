@@ -83,7 +83,7 @@ export async function valid(seed: number): Promise<
   })()
   // The next request, or the end, reports a crashed server.
   watching.catch(() => {})
-  const world = await makeWorld(client)
+  const world = await makeWorld(client, draw)
 
   const check = (what: string) => {
     if (served.ending !== undefined) throw new Error(`${what}: ${served.ending}`)
@@ -119,7 +119,7 @@ export async function valid(seed: number): Promise<
       check(current)
       if (grown > bounds.mebibytesOnDisk) throw new Error(`${current} wrote ${grown} MiB.`)
       // Replaces tables that have grown.
-      if (counts.requests % 40 === 0 || mebibytesIn(directory) > 2_048) await makeWorld(client)
+      if (counts.requests % 40 === 0 || mebibytesIn(directory) > 2_048) await makeWorld(client, draw)
     },
     async end() {
       isOver = true
@@ -133,12 +133,15 @@ export async function valid(seed: number): Promise<
   }
 }
 
-/** Tables with many rows, many entries of a dictionary, many columns, and one long cell. */
-async function makeWorld(client: Catalog): Promise<World> {
+/**
+ * Tables with many rows, many entries of a dictionary, many columns, and one long cell. Any of them may have its texts
+ * in a dictionary.
+ */
+async function makeWorld(client: Catalog, draw: Draw): Promise<World> {
   const tables = [['many'], ['few'], ['encoded'], ['cell']]
   await client.createNamespace({ id: ['other'] }).catch(() => {})
   const texts = (rows: number) => Array.from({ length: rows }, (_, i) => `value-${i}-abcabcabc`)
-  const make = (rows: number, s = texts(rows), isEncoded = false) => {
+  const make = (rows: number, s = texts(rows), isEncoded = draw.chance(0.3)) => {
     const plain = vectorFromArray(s, new Utf8())
     const x = vectorFromArray(Int32Array.from({ length: rows }, (_, i) => i))
     const y = vectorFromArray(Float64Array.from({ length: rows }, (_, i) => i / 7))

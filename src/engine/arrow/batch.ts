@@ -136,6 +136,15 @@ export function byteLength(batch: AnyBatch): number {
   return sum
 }
 
+/** The bytes of all dictionaries of a batch, at any depth. */
+export function dictionaryBytes(batch: AnyBatch): number {
+  const { children, dictionary } = batch as unknown as BatchParts
+  let sum = 0
+  for (const entries of dictionary?.data ?? []) sum += byteLength(entries) + dictionaryBytes(entries)
+  for (const child of children ?? []) sum += dictionaryBytes(child)
+  return sum
+}
+
 /** About how many bytes one value takes. Dictionary values are stored once, so only the indices count. */
 export function bytesOfRow(batch: AnyBatch, row: number): number {
   const layout = layoutOf(batch.type)

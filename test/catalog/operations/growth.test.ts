@@ -1,5 +1,18 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import {
+  columnFromArray,
+  type DataType,
+  dictionary,
+  int16,
+  int32,
+  largeUtf8,
+  list,
+  Type,
+  tableFromColumns,
+  tableToIPC,
+  utf8,
+} from '@uwdata/flechette'
 import { expect, test } from 'vitest'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, eachCatalog, freshFolder } from '../../support/catalogs.ts'
@@ -27,6 +40,15 @@ const changes = {
     }),
 } satisfies Record<string, (catalog: Awaited<ReturnType<typeof openCatalog>>) => Promise<unknown>>
 
+/** Types of columns that hold texts. */
+const textTypes: Readonly<Record<string, DataType>> = {
+  'texts with 64-bit offsets': largeUtf8(),
+  'a dictionary of texts': dictionary(utf8(), int32()),
+  'a dictionary of texts with 64-bit offsets': dictionary(largeUtf8(), int16()),
+  'lists of texts': list(utf8()),
+  'lists with a dictionary of texts': list(dictionary(utf8(), int32())),
+}
+
 eachCatalog((open) => {
   test.each(Object.entries(changes))('%s is refused when it would write too much', async (_, change) => {
     const catalog = await open({ growthBytes: mebibyte })
@@ -37,6 +59,27 @@ eachCatalog((open) => {
     })
     expect(await catalog.countTableRows({ id })).toMatchObject({ count: 200 })
     expect(await catalog.countTableRows({ id, predicate: "s LIKE 'value %'" })).toMatchObject({ count: 200 })
+  })
+
+  test.each(Object.entries(textTypes))('%s take as many bytes as plain texts', async (_, type) => {
+    const catalog = await open({ growthBytes: mebibyte })
+    const isList = type.typeId === Type.List
+    const s = columnFromArray(
+      rows.map(({ s }) => (isList ? [s] : s)),
+      type,
+    )
+    const x = columnFromArray(
+      rows.map(({ x }) => x),
+      int32(),
+    )
+    await catalog.createTable({ id, data: tableToIPC(tableFromColumns({ x, s }), {})! })
+    const value = isList ? 'make_array(repeat(s[1], 8000))' : 'repeat(s, 8000)'
+    await expect(catalog.updateTable({ id, updates: [['s', value]] })).rejects.toThrow('growthBytes')
+    await expect(
+      catalog.alterTableAddColumns({ id, new_columns: [{ name: 'n', expression: value }] }),
+    ).rejects.toThrow('growthBytes')
+    await catalog.updateTable({ id, updates: [['s', value.replace('8000', '40')]] })
+    expect(await catalog.countTableRows({ id })).toMatchObject({ count: 200 })
   })
 
   test('changes that fit are made, however many rows they are of', async () => {

@@ -1,5 +1,5 @@
 import { type DataType, Type } from '@uwdata/flechette'
-import { type AnyBatch, byteLength, dictionaryOf, isNullAt } from '../batch.ts'
+import { type AnyBatch, byteLength, dictionaryBytes, dictionaryOf, isNullAt } from '../batch.ts'
 import { childFields, layoutOf } from '../layout.ts'
 import { entryPositions, hasViews } from './layouts.ts'
 
@@ -17,6 +17,18 @@ export function castSize(batch: AnyBatch, to: DataType): number {
   if (layout.kind === 'list' && batch.children.length === 1)
     return batch.length * 8 + castSize(batch.children[0]!, childFields(to)[0]!.type)
   return byteLength(batch) + batch.length * 8
+}
+
+/** Fewer bytes of entries than these are counted as they are, whether rows use them or not. */
+const fewBytes = 1 << 16
+
+/** The bytes of a batch, with those entries of its dictionary that its rows use. */
+export function bytesInUse(batch: AnyBatch): number {
+  const whole = dictionaryBytes(batch)
+  if (whole < fewBytes || batch.type.typeId !== Type.Dictionary) return byteLength(batch) + whole
+  let used = 0
+  for (const size of entrySizes(batch)) used += size
+  return byteLength(batch) + Math.min(whole, used)
 }
 
 function decodedSize(batch: AnyBatch, to: DataType): number {

@@ -1,6 +1,6 @@
 import { type DataType, type Field, Type } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
-import { type AnyBatch, byteLength, emptyBytes, makeBatch } from '../../arrow/batch.ts'
+import { type AnyBatch, byteLength, dictionaryBytes, emptyBytes, makeBatch } from '../../arrow/batch.ts'
 import { type Bitmap, forEachRow } from '../../arrow/bitmap.ts'
 import { buildBatch } from '../../arrow/input/build.ts'
 import { layoutOf } from '../../arrow/layout.ts'
@@ -314,7 +314,7 @@ class ItemBuilder implements ColumnBuilder {
 
   #push(batch: AnyBatch): void {
     this.#batches.push(batch)
-    this.bytes += byteLength(batch)
+    this.bytes += byteLength(batch) + dictionaryBytes(batch)
     this.#length += batch.length
   }
 }

@@ -1,8 +1,9 @@
 import type { DataType, Field } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
-import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
+import type { AnyBatch } from '../../arrow/batch.ts'
 import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
+import { bytesInUse } from '../../arrow/cast/cast-size.ts'
 import { nullBatch } from '../../arrow/null-batch.ts'
 import { assemble, wholeOf } from '../../arrow/take/take.ts'
 import type { ValueExpression, ValueOptions, WorkBudget } from '../../predicate/index.ts'
@@ -104,7 +105,7 @@ export function computing(columns: readonly ComputedColumn[], memory?: ValueOpti
       for (const { field, expression, budget } of columns) {
         const options = { numberOf: rowNumbers(firstRow, undefined), budget, ...(memory && { memory }) }
         const batch = await evaluate({ field, expression }, rows, timeSlice, options, left)
-        left -= byteLength(batch)
+        left -= bytesInUse(batch)
         batches.push(batch)
       }
       return batches
@@ -124,7 +125,7 @@ async function evaluate(
   let bytes = 0
   for await (const slice of valueParts(expression, rows, timeSlice, options)) {
     slices.push(slice)
-    bytes += byteLength(slice)
+    bytes += bytesInUse(slice)
     if (bytes > maxBytes) throw tooLong(field)
   }
   try {
@@ -144,7 +145,7 @@ export async function* bytesOfComputed(
 ): AsyncGenerator<number> {
   for (const { expression, budget } of columns) {
     const options = { numberOf: rowNumbers(firstRow, undefined), budget }
-    for await (const slice of valueParts(expression, rows, timeSlice, options)) yield byteLength(slice)
+    for await (const slice of valueParts(expression, rows, timeSlice, options)) yield bytesInUse(slice)
   }
 }
 

@@ -1,8 +1,8 @@
-import type { DataType, Field, Schema } from '@uwdata/flechette'
+import type { DataType, Schema } from '@uwdata/flechette'
 import { type CatalogError, invalid } from '../../../base/errors.ts'
-import { type AnyBatch, byteLength, dictionaryOf } from '../../arrow/batch.ts'
+import { type AnyBatch, byteLength, dictionaryBytes } from '../../arrow/batch.ts'
 import { encodeArrow, FileEncoder, joinParts } from '../../arrow/ipc/encode.ts'
-import { childFields, hasDictionary, layoutOf } from '../../arrow/layout.ts'
+import { hasDictionary, layoutOf } from '../../arrow/layout.ts'
 import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
 import type { Piece } from '../../arrow/take/take.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
@@ -233,16 +233,6 @@ function maxOf(numbers: readonly number[]): number {
 function fixedBytes(type: DataType): number {
   const layout = layoutOf(type)
   return layout.kind === 'fixed' || layout.kind === 'dictionary' ? layout.bytes : 0
-}
-
-function dictionaryBytes(batch: AnyBatch): number {
-  if (batch.type.typeId === -1) {
-    return dictionaryOf(batch).data.reduce(
-      (sum, values) => sum + byteLength(values as AnyBatch) + dictionaryBytes(values as AnyBatch),
-      0,
-    )
-  }
-  return childFields(batch.type).reduce((sum, _: Field, i) => sum + dictionaryBytes(batch.children[i]!), 0)
 }
 
 /** The error for an answer that takes more bytes than it may. */

@@ -1,7 +1,9 @@
 import { type CatalogError, invalid } from '../../../base/errors.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
-import { type AnyBatch, byteLength } from '../../arrow/batch.ts'
+import type { AnyBatch } from '../../arrow/batch.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
+import { bytesInUse } from '../../arrow/cast/cast-size.ts'
+import { compactDictionary } from '../../arrow/take/assemble-columns.ts'
 import { assemble } from '../../arrow/take/take.ts'
 import type { ValueExpression, WorkBudget } from '../../predicate/index.ts'
 import { rowsThatFit } from '../read/answer-reader.ts'
@@ -107,12 +109,12 @@ export class NewValues {
 
 function bytesOf(made: ReadonlyMap<number, AnyBatch>): number {
   let sum = 0
-  for (const batch of made.values()) sum += byteLength(batch)
+  for (const batch of made.values()) sum += bytesInUse(batch)
   return sum
 }
 
 function firstRows(batch: AnyBatch, rows: number): AnyBatch {
-  return assemble(batch.type, piecesOf(batch, { runs: [0, rows], rows, skipped: 0 }))
+  return compactDictionary(assemble(batch.type, piecesOf(batch, { runs: [0, rows], rows, skipped: 0 })))
 }
 
 function rowTooLarge(): CatalogError {

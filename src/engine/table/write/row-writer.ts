@@ -8,13 +8,14 @@ import {
   hasRow,
   isEmpty,
 } from '../../arrow/bitmap.ts'
+import { bytesInUse } from '../../arrow/cast/cast-size.ts'
 import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
 import { type Piece, wholeOf } from '../../arrow/take/take.ts'
 import { withoutRows } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { TableFiles } from '../format/table-schema.ts'
 import type { Job } from '../job.ts'
-import { bytesPerRow, rowsOfFragment, writeFragment } from './write-rows.ts'
+import { rowsOfFragment, writeFragment } from './write-rows.ts'
 
 /** Batches that are kept before they are joined. */
 const maxBatches = 256
@@ -37,6 +38,8 @@ export class RowWriter {
   /** Rows that are not written yet, by columns. */
   #pending: Piece[][]
   #pendingRows = 0
+  /** About how many bytes they take. */
+  #pendingBytes = 0
   #fragmentRows = Number.POSITIVE_INFINITY
 
   constructor(table: TableFiles) {
@@ -49,11 +52,11 @@ export class RowWriter {
     const { length } = batches[0]!
     this.rows += length
     this.#pendingRows += length
-    for (const [i, batch] of batches.entries()) this.#pending[i]!.push(wholeOf(batch))
-    const perRow = bytesPerRow(
-      this.#pending.map((pieces) => pieces.map(({ batch }) => batch)),
-      this.#pendingRows,
-    )
+    for (const [i, batch] of batches.entries()) {
+      this.#pending[i]!.push(wholeOf(batch))
+      this.#pendingBytes += bytesInUse(batch)
+    }
+    const perRow = this.#pendingBytes / this.#pendingRows
     this.#fragmentRows = rowsOfFragment(perRow, job.storage.fragmentRows, fragmentBytes)
     while (this.#pendingRows >= this.#fragmentRows) await this.#write(job, this.#fragmentRows)
     if (this.#pending[0]!.length >= maxBatches) this.#join()
@@ -79,6 +82,7 @@ export class RowWriter {
     const all = this.#pendingRows
     const pieces = this.#pending.map((column) => part(column, 0, rows))
     this.#pending = this.#pending.map((column) => part(column, rows, all))
+    this.#pendingBytes *= 1 - rows / all
     this.#pendingRows -= rows
     return pieces
   }

@@ -1,8 +1,8 @@
 import type { Schema } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../../base/errors.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
-import { byteLength } from '../../arrow/batch.ts'
 import { allRows, type Bitmap, countRows, intersect, noRows } from '../../arrow/bitmap.ts'
+import { bytesInUse } from '../../arrow/cast/cast-size.ts'
 import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
 import { wholeOf } from '../../arrow/take/take.ts'
 import type { Predicate, ValueExpression } from '../../predicate/index.ts'
@@ -223,7 +223,7 @@ class BaseUpdate implements RowFinder {
       const budgetOf = (one: Assignment) => budgets.get(one)!
       const of = { rows, matches: matched.rows, count, numberOf }
       for await (const { made, count: part } of this.#values.parts(of, budgetOf)) {
-        for (const batch of made.values()) bytes += byteLength(batch) * (part / Math.max(1, batch.length))
+        for (const batch of made.values()) bytes += bytesInUse(batch) * (part / Math.max(1, batch.length))
         growth.check(bytes)
       }
     }

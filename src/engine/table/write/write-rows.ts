@@ -1,7 +1,8 @@
 import type { Field, Schema } from '@uwdata/flechette'
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
-import { type AnyBatch, type AnyColumn, byteLength } from '../../arrow/batch.ts'
+import type { AnyBatch, AnyColumn } from '../../arrow/batch.ts'
+import { bytesInUse } from '../../arrow/cast/cast-size.ts'
 import { BodyReader } from '../../arrow/ipc/body.ts'
 import { encodeArrow } from '../../arrow/ipc/encode.ts'
 import { type Block, readFooter, readMessage } from '../../arrow/ipc/message.ts'
@@ -140,7 +141,7 @@ export async function putFile(
 /** About how many bytes a row of these batches takes. */
 export function bytesPerRow(columns: readonly (readonly AnyBatch[])[], rows: number): number {
   let sum = 0
-  for (const batches of columns) for (const batch of batches) sum += byteLength(batch)
+  for (const batches of columns) for (const batch of batches) sum += bytesInUse(batch)
   return rows === 0 ? 0 : sum / rows
 }
 
