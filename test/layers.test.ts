@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 import { operations } from '../src/catalog/operations/index.ts'
 import * as missing from '../src/catalog/operations/unsupported.ts'
@@ -118,22 +119,40 @@ const sources: ReadonlyMap<string, string> = new Map(
 
 const allImports = Array.from(sources, ([file, source]) => importsOf(file, source)).flat()
 
-/** The packages and the files below src/ that are loaded with one, each with the way to it. */
-function loadedWith(entry: string): {
-  readonly files: ReadonlyMap<string, string>
-  readonly packages: ReadonlyMap<string, string>
-} {
-  const files = new Map([[entry, entry]])
-  const packages = new Map<string, string>()
-  for (const [file, path] of files) {
-    for (const found of importsOf(file, sources.get(file)!)) {
-      if (found.kind !== 'now' || found.from.startsWith('node:')) continue
-      const next = `${path} → ${found.from}`
-      if (!found.from.startsWith('.')) packages.set(found.from, next)
-      else if (!files.has(target(found))) files.set(target(found), next)
+/**
+ * The files below src/ and the packages that are loaded with one, in the form in which they are published: an index is
+ * bundled with only those of its files that are used.
+ */
+async function loadedWith(entry: string) {
+  const outdir = '/out'
+  const { metafile } = await build({
+    entryPoints: [join(root, entry)],
+    outdir,
+    absWorkingDir: root,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    packages: 'external',
+    treeShaking: true,
+    write: false,
+    metafile: true,
+  })
+  const files = new Set<string>()
+  const packages = new Set<string>()
+  const chunks = new Set(
+    Object.keys(metafile.outputs).filter((path) => metafile.outputs[path]!.entryPoint === entry),
+  )
+  for (const chunk of chunks) {
+    const { inputs, imports } = metafile.outputs[chunk]!
+    for (const [file, { bytesInOutput }] of Object.entries(inputs)) if (bytesInOutput > 0) files.add(file)
+    for (const { path, kind, external } of imports) {
+      if (kind !== 'import-statement') continue
+      if (!external) chunks.add(path)
+      else if (!path.startsWith('node:')) packages.add(path)
     }
   }
-  return { files, packages }
+  return { files: [...files], packages: [...packages] }
 }
 
 describe('rooms', () => {
@@ -179,6 +198,24 @@ describe('rooms', () => {
     expect(paths.filter((path) => !isThere(path))).toEqual([])
   })
 
+  it.each([...rooms.keys()])('%s is known to others by the files that its README lists', (name) => {
+    const text = readFileSync(join(root, name, 'README.md'), 'utf8')
+    const [, list] = /^Others may import: (.*)\.$/m.exec(text)!
+    // A dynamic import names the file itself, since an index would load everything with it.
+    const fromOthers = allImports.filter(
+      (found) =>
+        found.kind !== 'later' &&
+        found.from.startsWith('.') &&
+        roomOf(target(found)) === name &&
+        roomOf(found.file) !== name,
+    )
+    if (list === 'every file') return expect(fromOthers.length).toBeGreaterThan(0)
+    const listed = list === 'none' ? [] : namesIn(list!).map((file) => `${name}/${file}`)
+    const elsewhere = fromOthers.filter((found) => !listed.includes(target(found)))
+    expect(elsewhere.map(({ file, line, from }) => `src/${file}:${line} imports '${from}'`)).toEqual([])
+    expect(listed.filter((file) => !fromOthers.some((found) => target(found) === file))).toEqual([])
+  })
+
   it('what a folder of the catalog imports, types too, lies in those before it', () => {
     const text = readFileSync(join(root, 'catalog/README.md'), 'utf8')
     const order = Array.from(text.matchAll(/^\d+\. `([^`]+)`/gm), ([, folder]) => `catalog/${folder}`)
@@ -186,7 +223,9 @@ describe('rooms', () => {
       const fitting = order.filter((folder) => file.startsWith(folder))
       return order.indexOf(fitting.sort((a, b) => b.length - a.length)[0]!)
     }
-    const inside = allImports.filter(({ file, from }) => file.startsWith('catalog/') && from.startsWith('.'))
+    const inside = allImports.filter(
+      ({ file, from }) => file.startsWith('catalog/') && file !== 'catalog/index.ts' && from.startsWith('.'),
+    )
     expect(inside.filter(({ file }) => placeOf(file) === -1)).toEqual([])
     expect(inside.filter((found) => placeOf(found.file) < placeOf(target(found)))).toEqual([])
   })
@@ -210,7 +249,7 @@ describe('rooms', () => {
 
   it('only the folder that puts an open catalog together knows all of its parts', () => {
     const knowing = allImports.filter((found) => target(found) === 'catalog/handle/core.ts')
-    const folders = new Set(knowing.map(({ file }) => file.split('/').slice(0, 2).join('/')))
+    const folders = new Set(knowing.map(({ file }) => dirname(file)))
     expect([...folders].filter((folder) => folder.startsWith('catalog/'))).toEqual(['catalog/handle'])
   })
 
@@ -278,14 +317,14 @@ describe('rooms', () => {
     ['server/index.ts', /^(stores|contents|engine|client|testing|tabularium|cli)\//],
     ['testing/index.ts', /^(stores\/(lmdb|postgres)|contents\/(?!memory)|engine|client|server|cli)\//],
     ['cli/index.ts', /^(stores|contents|engine|client|server|testing)\//],
-  ])('importing %s loads nothing that not everybody needs', (entry, left) => {
-    const { files } = loadedWith(entry)
-    expect(files.size).toBeGreaterThan(40)
-    expect([...files].filter(([file]) => left.test(file)).map(([, path]) => path)).toEqual([])
+  ])('importing %s loads nothing that not everybody needs', async (entry, left) => {
+    const { files } = await loadedWith(entry)
+    expect(files.length).toBeGreaterThan(40)
+    expect(files.filter((file) => left.test(file))).toEqual([])
   })
 
-  it('importing the package loads no package that is not in its build', () => {
-    expect([...loadedWith('tabularium/index.ts').packages.keys()].sort()).toEqual(['ulid', 'valibot'])
+  it('importing the package loads no package that is not in its build', async () => {
+    expect((await loadedWith('tabularium/index.ts')).packages.sort()).toEqual(['ulid', 'valibot'])
   })
 })
 
@@ -314,7 +353,7 @@ describe('operations', () => {
       .filter((name) => !Object.hasOwn(operations, name))
       .map(
         (name) =>
-          `src/catalog/operations/index.ts: import { ${name} } from './${fileOf(name)}.ts', and ${name} to operations`,
+          `src/catalog/operations/index.ts: import { ${name} } from './${fileOf(name)}.ts', and ${name} to operations and to the exports`,
       )
     expect(toAdd).toEqual([])
     expect([...named, ...Object.keys(missing)].sort()).toEqual(Object.keys(operations).sort())
@@ -329,7 +368,7 @@ describe('operations', () => {
   })
 
   it.each(named)('%s can be imported from the package', (name) => {
-    const toAdd = `src/tabularium/index.ts: export { ${name} } from '../catalog/operations/${fileOf(name)}.ts'`
+    const toAdd = `src/catalog/operations/index.ts: ${name} to the exports`
     const exported = (surface as Record<string, unknown>)[name]
     expect(exported === operations[name as keyof typeof operations], toAdd).toBe(true)
   })

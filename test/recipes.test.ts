@@ -84,12 +84,8 @@ export const paintTable = operation({
       add(`${operations}/index.ts`, '\n  batchCommitTables,\n', '  paintTable,\n')
     },
     asked: {
-      "src/tabularium/index.ts: export { paintTable } from '../catalog/operations/paint-table.ts'": () =>
-        add(
-          'src/tabularium/index.ts',
-          '',
-          "export { paintTable } from '../catalog/operations/paint-table.ts'\n",
-        ),
+      [`${operations}/index.ts: paintTable to the exports`]: () =>
+        add(`${operations}/index.ts`, '\n  namespaceExists,\n  optimizeTable,\n', '  paintTable,\n'),
       [`${fieldDocs}: to requests, color: '…', for paintTable.color`]: () =>
         add(fieldDocs, 'const requests: Docs = {\n', "  color: 'The color.',\n"),
       [`${fieldDocs}: to responses, coat: '…', for paintTable.coat`]: () =>

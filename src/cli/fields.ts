@@ -1,4 +1,4 @@
-import { requestDoc } from '../catalog/operations/types/field-docs.ts'
+import { requestDoc } from '../catalog/index.ts'
 import type { AnyOperation } from './record.ts'
 
 /** The form of a request field on the command line. */

@@ -1,8 +1,8 @@
 import { CatalogError } from '../base/errors.ts'
 import { caseKey } from '../base/model/fields.ts'
 import { defaultDelimiter } from '../base/model/identifier.ts'
-import { joinIdentifier } from '../catalog/listing/paging.ts'
-import type { AnyOperation } from '../catalog/operations/framework/operation.ts'
+import type { AnyOperation } from '../catalog/index.ts'
+import { joinIdentifier } from '../catalog/index.ts'
 import { headerPrefix, transactionHeader } from '../protocol/wire.ts'
 import type { Received } from './send.ts'
 

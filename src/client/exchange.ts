@@ -1,7 +1,7 @@
 import { CatalogError } from '../base/errors.ts'
 import { inTransactionHeader } from '../base/model/transaction-id.ts'
 import { sleep, wallClock } from '../base/time.ts'
-import type { AnyOperation } from '../catalog/operations/framework/operation.ts'
+import type { AnyOperation } from '../catalog/index.ts'
 import { errorOfResponse } from '../protocol/status.ts'
 import type { Credentials } from './credentials.ts'
 import type { Settings } from './options.ts'

@@ -7,16 +7,19 @@
 
 import { CatalogError, type ErrorCode } from '../base/errors.ts'
 import { checkDelimiter } from '../base/model/identifier.ts'
-import {
-  type Catalog,
-  createHandle,
-  type Transaction,
-  type TransactionOptions,
-} from '../catalog/handle/handle.ts'
-import { checkCallerHook } from '../catalog/operations/framework/access.ts'
-import { checkRequest } from '../catalog/operations/framework/check.ts'
-import { transactionNamed } from '../catalog/operations/framework/inside.ts'
-import type { OperationOptions } from '../catalog/operations/framework/operation.ts'
+
+export type {
+  Catalog,
+  Changes,
+  CommittedChange,
+  SubjectChange,
+  Transaction,
+  TransactionOptions,
+  WatchRequest,
+} from '../catalog/index.ts'
+
+import type { Catalog, OperationOptions, Transaction, TransactionOptions } from '../catalog/index.ts'
+import { checkCallerHook, checkRequest, createHandle, transactionNamed } from '../catalog/index.ts'
 import type { OperationName } from '../catalog/operations/index.ts'
 import { answerOf, rejoin } from './answer.ts'
 import { credentials } from './credentials.ts'
@@ -27,15 +30,6 @@ import { transactOver } from './transaction.ts'
 import { watchOver } from './watch.ts'
 
 export { CatalogError, type ErrorCode } from '../base/errors.ts'
-export type {
-  Catalog,
-  Changes,
-  CommittedChange,
-  SubjectChange,
-  Transaction,
-  TransactionOptions,
-  WatchRequest,
-} from '../catalog/handle/handle.ts'
 export type { ClientOptions, Fetch, TokenSource } from './options.ts'
 
 /** A catalog behind a server. */

@@ -1,8 +1,7 @@
 import { CatalogError, invalid } from '../base/errors.ts'
 import { type Identifier, quote } from '../base/model/identifier.ts'
 import { inTransactionHeader } from '../base/model/transaction-id.ts'
-import type { Catalog } from '../catalog/handle/handle.ts'
-import type { AnyOperation, OperationOptions } from '../catalog/operations/framework/operation.ts'
+import type { AnyOperation, Catalog, OperationOptions } from '../catalog/index.ts'
 import { type OperationName, operations } from '../catalog/operations/index.ts'
 import type { ArrowInput } from '../engine/arrow/index.ts'
 import {

@@ -1,16 +1,15 @@
 import { CatalogError, noteTransaction } from '../base/errors.ts'
 import { performance, sleep } from '../base/time.ts'
-import type { Catalog, Transact, TransactionOptions } from '../catalog/handle/handle.ts'
-import { checkFunction, type FunctionRun, runFunction } from '../catalog/handle/transaction-function.ts'
-import {
-  type AnyOperation,
-  invoke,
-  type OperationOptions,
-} from '../catalog/operations/framework/operation.ts'
 import type {
-  BeginTransactionRequest,
-  BeginTransactionResponse,
-} from '../catalog/operations/types/methods.ts'
+  AnyOperation,
+  Catalog,
+  FunctionRun,
+  OperationOptions,
+  Transact,
+  TransactionOptions,
+} from '../catalog/index.ts'
+import { checkFunction, invoke, runFunction } from '../catalog/index.ts'
+import type { BeginTransactionRequest, BeginTransactionResponse } from '../catalog/operations/index.ts'
 import { retryDelay } from './exchange.ts'
 import type { Settings } from './options.ts'
 

@@ -1,8 +1,8 @@
 import { CatalogError, invalid } from '../base/errors.ts'
 import { formatIdentifier } from '../base/model/identifier.ts'
 import { clearTimeout, performance, setTimeout, sleep } from '../base/time.ts'
-import type { Changes, CommittedChange, WatchRequest } from '../catalog/handle/handle.ts'
-import { itemsOf } from '../catalog/handle/iteration/items.ts'
+import type { Changes, CommittedChange, WatchRequest } from '../catalog/index.ts'
+import { itemsOf } from '../catalog/index.ts'
 import {
   changesPath,
   eventStreamType,

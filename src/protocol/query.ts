@@ -1,6 +1,6 @@
 import { invalid } from '../base/errors.ts'
 import { quote } from '../base/model/identifier.ts'
-import type { QueryKind } from '../catalog/operations/framework/route.ts'
+import type { QueryKind } from '../catalog/index.ts'
 
 export type { QueryKind }
 

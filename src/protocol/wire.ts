@@ -1,9 +1,11 @@
 import { invalid } from '../base/errors.ts'
 import { quote } from '../base/model/identifier.ts'
-import type { Route } from '../catalog/operations/framework/route.ts'
+
+export type { Method, Route } from '../catalog/index.ts'
+
+import type { Route } from '../catalog/index.ts'
 import { type OperationName, operations } from '../catalog/operations/index.ts'
 
-export type { Method, Route } from '../catalog/operations/framework/route.ts'
 export { decodePathId, encodePathId } from './path-id.ts'
 export { decodeQuery, encodeQuery, type QueryKind } from './query.ts'
 

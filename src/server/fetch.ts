@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 import { requireKnown } from '../base/model/options.ts'
-import type { Catalog } from '../catalog/handle/handle.ts'
+import type { Catalog } from '../catalog/index.ts'
 import { unknownPeer } from './auth/loopback.ts'
 import type { StreamableAnswer } from './core/answer.ts'
 import { requireCatalog } from './core/context.ts'

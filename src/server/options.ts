@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { invalid } from '../base/errors.ts'
 import type { Identifier } from '../base/model/identifier.ts'
 import { type OptionNames, requireKnown } from '../base/model/options.ts'
-import type { Catalog } from '../catalog/handle/handle.ts'
+import type { Catalog } from '../catalog/index.ts'
 import type { OperationName } from '../catalog/operations/index.ts'
 import type { AuthOptions, Principal } from './auth/auth.ts'
 

@@ -5,9 +5,8 @@ import { isOtherHome, type StoreHome } from '../base/store/home.ts'
 import { type CatalogRecord, keys } from '../base/store/records.ts'
 import type { Store, Writer } from '../base/store/store.ts'
 import { wallClock } from '../base/time.ts'
-import { checkRecord, placeOf, readRecord } from '../catalog/handle/catalog-record.ts'
-import { makeCore } from '../catalog/handle/open-core.ts'
-import type { AdoptCounts, AdoptReport } from '../catalog/maintenance/adopt/report.ts'
+import type { AdoptCounts, AdoptReport } from '../catalog/index.ts'
+import { checkRecord, makeCore, placeOf, readRecord } from '../catalog/index.ts'
 
 export interface AdoptOptions {
   /**

@@ -1,8 +1,13 @@
 import { isDatabaseUrl } from '../base/model/location.ts'
-import type { Catalog } from '../catalog/handle/handle.ts'
-import type { RestoreOptions, RestoreReport } from '../catalog/maintenance/backup/restore.ts'
-import type { ImportOptions, ImportReport } from '../catalog/maintenance/plain-files/import.ts'
-import type { VerifyOptions, VerifyReport } from '../catalog/maintenance/verify/report.ts'
+import type {
+  Catalog,
+  ImportOptions,
+  ImportReport,
+  RestoreOptions,
+  RestoreReport,
+  VerifyOptions,
+  VerifyReport,
+} from '../catalog/index.ts'
 import { coreOf, type LocalCatalog } from './local-handle.ts'
 import { type DirectoryCatalogOptions, openCatalog } from './open.ts'
 

@@ -3,8 +3,8 @@ import { resolve } from 'node:path'
 import type { Content } from '../base/content/content.ts'
 import { invalid } from '../base/errors.ts'
 import type { CatalogRecord } from '../base/store/records.ts'
-import type { CatalogOptions } from '../catalog/handle/open-core.ts'
-import { type ContentRoot, folderUrl } from '../catalog/locations/locations.ts'
+import type { CatalogOptions, ContentRoot } from '../catalog/index.ts'
+import { folderUrl } from '../catalog/index.ts'
 
 /**
  * Opens the content at a URL: `s3://bucket/prefix`, `az://container/prefix`, `gs://bucket/prefix` or `file:///folder`.

@@ -1,24 +1,32 @@
 import { CatalogError } from '../base/errors.ts'
-import { readRecord } from '../catalog/handle/catalog-record.ts'
-import type { Core } from '../catalog/handle/core.ts'
+import type {
+  Backing,
+  BackupOptions,
+  BackupReport,
+  Catalog,
+  CatalogMetrics,
+  Core,
+  ExportOptions,
+  ExportReport,
+  ImportOptions,
+  ImportReport,
+  Transaction,
+  TransactionOptions,
+  VacuumOptions,
+  VacuumReport,
+  VerifyOptions,
+  VerifyReport,
+  WatchRequest,
+} from '../catalog/index.ts'
 import {
-  type Backing,
-  type Catalog,
-  type CatalogMetrics,
   createHandle,
-  type Transaction,
-  type TransactionOptions,
+  openedReadOnly,
+  readRecord,
+  runOperation,
   unknownState,
-  type WatchRequest,
-} from '../catalog/handle/handle.ts'
-import { openedReadOnly } from '../catalog/handle/read-only.ts'
-import { watchChanges } from '../catalog/handle/watch.ts'
-import type { BackupOptions, BackupReport } from '../catalog/maintenance/backup/backup.ts'
-import type { ExportOptions, ExportReport } from '../catalog/maintenance/plain-files/export.ts'
-import type { ImportOptions, ImportReport } from '../catalog/maintenance/plain-files/import.ts'
-import { type VacuumOptions, type VacuumReport, vacuum } from '../catalog/maintenance/vacuum.ts'
-import type { VerifyOptions, VerifyReport } from '../catalog/maintenance/verify/report.ts'
-import { runOperation } from '../catalog/operations/framework/run.ts'
+  vacuum,
+  watchChanges,
+} from '../catalog/index.ts'
 
 /** A catalog that is in this process, on this machine's disk, or in a database. */
 export interface LocalCatalog extends Catalog {

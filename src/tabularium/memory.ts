@@ -1,6 +1,6 @@
 import { type MemorySnapshot, StateHolder } from '../base/memory/state.ts'
 import type { CatalogRecord } from '../base/store/records.ts'
-import type { ContentRoot } from '../catalog/locations/locations.ts'
+import type { ContentRoot } from '../catalog/index.ts'
 import { ContentInMemory } from '../contents/memory/content.ts'
 import type { MemoryContent } from '../contents/memory/index.ts'
 import type { MemoryStore } from '../stores/memory/index.ts'

@@ -8,13 +8,16 @@ import { isDatabaseUrl, shownLocation } from '../base/model/location.ts'
 import { type OptionNames, requireKnown } from '../base/model/options.ts'
 import type { CatalogRecord } from '../base/store/records.ts'
 import type { Store } from '../base/store/store.ts'
-import { readRecord } from '../catalog/handle/catalog-record.ts'
-import type { Core } from '../catalog/handle/core.ts'
-import type { Catalog } from '../catalog/handle/handle.ts'
-import { type CatalogOptions, catalogOptionNames, makeCore, openCore } from '../catalog/handle/open-core.ts'
-import type { ReadOnlyOption } from '../catalog/handle/read-only.ts'
-import { requireNotInherited } from '../catalog/locations/inherited.ts'
-import { type ContentRoot, folderUrl, tablesFolder } from '../catalog/locations/locations.ts'
+import type { Catalog, CatalogOptions, ContentRoot, Core, ReadOnlyOption } from '../catalog/index.ts'
+import {
+  catalogOptionNames,
+  folderUrl,
+  makeCore,
+  openCore,
+  readRecord,
+  requireNotInherited,
+  tablesFolder,
+} from '../catalog/index.ts'
 import type { ClientOptions, ServedCatalog } from '../client/index.ts'
 import type { MemoryStore } from '../stores/memory/index.ts'
 import {

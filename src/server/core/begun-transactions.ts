@@ -1,5 +1,5 @@
-import type { Catalog } from '../../catalog/handle/handle.ts'
-import { principalKey } from '../../catalog/lookup/access.ts'
+import type { Catalog } from '../../catalog/index.ts'
+import { principalKey } from '../../catalog/index.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import type { Principal } from '../auth/auth.ts'
 import type { Fields } from '../dialects/dialect.ts'

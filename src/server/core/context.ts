@@ -1,5 +1,5 @@
 import { invalid } from '../../base/errors.ts'
-import type { Catalog } from '../../catalog/handle/handle.ts'
+import type { Catalog } from '../../catalog/index.ts'
 import { authenticator, type Principal } from '../auth/auth.ts'
 import { Authorizer } from '../auth/authorize.ts'
 import { requireLocal } from '../auth/loopback.ts'

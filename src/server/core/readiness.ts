@@ -1,6 +1,7 @@
 import { CatalogError } from '../../base/errors.ts'
 import { CachedQuery, QueryTimeout, QueryWithTimeout } from '../../base/scheduling/cached-query.ts'
-import { type Catalog, readStore } from '../../catalog/handle/handle.ts'
+import type { Catalog } from '../../catalog/index.ts'
+import { readStore } from '../../catalog/index.ts'
 import type { Log } from './context.ts'
 
 /** Times in milliseconds. */

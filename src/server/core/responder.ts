@@ -4,17 +4,17 @@ import { inTransactionHeader } from '../../base/model/transaction-id.ts'
 import type { Hold } from '../../base/scheduling/byte-budget.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import { performance } from '../../base/time.ts'
-import type { Catalog } from '../../catalog/handle/handle.ts'
-import { isAboutTransactions, transactionNamed } from '../../catalog/operations/framework/inside.ts'
+import type { Catalog, OperationOptions } from '../../catalog/index.ts'
 import {
   callerHook,
-  type OperationOptions,
+  clientRules,
+  isAboutTransactions,
+  removeUnknown,
   requestId,
   sessionServer,
-} from '../../catalog/operations/framework/operation.ts'
-import { removeUnknown } from '../../catalog/operations/framework/unknown-fields.ts'
+  transactionNamed,
+} from '../../catalog/index.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'
-import { clientRules } from '../../catalog/rows/client-rules.ts'
 import { arrowStreamType, type Method } from '../../protocol/wire.ts'
 import { changesResponder, isChangesPath } from '../changes.ts'
 import { childrenRequest, childrenResponse, listsChildren } from '../dialects/children.ts'

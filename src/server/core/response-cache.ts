@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { performance, wallClock } from '../../base/time.ts'
-import { type Catalog, storeState, unknownState } from '../../catalog/handle/handle.ts'
+import type { Catalog } from '../../catalog/index.ts'
+import { storeState, unknownState } from '../../catalog/index.ts'
 import { operations } from '../../catalog/operations/index.ts'
 import type { Fields } from '../dialects/dialect.ts'
 import type { Answer, StreamableAnswer } from './answer.ts'

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ErrorCode } from '../../base/errors.ts'
+import type { ClientRules } from '../../catalog/index.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
-import type { ClientRules } from '../../catalog/rows/client-rules.ts'
 import type { ErrorStatus } from '../../protocol/status.ts'
 import { generatedAgent, generatedDialect } from './generated.ts'
 import { lancedbDialect, namespaceDialect } from './lancedb.ts'

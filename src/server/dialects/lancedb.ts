@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ErrorCode } from '../../base/errors.ts'
 import { limits } from '../../base/model/fields.ts'
+import type { ClientRules, UnreadableColumn } from '../../catalog/index.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
-import type { ClientRules, UnreadableColumn } from '../../catalog/rows/client-rules.ts'
 import type { ErrorStatus } from '../../protocol/status.ts'
 import type { Dialect, Fields } from './dialect.ts'
 

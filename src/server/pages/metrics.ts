@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import type { Catalog, CatalogMetrics } from '../../catalog/handle/handle.ts'
+import type { Catalog, CatalogMetrics } from '../../catalog/index.ts'
 import type { AdmissionControl } from '../limits/admission-control.ts'
 import { optionalPackage } from '../optional-package.ts'
 

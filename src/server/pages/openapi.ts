@@ -1,10 +1,9 @@
 import { type ErrorCode, errorNumbers } from '../../base/errors.ts'
 import { inTransactionHeader, transactionIdPattern } from '../../base/model/transaction-id.ts'
 import { packageVersion } from '../../base/version.ts'
-import { isAboutTransactions } from '../../catalog/operations/framework/inside.ts'
-import type { AnyOperation } from '../../catalog/operations/framework/operation.ts'
+import type { AnyOperation } from '../../catalog/index.ts'
+import { isAboutTransactions, requestDoc, responseDoc } from '../../catalog/index.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
-import { requestDoc, responseDoc } from '../../catalog/operations/types/field-docs.ts'
 import type { QueryKind } from '../../protocol/query.ts'
 import { type ErrorStatus, problems, statusAmong } from '../../protocol/status.ts'
 import {

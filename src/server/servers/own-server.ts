@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
 import { invalid } from '../../base/errors.ts'
-import type { SessionServer } from '../../catalog/operations/framework/inside.ts'
+import type { SessionServer } from '../../catalog/index.ts'
 import { isLoopback } from '../auth/loopback.ts'
 
 /** The identity of this server for other servers over the same catalog. */

@@ -1,6 +1,5 @@
-import type { TransactionOptions } from '../../catalog/handle/handle.ts'
-import { beginsOrEnds, transactionNamed } from '../../catalog/operations/framework/inside.ts'
-import type { AnyOperation, OperationOptions } from '../../catalog/operations/framework/operation.ts'
+import type { AnyOperation, OperationOptions, TransactionOptions } from '../../catalog/index.ts'
+import { beginsOrEnds, transactionNamed } from '../../catalog/index.ts'
 import type { OperationName, operations } from '../../catalog/operations/index.ts'
 
 /** What may be called: an operation, or `transaction`, which runs a function of operations. */

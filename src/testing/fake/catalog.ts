@@ -1,13 +1,15 @@
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { type OptionNames, requireKnown } from '../../base/model/options.ts'
-import type { Catalog, Transact, TransactionOptions } from '../../catalog/handle/handle.ts'
-import { type CatalogOptions, catalogOptionNames } from '../../catalog/handle/open-core.ts'
 import type {
   AnyOperation,
+  Catalog,
+  CatalogOptions,
   OperationContext,
   OperationOptions,
-} from '../../catalog/operations/framework/operation.ts'
-import { runOperation } from '../../catalog/operations/framework/run.ts'
+  Transact,
+  TransactionOptions,
+} from '../../catalog/index.ts'
+import { catalogOptionNames, runOperation } from '../../catalog/index.ts'
 import { localHandle } from '../../tabularium/local-handle.ts'
 import type { MemoryCatalog, MemorySnapshot } from '../../tabularium/open.ts'
 import { CallLog, type CallName, type Calls, OpenCalls } from './calls.ts'

@@ -1,5 +1,5 @@
 import { CatalogError, invalid } from '../../base/errors.ts'
-import type { AnyOperation } from '../../catalog/operations/framework/operation.ts'
+import type { AnyOperation } from '../../catalog/index.ts'
 import { seededRandom } from '../suites/random.ts'
 import { Waits } from './clock.ts'
 import { type CallContext, checkFault, type Fault, type Matched, matches } from './fault.ts'

@@ -1,6 +1,6 @@
 import { opendir } from 'node:fs/promises'
 import { invalid } from '../../base/errors.ts'
-import type { ContentRoot } from '../../catalog/locations/locations.ts'
+import type { ContentRoot } from '../../catalog/index.ts'
 import { folderRoot } from '../../tabularium/content-root.ts'
 
 /** The folder of a fake and its forks for declared tables, which Lance's clients write directly. */

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { withAnyKey } from '../../base/model/fields.ts'
 import { maxDepth } from '../../base/model/identifier.ts'
-import type { Catalog } from '../../catalog/handle/handle.ts'
+import type { Catalog } from '../../catalog/index.ts'
 import type { operations } from '../../catalog/operations/index.ts'
 
 /**

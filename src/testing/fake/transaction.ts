@@ -1,8 +1,5 @@
 import { CatalogError } from '../../base/errors.ts'
-import type { Core } from '../../catalog/handle/core.ts'
-import type { Transact, TransactionOptions } from '../../catalog/handle/handle.ts'
-import { transact } from '../../catalog/handle/transaction.ts'
-import type { FunctionRun } from '../../catalog/handle/transaction-function.ts'
+import type { Core, FunctionRun, Transact, TransactionOptions } from '../../catalog/index.ts'
 
 /** What surrounds the calls from a transaction to its catalog. */
 interface Around {
@@ -16,12 +13,13 @@ interface Around {
 }
 
 /** Runs a function as `transaction` of a catalog does, with something around each of its calls. */
-export function transactWithin<T>(
+export async function transactWithin<T>(
   core: Core,
   work: Parameters<Transact>[0],
   options: TransactionOptions,
   around: Around,
 ): Promise<T> {
+  const { transact } = await import('../../catalog/handle/transaction.ts')
   return transact<T>(core, work, options, (run, signal) => runWithin(run, around, signal))
 }
 

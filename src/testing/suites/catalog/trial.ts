@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ErrorCode } from '../../../base/errors.ts'
-import type { Catalog, OperationMethods } from '../../../catalog/handle/handle.ts'
+import type { Catalog, OperationMethods } from '../../../catalog/index.ts'
 import type { OperationName } from '../../../catalog/operations/index.ts'
 import { refused } from '../checks.ts'
 

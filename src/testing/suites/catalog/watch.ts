@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { CommittedChange, WatchRequest } from '../../../catalog/handle/handle.ts'
+import type { CommittedChange, WatchRequest } from '../../../catalog/index.ts'
 import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import { type CatalogTrial, changeAll } from './trial.ts'

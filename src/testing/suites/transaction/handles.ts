@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Transaction } from '../../../catalog/handle/handle.ts'
+import type { Transaction } from '../../../catalog/index.ts'
 import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import { count, names, type TransactionTrial, withRows } from './trial.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { OperationMethods, Transact, Transaction } from '../../../catalog/handle/handle.ts'
+import type { OperationMethods, Transact, Transaction } from '../../../catalog/index.ts'
 
 /** The object under test of the suite of transactions: a local catalog, or any object with its methods. */
 export type TransactionsUnderTest = OperationMethods & {
