@@ -85,7 +85,7 @@ export const paintTable = operation({
     },
     asked: {
       [`${operations}/index.ts: paintTable to the exports`]: () =>
-        add(`${operations}/index.ts`, '\n  namespaceExists,\n  optimizeTable,\n', '  paintTable,\n'),
+        add(`${operations}/index.ts`, '\nexport {\n', '  paintTable,\n'),
       [`${fieldDocs}: to requests, color: '…', for paintTable.color`]: () =>
         add(fieldDocs, 'const requests: Docs = {\n', "  color: 'The color.',\n"),
       [`${fieldDocs}: to responses, coat: '…', for paintTable.coat`]: () =>

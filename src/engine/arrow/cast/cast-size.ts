@@ -13,10 +13,12 @@ export function castSize(batch: AnyBatch, to: DataType): number {
   const layout = layoutOf(to)
   if (hasViews(from)) return Math.max(batch.length * widthOf(to), sizesOf(batch)[batch.length]!)
   if (layout.kind === 'fixed') return batch.length * layout.bytes
-  if (layout.kind === 'fixedList') return batch.length * layout.stride * widthOf(childFields(to)[0]!.type)
-  if (layout.kind === 'list' && batch.children.length === 1)
-    return batch.length * 8 + castSize(batch.children[0]!, childFields(to)[0]!.type)
-  return byteLength(batch) + batch.length * 8
+  const fields = childFields(to)
+  if (fields.length === 0 || batch.children?.length !== fields.length)
+    return byteLength(batch) + batch.length * 8
+  const within = batch.children.reduce((sum, child, i) => sum + castSize(child, fields[i]!.type), 0)
+  const least = layout.kind === 'fixedList' ? batch.length * layout.stride * widthOf(fields[0]!.type) : 0
+  return batch.length * 8 + Math.max(within, least)
 }
 
 /** Fewer bytes of entries than these are counted as they are, whether rows use them or not. */
