@@ -25,6 +25,8 @@ const map = (name: string, item: Shape['item']) =>
 const shapes: Readonly<Record<string, Shape>> = {
   'keys of the body': { before: '{"a":1', item: (i) => `,"k${i}":1`, after: '}' },
   'keys of the context': map('context', (i) => `"k${i}":"v"`),
+  'long keys of properties': map('properties', (i) => `"${'k'.repeat(16_384)}${i}":"v"`),
+  'long keys of the body': { before: '{"a":1', item: (i) => `,"${'k'.repeat(16_384)}${i}":1`, after: '}' },
   'keys of properties': map('properties', (i) => `"k${i}":"v"`),
   'the same key': map('context', () => '"k":"v"'),
   'keys like __proto__': map('context', (i) => (i % 2 ? '"__proto__":{}' : '"constructor":[]')),

@@ -32,6 +32,7 @@ import {
 } from '@uwdata/flechette'
 import { invalid } from '../../base/errors.ts'
 import { childFields } from './layout.ts'
+import { requireShort } from './name-limit.ts'
 import { typeName } from './type-name.ts'
 import type { JsonArrowField, JsonArrowSchema, JsonArrowType } from './types.ts'
 
@@ -85,6 +86,7 @@ export function fromJsonSchema(json: JsonArrowSchema): Schema {
 
 function arrowMetadata(metadata: Readonly<Record<string, string>> | undefined): Map<string, string> {
   const entries = Object.entries(metadata ?? {})
+  for (const [name] of entries) requireShort(name)
   return (entries.length > 0 ? new Map(entries) : null) as Map<string, string>
 }
 
@@ -95,6 +97,7 @@ function fromJsonField(field: JsonArrowField, where: string, depth: number): Fie
   if (!isField(field)) {
     throw invalid(`The schema's ${where} is no field. Give each as { name, type: { type }, nullable }.`)
   }
+  requireShort(field.name)
   const path = depth === 0 ? field.name : `${where}.${field.name}`
   const children = (field.type.fields ?? []).map((child) => fromJsonField(child, path, depth + 1))
   let type: DataType | undefined

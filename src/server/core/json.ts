@@ -86,7 +86,12 @@ class Container {
   memberEnd = -1
 }
 
-const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
+const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
+
+/** V8 hashes longer names by their length alone, so thousands of them in one body would take seconds. */
+const maxHashed = 16_383
+/** Most of such names in one body. */
+const maxLongNames = 64
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /** Scans a body once, from start to end, and parses it piece by piece. */
@@ -100,6 +105,7 @@ class JsonPieceParser {
   readonly #containers: Container[] = []
   #depth = 0
   #values = 1
+  #longNames = 0
   #isInText = false
   /** The offset of the last bracket or comma. */
   #lastMark = 0
@@ -123,6 +129,7 @@ class JsonPieceParser {
         else if (byte === quote) this.#isInText = false
       } else if (byte === quote) this.#openText()
       else if (byte === comma) this.#comma(at)
+      else if (byte === colon) this.#countName(at)
       else if (byte === openArray || byte === openObject) this.#open(at, byte === openArray)
       else if (byte === closeArray || byte === closeObject) this.#close(at, byte === closeArray)
     }
@@ -257,6 +264,13 @@ class JsonPieceParser {
     if (++container.members <= jsonMembers) return
     const what = container.isArray ? 'has a list of more than' : 'has an object of more than'
     throw tooMuch(what, jsonMembers, 'members', 'jsonMembers', 'Send fewer at a time')
+  }
+
+  /** Counts the name before a colon, if it is long. */
+  #countName(at: number): void {
+    if (at - this.#lastMark <= maxHashed || ++this.#longNames <= maxLongNames) return
+    const names = `${maxLongNames} names of more than ${maxHashed.toLocaleString('en')} bytes`
+    throw invalid(`The body has more than ${names}. Use shorter names.`)
   }
 
   #countValue(): void {

@@ -1,4 +1,5 @@
 import {
+  columnFromArray,
   dateDay,
   decimal128,
   dictionary,
@@ -7,6 +8,8 @@ import {
   int8,
   list,
   type Schema,
+  tableFromColumns,
+  tableToIPC,
   timestamp,
   utf8,
 } from '@uwdata/flechette'
@@ -101,4 +104,32 @@ test('the difference of two schemas is told in words', () => {
   expect(
     schemaDifference({ fields: [a!, { ...a!, name: 'b' }] }, { fields: [{ ...a!, name: 'b' }, a!] }),
   ).toBe('column "a" is in another place')
+})
+
+test('names of fields and of metadata have a limit, in JSON and in Arrow', async () => {
+  const [fits, long] = ['k'.repeat(16_383), 'k'.repeat(16_384)]
+  const schemas = (name: string) => [
+    { fields: [{ name, nullable: true, type: { type: 'int8' } }] },
+    { fields: [{ name: 'a', nullable: true, type: { type: 'int8' }, metadata: { [name]: 'v' } }] },
+    { fields: [], metadata: { [name]: 'v' } },
+    {
+      fields: [
+        {
+          name: 'a',
+          nullable: true,
+          type: { type: 'struct', fields: [{ name, nullable: true, type: { type: 'int8' } }] },
+        },
+      ],
+    },
+  ]
+  for (const json of schemas(fits))
+    expect(toJsonSchema(decodeSchema(encodeSchema(fromJsonSchema(json))))).toMatchObject(json)
+  const arrow = (name: string) => {
+    const columns = tableFromColumns({ [name]: columnFromArray([1], int8()) })
+    return decodeArrow(tableToIPC(columns, {})!)
+  }
+  expect((await arrow(fits)).schema.fields[0]!.name).toBe(fits)
+  const message = /^The name "k{40}"… in the schema has 16,384 characters, and 16,383 are the most/
+  for (const json of schemas(long)) expect(() => fromJsonSchema(json)).toThrow(message)
+  await expect(arrow(long)).rejects.toThrow(message)
 })

@@ -178,3 +178,17 @@ describe.each([
     })
   })
 })
+
+// Each takes as long as all before it together: V8 hashes them by their length alone.
+it('a body with many long names is refused, and one with a few is not', async () => {
+  const wide = { ...limits, jsonTextBytes: 100_000 }
+  const parse = async (names: number) =>
+    parseJson(Buffer.from(`{${times(names, (i) => `"${'k'.repeat(16_400)}${i}" : "a:b"`)}}`), wide)
+  expect(Object.keys((await parse(64)) as object)).toHaveLength(64)
+  await expect(parse(65)).rejects.toMatchObject({
+    code: 'InvalidInput',
+    message: 'The body has more than 64 names of more than 16,383 bytes. Use shorter names.',
+  })
+  const values = `[${times(100, () => `"${'k'.repeat(16_400)}"`)}, {"a":"${':'.repeat(20_000)}"}]`
+  expect(await parseJson(Buffer.from(values), wide)).toHaveLength(101)
+})

@@ -3,6 +3,7 @@ import { CatalogError } from '../../../base/errors.ts'
 import { type AnyBatch, type BatchParts, emptyBytes, makeBatch, makeColumn, type Values } from '../batch.ts'
 import { storeWords } from '../decimals.ts'
 import { childFields, layoutOf } from '../layout.ts'
+import { ValueMap } from '../value-map.ts'
 import { type CellPosition, encodeNumber, valueMismatch } from './build-scalars.ts'
 import { type Cells, isPlainObject, itemsOf, keysOf, ownValue } from './infer.ts'
 
@@ -270,14 +271,14 @@ export function unknownField(column: string, row: number): CatalogError {
 
 function dictionary(type: DataType, { values, rows }: Cells, column: string): Partial<BatchParts> {
   if (type.typeId !== Type.Dictionary) throw new TypeError('no dictionary type')
-  const indexes = new Map<unknown, number>()
+  const indexes = new ValueMap()
   const entries: unknown[] = []
   const entryRows: number[] = []
   const indices = values.map((value, i) => {
     if (isNullish(value)) return 0
-    const known = indexes.get(value)
-    if (known !== undefined && !Object.is(value, -0)) return known
-    indexes.set(value, entries.length)
+    // 0 stands for -0, too, so each -0 gets an entry of its own.
+    const known = Object.is(value, -0) ? entries.length : indexes.add(value, entries.length)
+    if (known < entries.length) return known
     entryRows.push(rows[i]!)
     return entries.push(value) - 1
   })

@@ -26,6 +26,7 @@ import {
   utf8,
 } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
+import { requireShort } from '../name-limit.ts'
 import type { FlatTable } from './flatbuffer.ts'
 
 /** Limits far above real schemas, but low enough that a forged schema costs little. */
@@ -54,7 +55,7 @@ function readField(table: FlatTable, budget: { fields: number }, depth: number):
   if (--budget.fields < 0)
     throw invalid(`The Arrow schema has more than ${maxFields} fields. Send fewer columns.`)
   if (depth > maxDepth) throw invalid(`The Arrow schema nests deeper than ${maxDepth} levels. Flatten it.`)
-  const name = table.string(0) ?? ''
+  const name = requireShort(table.string(0) ?? '')
   const children = table.tables(5).map((child) => readField(child, budget, depth + 1))
   const type = namedType(name, () => readType(table.int8(2), table.table(3), children))
   const encoding = table.table(4)
@@ -181,6 +182,6 @@ function natural(value: number): number {
 function readMetadata(table: FlatTable, index: number): Map<string, string> | null {
   const entries = table
     .tables(index)
-    .map((entry): [string, string] => [entry.string(0) ?? '', entry.string(1) ?? ''])
+    .map((entry): [string, string] => [requireShort(entry.string(0) ?? ''), entry.string(1) ?? ''])
   return entries.length > 0 ? new Map(entries) : null
 }

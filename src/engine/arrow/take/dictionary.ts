@@ -1,6 +1,7 @@
 import type { DataType } from '@uwdata/flechette'
 import { type AnyBatch, type AnyColumn, makeColumn } from '../batch.ts'
 import { layoutOf } from '../layout.ts'
+import { ValueMap } from '../value-map.ts'
 import { assemble, type Piece } from './take.ts'
 
 /** One dictionary merged from several, and the new index of each old entry (undefined: unchanged). */
@@ -19,7 +20,7 @@ export function mergeDictionaries(type: DataType, dictionaries: readonly AnyColu
   if (dictionaries.every((one) => one.data.every((batch, i) => batch === longest.data[i]))) {
     return { dictionary: longest, moved: dictionaries.map(() => undefined) }
   }
-  const indices = new Map<unknown, number>()
+  const indices = new ValueMap()
   const pieces: Piece[] = []
   const done = new Map<AnyColumn, Int32Array>()
   let length = 0
@@ -32,13 +33,10 @@ export function mergeDictionaries(type: DataType, dictionaries: readonly AnyColu
       const fresh: number[] = []
       for (let i = 0; i < batch.length; i++, at++) {
         const key = keyAt(batch, i)
-        const index = key === undefined ? undefined : indices.get(key)
-        if (index !== undefined) {
-          target[at] = index
-          continue
-        }
-        if (key !== undefined) indices.set(key, length)
-        target[at] = length++
+        // Nested values are not compared.
+        target[at] = key === undefined ? length : indices.add(key, length)
+        if (target[at] !== length) continue
+        length++
         if (fresh.at(-1) === i) fresh[fresh.length - 1] = i + 1
         else fresh.push(i, i + 1)
       }
@@ -50,21 +48,19 @@ export function mergeDictionaries(type: DataType, dictionaries: readonly AnyColu
   return { dictionary: makeColumn(type, [assemble(type, pieces)]), moved }
 }
 
-/** The key of an entry in a Map; undefined for nested values, which are not compared. */
+/** A value that stands for an entry among those of its type; undefined for nested values. */
 function keyAt(batch: AnyBatch, row: number): unknown {
   if (batch.nullCount > 0 && !batch.isValid(row)) return null
   const layout = layoutOf(batch.type)
   if (layout.kind === 'fixed' && layout.bytes === layout.array.BYTES_PER_ELEMENT) {
     const value = batch.values[row]
-    // Map keys do not distinguish -0 from 0.
     return Object.is(value, -0) ? minusZero : value
   }
+  if (layout.kind === 'bytes')
+    return (batch.values as Uint8Array).subarray(Number(batch.offsets[row]), Number(batch.offsets[row + 1]))
   const value = batch.at(row)
-  if (value instanceof Uint8Array) {
-    return `b${Buffer.from(value.buffer, value.byteOffset, value.length).toString('latin1')}`
-  }
-  if (typeof value === 'string') return `s${value}`
-  return value === null || typeof value === 'boolean' || typeof value === 'bigint' ? value : undefined
+  const isPlain = value === null || typeof value !== 'object' || value instanceof Uint8Array
+  return isPlain ? value : undefined
 }
 
 const minusZero = Symbol('-0')

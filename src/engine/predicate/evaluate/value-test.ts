@@ -1,4 +1,5 @@
 import { type Bitmap, intersect, subtract } from '../../arrow/bitmap.ts'
+import { ValueMap } from '../../arrow/value-map.ts'
 import type { ComparePlan, InPlan, LikePlan, Plan, Scalar } from '../plan/plan.ts'
 import { checkTime, spend } from '../work.ts'
 import { eachNeeded, type Frame } from './frame.ts'
@@ -60,15 +61,11 @@ export function valueTestOf(plan: ValueTestPlan): ValueTest {
   return { args: [arg], holds, negated, falseIsNull: false }
 }
 
-/** In a Set, NaN equals itself and -0 equals 0, as in predicates. */
+/** In a map, NaN equals itself and -0 equals 0, as in predicates. */
 function isOneOf(values: readonly Scalar[]): (value: Scalar) => boolean {
-  if (!values.some((value) => value instanceof Uint8Array)) {
-    const set = new Set(values)
-    return (value) => set.has(value)
-  }
-  const text = (bytes: Scalar) => Buffer.from(bytes as Uint8Array).toString('latin1')
-  const set = new Set(values.map(text))
-  return (value) => set.has(text(value))
+  const map = new ValueMap()
+  for (const value of values) map.add(value, 0)
+  return (value) => map.get(value) !== undefined
 }
 
 /** A matcher for the pattern of `LIKE` or `ILIKE`, which is not null. */

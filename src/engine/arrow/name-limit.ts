@@ -1,0 +1,9 @@
+import { invalid } from '../../base/errors.ts'
+import { maxHashed } from './value-map.ts'
+
+/** Returns the name of a field or of metadata. Refuses one that would be slow in a `Map`. */
+export function requireShort(name: string): string {
+  if (name.length <= maxHashed) return name
+  const lengths = `${name.length.toLocaleString('en')} characters, and ${maxHashed.toLocaleString('en')} are the most`
+  throw invalid(`The name ${JSON.stringify(name.slice(0, 40))}… in the schema has ${lengths}. Shorten it.`)
+}
