@@ -4,8 +4,8 @@ import { checkedKey } from '../../base/store/key.ts'
 import { type Cut, type Span, spanOf } from '../../base/store/range.ts'
 import type { Entry, Key, Range, Reader, Value, Writer } from '../../base/store/store.ts'
 import type { DiskSpace } from './disk-space.ts'
-import { encodedLength, encodeValue } from './encode-value.ts'
-import type { Database } from './environment.ts'
+import { encodeValue } from './encode-value.ts'
+import type { Database, Environment } from './environment.ts'
 import { explain } from './failure.ts'
 import { withPrefix } from './read-key.ts'
 
@@ -107,7 +107,7 @@ export class LmdbWriter extends LmdbReader implements Writer {
     this.changed = true
     try {
       const encoded = encodeValue(checked, value)
-      this.#space.add(encodedLength(), this.#removes)
+      this.#space.add(encoded.bytes, this.#removes)
       // Within a transaction the driver writes at once, and the transaction's own promise reports a failure.
       void this.db.put(checked as LmdbKey, encoded)
     } catch (error) {
@@ -169,4 +169,30 @@ function encodable(cut: Cut): LmdbKey {
 
 function optional(start: LmdbKey | undefined, end: LmdbKey | undefined): object {
   return { ...(start && { start }), ...(end && { end }) }
+}
+
+/** The key of the state. It is a symbol, which no catalog uses as a key, and which ranges skip. */
+export const stateKey = Symbol.for('state') as LmdbKey
+
+/** The same for its checksum, as JSON.stringify writes a symbol in a list. */
+const stateKeyInJson = [null] as unknown as Key
+
+/**
+ * The id of the last transaction that changed a record, by any process; undefined in a file without such a
+ * transaction. The id is itself a record, so a reader gets the id of its own snapshot. LMDB's own number of the last
+ * transaction is ahead of what readers see, until the last sync of that transaction is done.
+ */
+export function readState({ db }: Environment): number | undefined {
+  db.resetReadTxn()
+  return db.get(stateKey) as number | undefined
+}
+
+/** Sets the state within a transaction with changes. Transactions that share a commit set it only once. */
+export function markState(environment: Environment): void {
+  const { db } = environment
+  const id = db.getWriteTxnId()
+  if (id === environment.marked) return
+  // The transaction's own promise reports a failure.
+  void db.put(stateKey, encodeValue(stateKeyInJson, id))
+  environment.marked = id
 }

@@ -1,5 +1,5 @@
+import { crc32 } from 'node:zlib'
 import type { Key, Value } from '../../base/store/store.ts'
-import { sealed, sealLength, writeSeal } from './seal.ts'
 
 /*
  * A fast JSON writer for nearly all records and keys: a few members, whole numbers, and strings of plain ASCII. For a
@@ -10,6 +10,7 @@ const quote = 0x22
 const backslash = 0x5c
 const comma = 0x2c
 const zero = 0x30
+const nullBytes = [0x6e, 0x75, 0x6c, 0x6c]
 
 /** The deepest nesting of lists and objects. Entries of the feed need 5, for the versions of a change. It stops a cycle. */
 const maxDepth = 5
@@ -38,7 +39,8 @@ const room = 16
 function writeAny(value: unknown, target: Uint8Array, depth: number): boolean {
   if (typeof value === 'string') return writeString(value, target)
   if (typeof value === 'number') return writeNumber(value, target)
-  if (typeof value !== 'object' || value === null || depth === 0) return false
+  if (value === null) return writeNull(target)
+  if (typeof value !== 'object' || depth === 0) return false
   if (Array.isArray(value)) return writeList(value, target, depth - 1)
   return Object.getPrototypeOf(value) === Object.prototype && writeObject(value, target, depth - 1)
 }
@@ -67,6 +69,12 @@ function writeNumber(value: number, target: Uint8Array): boolean {
     target[i] = zero + (rest - tenth * 10)
     rest = tenth
   }
+  return true
+}
+
+function writeNull(target: Uint8Array): boolean {
+  if (at + room > target.length) return false
+  for (const byte of nullBytes) target[at++] = byte
   return true
 }
 
@@ -104,22 +112,17 @@ type Slice = Buffer & { start: number; end: number }
 /** Marks a value as already encoded, for the driver. */
 const binary = '\x10binary-data\x02'
 
-const encoded: { [binary]: Slice } = { [binary]: sliceOf(1 << 14) }
+const encoded = { [binary]: sliceOf(1 << 14), bytes: 0 }
 
 /**
  * Encodes a value as JSON with its checksum, for the driver's `put`. The result is valid until the next call. That is
  * enough inside a transaction, where a put is done when it returns. One shared buffer saves two objects for each value.
  */
-export function encodeValue(key: Key, value: Value): Value {
+export function encodeValue(key: Key, value: Value): { readonly bytes: number } {
   const end = writeSealed(key, value, encoded[binary])
-  if (end >= 0) encoded[binary].end = end
-  else writeLong(sealed(key, value))
+  encoded.bytes = end < 0 ? writeLong(sealed(key, value)) : end
+  encoded[binary].end = encoded.bytes
   return encoded
-}
-
-/** The length of the value that was encoded last, in bytes. */
-export function encodedLength(): number {
-  return encoded[binary].end
 }
 
 /**
@@ -132,17 +135,97 @@ export function writeSealed(key: Key, value: Value, target: Uint8Array): number 
   // The key is written after the value for the checksum of both. Then the checksum overwrites the key.
   const keyEnd = writePlainJson(key, target, end)
   if (keyEnd < 0 || end + sealLength > target.length) return -1
-  writeSeal(target, keyEnd, end)
+  const sum = crcOf(target, keyEnd)
+  for (let i = 0; i < sealLength; i++) target[end + i] = blankBytes[(sum >>> (30 - 2 * i)) & 3]!
   return end + sealLength
 }
 
-function writeLong(text: string): void {
+function writeLong(text: string): number {
   // A UTF-16 unit takes at most three bytes of UTF-8.
   if (encoded[binary].length < text.length * 3) encoded[binary] = sliceOf(text.length * 3)
-  encoded[binary].end = encoded[binary].write(text, 0, 'utf8')
+  return encoded[binary].write(text, 0, 'utf8')
 }
 
 function sliceOf(bytes: number): Slice {
   // The driver counts from the start of the underlying memory, so the buffer must not share it.
   return Object.assign(Buffer.allocUnsafeSlow(bytes), { start: 0, end: 0 })
+}
+
+/*
+ * LMDB has no checksums, so each value carries a checksum of itself and its key: the seal. It is white space after the
+ * JSON text, with two bits for each character. A JSON parser skips white space, so reads cost no more. Only an
+ * inspection of the file compares the seals.
+ */
+
+const blanks = [' ', '\t', '\n', '\r']
+const blankBytes = blanks.map((blank) => blank.charCodeAt(0))
+
+/** The four characters for each byte. */
+const spelled = Array.from({ length: 256 }, (_, byte) =>
+  [6, 4, 2, 0].map((shift) => blanks[(byte >> shift) & 3]!).join(''),
+)
+
+/** The length of a checksum, in characters and in bytes. */
+const sealLength = 16
+
+/** A value as JSON with its checksum. */
+export function sealed(key: Key, value: Value): string {
+  const text = JSON.stringify(value)
+  return text + spell(checksum(key, text))
+}
+
+/** Checks the bytes of a value: `unsealed` without a checksum, `damaged` with a wrong one, undefined when sound. */
+export function sealFault(key: Key, bytes: Buffer): 'unsealed' | 'damaged' | undefined {
+  const end = bytes.length - sealLength
+  const text = bytes.subarray(0, Math.max(end, 0))
+  if (end > 0 && bytes.toString('latin1', end) === spell(checksum(key, text))) return undefined
+  // A text that does not end in white space was written without a checksum.
+  return isText(bytes) && !blanks.includes(String.fromCharCode(bytes.at(-1)!)) ? 'unsealed' : 'damaged'
+}
+
+function checksum(key: Key, text: string | Buffer): number {
+  return crc32(JSON.stringify(key), crc32(text))
+}
+
+function spell(sum: number): string {
+  return (
+    spelled[sum >>> 24]! + spelled[(sum >>> 16) & 255]! + spelled[(sum >>> 8) & 255]! + spelled[sum & 255]!
+  )
+}
+
+function isText(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString())
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The tables of CRC-32 (as zlib's): for each byte, its effect on the sum when zero to three bytes follow. */
+const [none, one, two, three] = tables()
+
+/** The CRC-32 of the bytes before `end`. Calling into zlib takes longer than this sum of a whole record. */
+export function crcOf(bytes: Uint8Array, end: number): number {
+  let sum = -1
+  let at = 0
+  // Four bytes at a time: the four table lookups do not depend on each other.
+  for (; at + 4 <= end; at += 4) {
+    sum ^= bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
+    sum = three[sum & 255]! ^ two[(sum >>> 8) & 255]! ^ one[(sum >>> 16) & 255]! ^ none[sum >>> 24]!
+  }
+  for (; at < end; at++) sum = none[(sum ^ bytes[at]!) & 255]! ^ (sum >>> 8)
+  return ~sum >>> 0
+}
+
+function tables(): readonly [Int32Array, Int32Array, Int32Array, Int32Array] {
+  const first = new Int32Array(256).map((_, byte) => {
+    let sum = byte
+    for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >>> 1) ^ 0xedb88320 : sum >>> 1
+    return sum
+  })
+  const behind = (table: Int32Array) => table.map((sum) => first[sum & 255]! ^ (sum >>> 8))
+  const second = behind(first)
+  const third = behind(second)
+  return [first, second, third, behind(third)]
 }

@@ -123,12 +123,7 @@ export async function openEnvironment(
       lock,
       presence,
       space,
-      writes: asReader
-        ? undefined
-        : new WriteLock(lock!, busyTimeout, (isWhole) => {
-            presence.check({ onlyFirst: !isWhole })
-            space.begin()
-          }),
+      writes: asReader ? undefined : new WriteLock(lock!, busyTimeout, presence, space),
       isOnReadOnlyMedium,
       readers: new Set(),
       busyTimeout,

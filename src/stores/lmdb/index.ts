@@ -13,7 +13,7 @@ import type {
   Writer,
 } from '../../base/store/store.ts'
 import { withOwnTimers } from '../../base/time.ts'
-import { LmdbReader, LmdbWriter } from './access.ts'
+import { LmdbReader, LmdbWriter, markState, readState } from './access.ts'
 import { requireRuntime } from './driver.ts'
 import {
   type Database,
@@ -25,7 +25,6 @@ import {
 import { explain, storeFailure } from './failure.ts'
 import { inspectFile } from './inspect.ts'
 import { acquire, noCatalog, release } from './registry.ts'
-import { markState, readState } from './state.ts'
 
 export { type LmdbStoreOptions, storeFiles } from './environment.ts'
 
@@ -81,7 +80,9 @@ class LmdbDirectoryStore implements LmdbStore {
   readonly path: string
   readonly #environment: Environment
   readonly #readOnly: boolean
-  readonly #pending = new Set<Promise<unknown>>()
+  /** The work under way, and what `close` awaits it by. */
+  #underWay = 0
+  #onIdle: (() => void) | undefined
   #closing: Promise<void> | undefined
 
   constructor(environment: Environment, readOnly: boolean) {
@@ -116,7 +117,12 @@ class LmdbDirectoryStore implements LmdbStore {
         `${this.path} was opened read-only: open it without \`readOnly\` to change it.`,
       )
     }
-    return this.#finished(this.#write(body))
+    this.#underWay++
+    try {
+      return await this.#write(body)
+    } finally {
+      this.#end()
+    }
   }
 
   state(): number | undefined {
@@ -137,7 +143,12 @@ class LmdbDirectoryStore implements LmdbStore {
 
   async inTurn<T>(name: string | readonly string[], work: () => Promise<T>): Promise<T> {
     this.#refuse()
-    return this.#finished(this.#environment.lock!.turns.run([name].flat(), work))
+    this.#underWay++
+    try {
+      return await this.#environment.lock!.turns.run([name].flat(), work)
+    } finally {
+      this.#end()
+    }
   }
 
   async isTurnTaken(name: string): Promise<boolean> {
@@ -165,14 +176,13 @@ class LmdbDirectoryStore implements LmdbStore {
     const admitWriters = excludeWriters(this.#environment)
     this.#environment.db.resetReadTxn()
     const snapshot = withOwnTimers(() => this.#environment.db.useReadTransaction())
-    const inspected = inspectFile(this.path, options)
-    this.#pending.add(inspected)
+    this.#underWay++
     try {
-      return await inspected
+      return await inspectFile(this.path, options)
     } finally {
-      this.#pending.delete(inspected)
       snapshot.done()
       admitWriters()
+      this.#end()
     }
   }
 
@@ -180,15 +190,14 @@ class LmdbDirectoryStore implements LmdbStore {
     this.#refuse()
     const admitWriters = excludeWriters(this.#environment)
     const file = join(folder, basename(this.path))
-    const copied = copyEnvironment(this.#environment.db, file)
-    this.#pending.add(copied)
+    this.#underWay++
     try {
-      await copied
+      await copyEnvironment(this.#environment.db, file)
     } catch (error) {
       throw await storeFailure(error, file)
     } finally {
-      this.#pending.delete(copied)
       admitWriters()
+      this.#end()
     }
   }
 
@@ -205,28 +214,29 @@ class LmdbDirectoryStore implements LmdbStore {
     }
     environment.bodiesToRun++
     try {
-      const run = () => {
-        hasRun = true
-        environment.bodiesToRun--
-        const writer = new LmdbWriter(environment.db, this.path, environment.space)
-        const { put } = environment.space
-        environment.busy = true
-        try {
-          result = runBody(body, writer)
-          if (writer.failure) throw writer.failure
-          if (writer.changed) markState(environment)
-        } catch (error) {
-          environment.marked = undefined
-          environment.space.put = put
-          thrown = { error }
-          throw error
-        } finally {
-          environment.busy = false
-          writer.ended = true
-        }
-      }
       // Only child transactions roll back when a body throws; many of them share one commit and one sync.
-      await withOwnTimers(() => environment.db.childTransaction(run))
+      await withOwnTimers(() =>
+        environment.db.childTransaction(() => {
+          hasRun = true
+          environment.bodiesToRun--
+          const writer = new LmdbWriter(environment.db, this.path, environment.space)
+          const { put } = environment.space
+          environment.busy = true
+          try {
+            result = runBody(body, writer)
+            if (writer.failure) throw writer.failure
+            if (writer.changed) markState(environment)
+          } catch (error) {
+            environment.marked = undefined
+            environment.space.put = put
+            thrown = { error }
+            throw error
+          } finally {
+            environment.busy = false
+            writer.ended = true
+          }
+        }),
+      )
     } catch (error) {
       environment.marked = undefined
       if (thrown) throw thrown.error
@@ -238,18 +248,17 @@ class LmdbDirectoryStore implements LmdbStore {
     return result as T
   }
 
-  /** Makes `close` wait for the work. */
-  async #finished<T>(work: Promise<T>): Promise<T> {
-    this.#pending.add(work)
-    try {
-      return await work
-    } finally {
-      this.#pending.delete(work)
-    }
+  /** Ends work that `close` waits for. */
+  #end(): void {
+    if (--this.#underWay === 0) this.#onIdle?.()
   }
 
   async #finish(): Promise<void> {
-    await Promise.allSettled(this.#pending)
+    if (this.#underWay > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve
+      })
+    }
     await release(this.#environment)
   }
 

@@ -1,7 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { InspectOptions, Key, StoreInspection } from '../../base/store/store.ts'
 import { nextTurn } from '../../base/time.ts'
+import { stateKey } from './access.ts'
 import { loadDriver } from './driver.ts'
+import { sealFault } from './encode-value.ts'
 import {
   freeRuns,
   headerBytes,
@@ -14,8 +16,6 @@ import {
   readNodes,
   type TreeMeta,
 } from './page.ts'
-import { sealFault } from './seal.ts'
-import { stateKey } from './state.ts'
 
 /*
  * Looks for damage in a data file by reading it page by page. It uses no memory map, through which a damaged page could

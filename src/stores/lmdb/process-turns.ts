@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { keyedQueue } from '../../base/scheduling/keyed-queue.ts'
 import { runTurn } from '../../base/scheduling/run-turn.ts'
 import { performance } from '../../base/time.ts'
-import { FairLock, type FairLockLayout } from './fair-lock.ts'
-import type { Area, FileLock } from './file-lock.ts'
+import { type Area, FairLock, type FairLockLayout, type FileLock } from './file-lock.ts'
 
 /** A name's hash is its slot: a byte of `locks`, and a part of `queues`. Names of one slot share their turns. */
 const locks: Area = { name: '-turns', start: 2 ** 52 + 2 ** 47 }
@@ -55,7 +54,7 @@ export class ProcessTurns {
       void this.#inOrder(String(slot), async () => {
         const lock = this.#lockAt(slot)
         this.#own.add(slot)
-        const isTaken = await lock.acquire(until - performance.now()).catch(() => false)
+        const isTaken = await lock.acquireWithin(until - performance.now()).catch(() => false)
         await new Promise<void>((end) => resolve(end))
         this.#own.delete(slot)
         if (isTaken) lock.release()

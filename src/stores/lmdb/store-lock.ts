@@ -3,8 +3,7 @@ import { dirname } from 'node:path'
 import { threadId } from 'node:worker_threads'
 import { CatalogError } from '../../base/errors.ts'
 import { performance, sleep } from '../../base/time.ts'
-import { FairLock, firstMillis } from './fair-lock.ts'
-import type { Area, FileLock } from './file-lock.ts'
+import { type Area, FairLock, type FileLock, firstMillis } from './file-lock.ts'
 import { identityOf } from './presence.ts'
 import { ProcessTurns } from './process-turns.ts'
 
@@ -21,45 +20,20 @@ const mutex = {
   queueBytes: 2 ** 52,
 }
 
-/** All locks of a store, in one file: the mutex for opening, closing and committing, its users, and turns. */
-export class StoreLock {
+/** All locks of a store, in one file: it is itself the mutex for opening, closing and committing. Also users and turns. */
+export class StoreLock extends FairLock {
   readonly turns: ProcessTurns
   readonly #file: FileLock
-  readonly #mutex: FairLock
 
   constructor(file: FileLock) {
+    super(file, mutex)
     this.#file = file
-    this.#mutex = new FairLock(file, mutex)
     this.turns = new ProcessTurns(file)
-  }
-
-  /** Takes the lock, unless it is held or another waiter wants it. */
-  tryAcquire(): boolean {
-    return this.#mutex.tryAcquire()
-  }
-
-  /** Takes the lock before all waiters, unless it is held: for a thread that released it within its turn. */
-  tryRetake(): boolean {
-    return this.#mutex.tryRetake()
   }
 
   /** Waits for the lock. After `timeout` milliseconds, fails with `ServiceUnavailable`, and names the holder. */
   async acquire(timeout: number): Promise<void> {
-    if (!(await this.#mutex.acquire(timeout))) throw await this.#busy(timeout)
-  }
-
-  /** Takes the lock before all waiters, and blocks the thread meanwhile. False after `timeout` milliseconds. */
-  acquireBlocking(timeout: number): boolean {
-    return this.#mutex.acquireBlocking(timeout)
-  }
-
-  release(): void {
-    this.#mutex.release()
-  }
-
-  /** Whether another process or thread waits for the lock. */
-  isWanted(): boolean {
-    return this.#mutex.isWanted()
+    if (!(await this.acquireWithin(timeout))) throw await this.#busy(timeout)
   }
 
   /**

@@ -1,4 +1,6 @@
 import { performance, setImmediate, type Timer } from '../../base/time.ts'
+import type { DiskSpace } from './disk-space.ts'
+import type { Presence } from './presence.ts'
 import type { StoreLock } from './store-lock.ts'
 
 /** After this many milliseconds, a thread that keeps writing checks whether others wait for the lock. */
@@ -11,7 +13,8 @@ const sliceMillis = 2
 export class WriteLock {
   readonly #lock: StoreLock
   readonly #timeout: number
-  readonly #check: (isWhole: boolean) => void
+  readonly #presence: Presence
+  readonly #space: DiskSpace
   /** The number of writes under way. While it is above zero, this thread holds the lock. */
   #underWay = 0
   #checkedAt = 0
@@ -24,15 +27,12 @@ export class WriteLock {
   /** Set during the turn of the event loop in which the last write ended. */
   #sameTurn: Timer | undefined
 
-  /**
-   * `check` runs before writes begin, once for all that share a commit, and may throw to refuse them. `isWhole` is
-   * false when the last write ended in the same turn of the event loop. Then it only checks what others may have done
-   * with the lock meanwhile.
-   */
-  constructor(lock: StoreLock, timeout: number, check: (isWhole: boolean) => void = () => {}) {
+  /** Writes begin only where the files of the store are present, and where the disk has space. */
+  constructor(lock: StoreLock, timeout: number, presence: Presence, space: DiskSpace) {
     this.#lock = lock
     this.#timeout = timeout
-    this.#check = check
+    this.#presence = presence
+    this.#space = space
   }
 
   /** The number of writes under way or waiting. */
@@ -73,7 +73,7 @@ export class WriteLock {
       // The thread released the lock only for its caller. Its turn goes on, or each write would hand over the lock.
       if (!(isDue ? this.#lock.tryAcquire() : this.#lock.tryRetake())) return false
       if (isDue) this.#checkedAt = now
-      this.#checkOrRelease(isDue || this.#sameTurn === undefined)
+      this.#check(isDue || this.#sameTurn === undefined)
       return true
     }
     if (isDue) {
@@ -84,11 +84,17 @@ export class WriteLock {
     return !this.#isYielding
   }
 
-  #checkOrRelease(isWhole: boolean): void {
+  /**
+   * Runs before writes begin, once for all that share a commit, and may throw to refuse them. `isWhole` is false when
+   * the last write ended in the same turn of the event loop. Then it only checks what others may have done with the
+   * lock meanwhile.
+   */
+  #check(isWhole: boolean): void {
     try {
-      this.#check(isWhole)
+      this.#presence.check({ onlyFirst: !isWhole })
+      this.#space.begin()
     } catch (error) {
-      this.#lock.release()
+      if (this.#underWay === 0) this.#lock.release()
       throw error
     }
   }
@@ -104,7 +110,7 @@ export class WriteLock {
       }
       await this.#lock.acquire(this.#timeout)
       this.#checkedAt = performance.now()
-      this.#checkOrRelease(true)
+      this.#check(true)
       this.#underWay = this.#waiting
     } finally {
       this.#waiting = 0

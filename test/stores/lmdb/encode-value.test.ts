@@ -2,8 +2,13 @@ import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Key, Value } from '../../../src/base/store/store.ts'
-import { encodeValue, writePlainJson, writeSealed } from '../../../src/stores/lmdb/encode-value.ts'
-import { crcOf, sealed } from '../../../src/stores/lmdb/seal.ts'
+import {
+  crcOf,
+  encodeValue,
+  sealed,
+  writePlainJson,
+  writeSealed,
+} from '../../../src/stores/lmdb/encode-value.ts'
 
 const target = Buffer.alloc(1 << 12)
 
@@ -46,7 +51,7 @@ test('records as catalogs keep them are written by hand', () => {
     { v: 1, id: key[1]!, created_at: 1_795_276_027_000, properties: { owner: 'me', none: undefined } },
     [key[1]!, 'flights'],
     numbers,
-    { main: { latest: 3, last: 12 }, 7: [], empty: {} },
+    { main: { latest: null, last: 12 }, 7: [null], empty: {} },
     // An entry of the feed, with the versions of a change.
     { v: 1, changes: [{ id: ['flights'], effect: 'changed', versions: [{ first: 2, last: 2 }] }] },
   ]) {
@@ -61,18 +66,7 @@ test('what has a form of its own, or is too deep or too large, is left to the en
   const nested = [[[[[[1]]]]]]
   const own = Object.assign([1], { toJSON: () => 2 })
   class Odd {}
-  for (const value of [
-    cycle,
-    nested,
-    own,
-    { toJSON: () => 3 },
-    new Date(0),
-    new Odd(),
-    null,
-    true,
-    1.5,
-    -1,
-  ]) {
+  for (const value of [cycle, nested, own, { toJSON: () => 3 }, new Date(0), new Odd(), true, 1.5, -1]) {
     expect(writePlainJson(value, target, 0)).toBe(-1)
   }
 })
@@ -100,7 +94,9 @@ test('nothing is written near the end of the buffer, or beyond it', () => {
 test('values of every length reach the driver whole', () => {
   for (const length of [0, 100, 257, 5_000, 60_000, 10, 200_000, 300]) {
     for (const value of ['x'.repeat(length), { text: 'ü'.repeat(length) }, Array(length).fill('name')]) {
-      const [piece] = Object.values(encodeValue(['k'], value)) as [Buffer & { start: number; end: number }]
+      const [piece] = Object.values(encodeValue(['k'], value)) as unknown[] as [
+        Buffer & { start: number; end: number },
+      ]
       expect(piece.toString('utf8', piece.start, piece.end) === sealed(['k'], value)).toBe(true)
     }
   }
