@@ -127,9 +127,9 @@ export function createHandle<Own extends object>(
 ): Catalog & { transaction?: Transact } & Own {
   let closing: Promise<void> | undefined
   let running = 0
-  let idle: () => void = () => {}
+  let idle: (() => void) | undefined
   const done = () => {
-    if (--running === 0) idle()
+    if (--running === 0) idle?.()
   }
   const handle = Object.create(parent) as Mutable<Catalog & { transaction?: Transact }>
   // Assigned one by one: a literal with symbols as keys takes V8 three times as long. Not async: each async function on

@@ -3,7 +3,6 @@ import { CatalogError, invalid } from '../../base/errors.ts'
 import { choice, requestFields, text } from '../../base/model/fields.ts'
 import { quote } from '../../base/model/identifier.ts'
 import { keys, type TransactionRecord } from '../../base/store/records.ts'
-import { principalOf } from '../lookup/access.ts'
 import { LapsesToRecord, withRecordedLapses } from '../transactions/lapsed.ts'
 import {
   alterations,
@@ -14,6 +13,7 @@ import {
   transactionStatuses,
 } from '../transactions/transaction-record.ts'
 import { transactionIdentifier, transactionResponse } from './describe-transaction.ts'
+import { principalOf } from './framework/inside.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 

@@ -1,9 +1,8 @@
 import * as v from 'valibot'
 import { choice, requestFields, responseFields, stringMap, text } from '../../base/model/fields.ts'
 import { isTransactionId, transactionIdPattern } from '../../base/model/transaction-id.ts'
-import { principalOf } from '../lookup/access.ts'
 import { maxIdleSeconds, refuseReserved } from '../transactions/transaction-record.ts'
-import { nested } from './framework/inside.ts'
+import { nested, principalOf } from './framework/inside.ts'
 import { isolations, operation, sessionServer } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 

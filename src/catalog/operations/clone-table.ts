@@ -122,7 +122,7 @@ async function clone(
       transaction.releaseSlot()
       await writing.sync()
       work.signal?.throwIfAborted()
-      await transaction.commit(({ writer, now, transactionId, noteSubject }) => {
+      await transaction.commit(({ writer, now, transactionId, noted }) => {
         const { branch, version, record } = source.found
         // The files that the clone names stay only while a version names them.
         const there = writer.get<VersionRecord>(keys.version(source.table.id, branch, version))
@@ -133,7 +133,7 @@ async function clone(
         const { internalId } = target
         if (target.record.location !== null) claimLocation(core, writer, target.record.location, internalId)
         const table = { id: internalId, record: { ...target.record, parent, created_at: now } }
-        noteSubject(internalId)
+        noted.noteSubject(internalId)
         putTable(writer, internalId, table.record)
         putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
         const bases = snapshot.manifest.bases ?? []

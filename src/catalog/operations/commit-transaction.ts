@@ -1,9 +1,8 @@
 import * as v from 'valibot'
 import { requestFields, responseFields, stringMap, text } from '../../base/model/fields.ts'
-import { principalOf } from '../lookup/access.ts'
 import { propertiesOf, transactionNotFound } from '../transactions/transaction-record.ts'
 import { transactionIdentifier } from './describe-transaction.ts'
-import { nested } from './framework/inside.ts'
+import { nested, principalOf } from './framework/inside.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 

@@ -50,7 +50,7 @@ export const createNamespace = operation({
     const internalId = core.newId()
     let dropped: string[] = []
     const response = await commit(core, 'CreateNamespace', id, (change) => {
-      const { writer, now, noteSubject } = change
+      const { writer, now, noted } = change
       dropped = []
       const parent = findNamespace(writer, id.slice(0, -1))
       const name = id.at(-1)!
@@ -64,7 +64,7 @@ export const createNamespace = operation({
         dropped = dropEverythingIn(core, change, existing)
         writer.remove(keys.namespace(existing))
       }
-      noteSubject(internalId)
+      noted.noteSubject(internalId)
       writer.put(keys.namespaceName(parent, name), internalId)
       writer.put(keys.namespace(internalId), {
         v: recordFormat,

@@ -191,7 +191,7 @@ async function create(
         work.signal?.throwIfAborted()
         let kept: FoundTable | undefined
         await transaction.commit((change) => {
-          const { writer, now, transactionId, noteSubject } = change
+          const { writer, now, transactionId, noted } = change
           replaced = []
           kept = undefined
           const existing = lookUpTable(writer, id)
@@ -207,7 +207,7 @@ async function create(
           else requireFreeName(writer, parent, id, 'TableAlreadyExists')
           if (record.location !== null) claimLocation(core, writer, record.location, internalId)
           const table = { id: internalId, record: { ...record, parent, created_at: now } }
-          noteSubject(internalId)
+          noted.noteSubject(internalId)
           putTable(writer, internalId, table.record)
           putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
           return {}

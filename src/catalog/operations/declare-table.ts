@@ -113,7 +113,7 @@ export async function credentialsFor(
 
 export function declare(
   core: LocationContext,
-  { writer, now, noteSubject }: ChangeContext,
+  { writer, now, noted }: ChangeContext,
   { id, internalId, location, isNamed, properties }: Declaration,
 ): DeclaredTable {
   const parent = findNamespace(writer, id.slice(0, -1))
@@ -129,7 +129,7 @@ export function declare(
     main: { latest: null, last: null },
     registered: false,
   }
-  noteSubject(internalId, id)
+  noted.noteSubject(internalId, id)
   putTable(writer, internalId, record)
   const declared: DeclaredTable = { location: locationOf(core.contentRoots, internalId, record), properties }
   // Asks clients to keep versions through the catalog, if it is configured so.

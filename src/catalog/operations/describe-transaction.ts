@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { requestFields, responseFields, stringMap, text } from '../../base/model/fields.ts'
-import { principalOf } from '../lookup/access.ts'
 import { LapsesToRecord, withRecordedLapses } from '../transactions/lapsed.ts'
 import { findTransaction, propertiesOf, transactionStatuses } from '../transactions/transaction-record.ts'
+import { principalOf } from './framework/inside.ts'
 import { operation } from './framework/operation.ts'
 import { listedStatuses, post } from './framework/route.ts'
 

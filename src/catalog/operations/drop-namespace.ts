@@ -49,11 +49,11 @@ export const dropNamespace = operation({
     if (id.length === 0) throw invalid('The root namespace cannot be dropped; give the id of one below it.')
     let dropped: string[] = []
     const { transaction_id, ...response } = await commit(core, 'DropNamespace', id, (change) => {
-      const { writer, noteSubject } = change
+      const { writer, noted } = change
       dropped = []
       if (mode === 'Skip' && lookUpNamespace(writer, id) === undefined) return unchanged({})
       const internalId = findNamespace(writer, id)
-      noteSubject(internalId)
+      noted.noteSubject(internalId)
       const { parent, name, properties } = namespaceRecord(writer, internalId)
       if (behavior === 'Cascade') {
         dropped = dropEverythingIn(core, change, internalId)

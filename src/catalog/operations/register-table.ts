@@ -57,8 +57,8 @@ async function register(
   await askAboutLocation(core, 'registerTable', location)
   const internalId = core.newTableId()
   const remembered = await readRegistration(core, location)
-  return commitDeregistering(core, 'RegisterTable', id, ({ writer, now, noteSubject }, detach) => {
-    noteSubject(internalId)
+  return commitDeregistering(core, 'RegisterTable', id, ({ writer, now, noted }, detach) => {
+    noted.noteSubject(internalId)
     const parent = findNamespace(writer, id.slice(0, -1))
     const existing = mode === 'Overwrite' ? lookUpTable(writer, id) : undefined
     const isSame = existing && locationOf(core.contentRoots, existing.id, existing.record) === location

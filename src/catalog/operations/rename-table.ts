@@ -54,7 +54,7 @@ export const renameTable = operation({
     return commit(core, 'RenameTable', id, (change) => {
       const { writer } = change
       const { id: internalId, record } = findTableToChange(change, id)
-      change.noteSubject(internalId, id, target)
+      change.noted.noteSubject(internalId, id, target)
       const parent = findNamespace(writer, namespace)
       requireFreeName(writer, parent, target, 'TableAlreadyExists')
       removeTable(writer, internalId, record)

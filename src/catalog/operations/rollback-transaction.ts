@@ -1,11 +1,10 @@
 import * as v from 'valibot'
 import { type ErrorCode, errorNumbers } from '../../base/errors.ts'
 import { choice, requestFields, text } from '../../base/model/fields.ts'
-import { principalOf } from '../lookup/access.ts'
 import { propertiesOf } from '../transactions/transaction-record.ts'
 import { soleId } from './commit-transaction.ts'
 import { transactionIdentifier, transactionResponse } from './describe-transaction.ts'
-import { nested } from './framework/inside.ts'
+import { nested, principalOf } from './framework/inside.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier } from '../../base/model/identifier.ts'
 import type { WorkOptions } from '../../engine/table/index.ts'
-import { type ChangeContext, recordChange, runChange } from '../transactions/commit.ts'
+import { type ChangeContext, recordChange } from '../transactions/commit.ts'
+import { NotingWriter } from '../transactions/noting-writer.ts'
 import { commitDraft, readHead, writeDraft } from './attempt.ts'
 import type { RowsChanged, RowsStep } from './change-types.ts'
 import type { RowsContext } from './context.ts'
@@ -26,7 +27,8 @@ export async function rebase(
       const at = core.staging?.nextOrdinal()
       const { operation, id: subject } = change
       return core.store.write((writer) => {
-        const { result, noted } = runChange(writer, { transactionId, now }, body)
+        const noted = new NotingWriter(writer)
+        const result = body({ writer: noted, noted, transactionId, now })
         const subjectId = found.table.id
         recordChange(core, writer, { transactionId, now, operation, subject, subjectId, at }, noted)
         return result

@@ -18,32 +18,29 @@ export interface ChangeContext {
   /** The id of the transaction record. */
   readonly transactionId: string
   readonly now: number
-  /**
-   * Notes the internal id of the changed table or namespace in the transaction record. A batch notes several. The feed
-   * shows `id`, by default the identifier of the operation. `to` is the identifier after a rename.
-   */
-  readonly noteSubject: (internalId: string, id?: Identifier, to?: Identifier) => void
+  /** Notes the changed tables and namespaces. */
+  readonly noted: Pick<NotingWriter, 'noteSubject'>
 }
 
 /** What is fixed before a change begins, and stays the same when its body runs again. */
 export type ChangeIdentity = Pick<ChangeContext, 'transactionId' | 'now'>
 
 /** Finds the table to change, and notes it as the subject. Throws `TableNotFound`. */
-export function findTableToChange({ writer, noteSubject }: ChangeContext, id: Identifier): FoundTable {
+export function findTableToChange({ writer, noted }: ChangeContext, id: Identifier): FoundTable {
   const table = findTable(writer, id)
-  noteSubject(table.id, id)
+  noted.noteSubject(table.id, id)
   return table
 }
 
 /** Notes a table that was found before as the subject. It may have been renamed since. */
 export function noteFoundSubject(
-  { writer, noteSubject }: ChangeContext,
+  { writer, noted }: ChangeContext,
   now: FoundTable,
   before: FoundTable,
 ): void {
   const { parent, name } = now.record
   const isMoved = parent !== before.record.parent || name !== before.record.name
-  noteSubject(now.id, isMoved ? identifierOf(writer, now.record) : undefined)
+  noted.noteSubject(now.id, isMoved ? identifierOf(writer, now.record) : undefined)
 }
 
 const unchangedMark = Symbol('unchanged')
@@ -56,10 +53,6 @@ export interface Unchanged<T> {
 
 export function unchanged<T>(response: T): Unchanged<T> {
   return { [unchangedMark]: true, response }
-}
-
-function isUnchanged<T>(result: T | Unchanged<T>): result is Unchanged<T> {
-  return typeof result === 'object' && result !== null && unchangedMark in result
 }
 
 /**
@@ -76,11 +69,12 @@ export async function commit<T extends object>(
   const at = core.staging?.nextOrdinal()
   let isMade = false
   const response = await core.store.write((writer) => {
-    const changed = runChange(writer, { transactionId, now }, body)
-    const { result, noted, subjectId } = changed
-    isMade = !isUnchanged(result)
-    if (isUnchanged(result)) return result.response
-    writer.put(keys.transaction(transactionId), succeeded(core, operation, noted.kept(subject), changed, now))
+    const noted = new NotingWriter(writer)
+    const result = body({ writer: noted, noted, transactionId, now })
+    isMade = !(unchangedMark in result)
+    if (unchangedMark in result) return (result as Unchanged<T>).response
+    writer.put(keys.transaction(transactionId), succeeded(core, operation, noted.kept(subject), noted, now))
+    const { subjectId } = noted
     const change = { transactionId, now, operation, subject, subjectId, at, isOutside: true }
     recordChange(core, writer, change, noted)
     return { ...result, transaction_id: transactionId }
@@ -102,38 +96,10 @@ export function afterChange(core: CommitContext, transactionId: string): Promise
     core.staging.afterCommit(() => afterChange(outside, transactionId))
     return undefined
   }
-  core.feed.wake()
+  if (core.feed.watchers > 0) core.feed.wake()
   if (++core.upkeep.changes % core.upkeep.interval !== 0) return undefined
   core.upkeep.begin(keys.mark(transactionId))
   return core.upkeep.yieldIfBehind()
-}
-
-/** The internal ids of the subjects of a change. */
-interface Changed {
-  /** The last one that the body set. */
-  readonly subjectId: string | undefined
-  /** All of them, when there are several. May hold duplicates. */
-  readonly subjectIds: readonly string[] | undefined
-}
-
-/** Runs the body of a change. Also returns what it did, and the internal ids of its subjects, if the body set some. */
-export function runChange<T>(
-  writer: Writer,
-  { transactionId, now }: ChangeIdentity,
-  body: (change: ChangeContext) => T,
-): Changed & { result: T; noted: NotingWriter } {
-  const noted = new NotingWriter(writer)
-  let subjectId: string | undefined
-  let subjectIds: string[] | undefined
-  const noteSubject: ChangeContext['noteSubject'] = (internalId, id, to) => {
-    if (id !== undefined) noted.name(internalId, id, to)
-    if (internalId === subjectId) return
-    if (subjectIds !== undefined) subjectIds.push(internalId)
-    else if (subjectId !== undefined) subjectIds = [subjectId, internalId]
-    subjectId = internalId
-  }
-  const result = body({ writer: noted, transactionId, now, noteSubject })
-  return { result, noted, subjectId, subjectIds }
 }
 
 /** The record of a change that is already done. Frozen, so that a store that keeps objects need not copy it. */
@@ -141,7 +107,7 @@ function succeeded(
   { origin }: CommitContext,
   operation: string,
   subject: Identifier,
-  { subjectId, subjectIds }: Changed,
+  { subjectId, subjectIds }: NotingWriter,
   now: number,
 ): TransactionRecord {
   const isBatch = subject.length === 0
@@ -190,9 +156,13 @@ export function recordChange(
   change: RecordedChange,
   noted: NotingWriter,
 ): void {
-  const { transactionId, now, at } = change
-  const changes = noted.inner.length > 0 ? changesInside(noted) : ownChanges(change, noted)
-  if (changes.length === 0) return
+  const { transactionId, now, at, operation, subject } = change
+  const changes =
+    noted.inner.length > 0 ? changesInside(noted) : noted.changes(operation, subject, change.subjectId)
+  if (changes.length === 0) {
+    if (!change.isOutside || subject.length === 0) return
+    changes.push({ operation, kind: 'table', id: noted.kept(subject), effect: 'changed' })
+  }
   if (staging) {
     const named = changes.map((change) => ({ ...change, transaction_id: transactionId }))
     writer.put(keys.stagedChange(transactionId), { v: recordFormat, at: at ?? 0, changes: named, ...origin })
@@ -218,15 +188,6 @@ export function recordChange(
   const number = append(writer, keys.feed, Object.freeze(entry), feed.likelyLast)
   // If the change fails, this is only a wrong guess.
   if (number !== undefined) feed.likelyLast = number
-}
-
-function ownChanges(
-  { operation, subject, subjectId, isOutside }: RecordedChange,
-  noted: NotingWriter,
-): SubjectChange[] {
-  const changes = noted.changes(operation, subject, subjectId)
-  if (changes.length > 0 || !isOutside || subject.length === 0) return changes
-  return [{ operation, kind: 'table', id: noted.kept(subject), effect: 'changed' }]
 }
 
 /** What the operations of a transaction changed, in their order. */

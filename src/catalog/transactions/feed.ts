@@ -28,12 +28,13 @@ const readMillis = 500
 export class Feed {
   /** A guess at the number of the last entry. */
   likelyLast = 0
+  /** How many watch it. */
+  watchers = 0
   readonly #store: Store
   readonly #catalog: CatalogRecord
   readonly #waiting = new Set<() => void>()
   /** Counts wake-ups, so that a wake-up between a read and the wait after it is not lost. */
   #wakes = 0
-  #watchers = 0
   #timer: Timer | undefined
   #isPolling = false
   #state: unknown
@@ -71,9 +72,8 @@ export class Feed {
     return this.#store.read((reader) => entriesAfter(reader, position))
   }
 
-  /** Makes watchers read again. Called after every commit of this process. */
+  /** Makes watchers read again. Called after every commit of this process, where anyone watches. */
   wake(): void {
-    if (this.#watchers === 0) return
     this.#wakes++
     for (const wake of this.#waiting) wake()
   }
@@ -101,14 +101,14 @@ export class Feed {
 
   /** Starts to poll for commits of other processes, for a watcher. The returned function stops that. */
   watched(): () => void {
-    this.#watchers++
+    this.watchers++
     const period = this.#store.state === undefined ? readMillis : pollMillis
     if (this.#store.features.multiProcess) this.#timer ??= setInterval(() => void this.#poll(), period)
     let isOver = false
     return () => {
       if (isOver) return
       isOver = true
-      if (--this.#watchers > 0) return
+      if (--this.watchers > 0) return
       clearInterval(this.#timer)
       this.#timer = undefined
     }

@@ -3,10 +3,11 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { keys, type TransactionRecord, type TransactionStatus } from '../../base/store/records.ts'
 import type { Writer } from '../../base/store/store.ts'
 import type { WorkOptions } from '../../engine/table/index.ts'
-import { afterChange, type ChangeContext, type RecordedChange, recordChange, runChange } from './commit.ts'
+import { afterChange, type ChangeContext, type RecordedChange, recordChange } from './commit.ts'
 import type { LongWorkContext, LongWorkOptions } from './context.ts'
 import type { Holding } from './heartbeat.ts'
 import { failLapsed } from './lapsed.ts'
+import { NotingWriter } from './noting-writer.ts'
 import { hasLapsed, isFinished } from './transaction-record.ts'
 import { WorkRecord } from './work-record.ts'
 
@@ -180,8 +181,10 @@ function succeed<T>(
   body: (change: ChangeContext) => T | undefined,
 ): T | undefined {
   const { operation, subject } = current
-  const { result, noted, subjectId = current.subject_id } = runChange(writer, { transactionId, now }, body)
+  const noted = new NotingWriter(writer)
+  const result = body({ writer: noted, noted, transactionId, now })
   if (result === undefined) return undefined
+  const { subjectId = current.subject_id } = noted
   recordChange(core, writer, { transactionId, now, operation, subject, subjectId, at }, noted)
   writer.put(keys.transaction(transactionId), {
     ...current,

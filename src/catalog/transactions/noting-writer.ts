@@ -1,7 +1,6 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import {
   type BranchRecord,
-  isTableName,
   kinds,
   type StagedChangeRecord,
   type StoredTable,
@@ -12,14 +11,14 @@ import {
 import type { Entry, Key, Range, Value, Writer } from '../../base/store/store.ts'
 
 /** What a change did to one namespace or table, according to the records that it wrote. */
-class Noted {
-  kind: SubjectChange['kind'] = 'table'
+interface Noted {
+  kind: SubjectChange['kind']
   /** The identifier before, and after a rename, if the change noted them. */
   id: Identifier | undefined
   to: Identifier | undefined
   /** Whether its pointer was written, and whether it was removed. */
-  isPlaced = false
-  isRemoved = false
+  isPlaced: boolean
+  isRemoved: boolean
   made: (readonly [branch: string, version: number])[] | undefined
   removed: (readonly [branch: string, version: number])[] | undefined
   tags: Map<string, TagRecord | undefined> | undefined
@@ -33,6 +32,10 @@ class Noted {
 export class NotingWriter implements Writer {
   /** What operations inside of a transaction changed, when this is the commit of one. */
   readonly inner: StagedChangeRecord[] = []
+  /** The internal id of the subject that was noted last. */
+  subjectId: string | undefined
+  /** Those of all subjects, when there are several. May hold duplicates. */
+  subjectIds: string[] | undefined
   readonly #writer: Writer
   readonly #noted = new Map<string, Noted>()
   /** What was noted last: most changes write several records of one subject. */
@@ -56,7 +59,8 @@ export class NotingWriter implements Writer {
   put(key: Key, value: Value): void {
     switch (key[0]) {
       case kinds.name:
-        if (isTableName(key)) this.#of((value as StoredTable).id)
+        // Other names are those of namespaces.
+        if (key[2] === 't') this.#of((value as StoredTable).id)
         break
       case kinds.tablePointer:
         this.#of(key[1]).isPlaced = true
@@ -107,11 +111,20 @@ export class NotingWriter implements Writer {
     this.#writer.remove(key)
   }
 
-  /** Notes the identifier of the subject with an internal id, and its new identifier. */
-  name(internalId: string, id: Identifier, to?: Identifier): void {
-    const noted = this.#of(internalId)
-    noted.id = id
-    if (to !== undefined) noted.to = to
+  /**
+   * Notes the internal id of the changed table or namespace, for the transaction record. A batch notes several. The feed
+   * shows `id`, by default the identifier of the operation. `to` is the identifier after a rename.
+   */
+  noteSubject(internalId: string, id?: Identifier, to?: Identifier): void {
+    if (id !== undefined) {
+      const noted = this.#of(internalId)
+      noted.id = id
+      if (to !== undefined) noted.to = to
+    }
+    if (internalId === this.subjectId) return
+    if (this.subjectIds !== undefined) this.subjectIds.push(internalId)
+    else if (this.subjectId !== undefined) this.subjectIds = [this.subjectId, internalId]
+    this.subjectId = internalId
   }
 
   /** What the operation changed. The last subject has the identifier of the operation, unless it noted another one. */
@@ -142,7 +155,17 @@ export class NotingWriter implements Writer {
     const id = String(internalId)
     let noted = this.#noted.get(id)
     if (noted === undefined) {
-      noted = new Noted()
+      noted = {
+        kind: 'table',
+        id: undefined,
+        to: undefined,
+        isPlaced: false,
+        isRemoved: false,
+        made: undefined,
+        removed: undefined,
+        tags: undefined,
+        branches: undefined,
+      }
       this.#noted.set(id, noted)
     }
     this.#lastId = internalId
@@ -170,7 +193,13 @@ function branchesOf(noted: Noted): Map<string, BranchRecord | undefined> {
 }
 
 function changeOf(operation: string, id: Identifier, noted: Noted): SubjectChange {
-  const effect = effectOf(noted)
+  const effect = noted.isPlaced
+    ? noted.isRemoved
+      ? 'moved'
+      : 'created'
+    : noted.isRemoved
+      ? 'removed'
+      : 'changed'
   const change: Writable = { operation, kind: noted.kind, id, effect }
   if (effect === 'moved' && noted.to !== undefined) change.to = Object.freeze([...noted.to])
   if (effect === 'removed') return Object.freeze(change)
@@ -185,11 +214,6 @@ function changeOf(operation: string, id: Identifier, noted: Noted): SubjectChang
   if (branches) addBranches(change, branches)
   // Frozen, so that a store that keeps objects need not copy it.
   return Object.freeze(change)
-}
-
-function effectOf({ isPlaced, isRemoved }: Noted): SubjectChange['effect'] {
-  if (isPlaced) return isRemoved ? 'moved' : 'created'
-  return isRemoved ? 'removed' : 'changed'
 }
 
 function isGone(branches: Noted['branches'], branch: string): boolean {

@@ -199,7 +199,7 @@ function versionKey(branch: string, version: number): string {
 /** Creates a namespace, unless it exists. Returns the number of created namespaces. */
 function putNamespace(
   core: MaintenanceContext,
-  { writer, noteSubject }: ChangeContext,
+  { writer, noted }: ChangeContext,
   id: Identifier,
   json: NamespaceJson,
 ): number {
@@ -208,7 +208,7 @@ function putNamespace(
   requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
   const internalId = core.newId()
   const { name, properties, created_at } = json
-  noteSubject(internalId, id)
+  noted.noteSubject(internalId, id)
   writer.put(keys.namespaceName(parent, name), internalId)
   writer.put(keys.namespace(internalId), { v: recordFormat, parent, name, properties, created_at })
   return 1
@@ -216,14 +216,14 @@ function putNamespace(
 
 function putImported(
   core: MaintenanceContext,
-  { writer, transactionId, noteSubject }: ChangeContext,
+  { writer, transactionId, noted }: ChangeContext,
   { id, internalId, json, snapshots }: Prepared,
 ): void {
   const parent = findNamespace(writer, id.slice(0, -1))
   requireFreeName(writer, parent, id, 'TableAlreadyExists')
   const location = json.location === undefined ? null : checkLocation(core.contentRoots, json.location)
   if (location !== null) claimLocation(core, writer, location, internalId)
-  noteSubject(internalId, id)
+  noted.noteSubject(internalId, id)
   putTable(writer, internalId, {
     parent,
     name: json.name,

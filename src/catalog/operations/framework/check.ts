@@ -130,12 +130,18 @@ interface Split {
 
 /** Checks a request as `checkRequest` does. One with a long list of objects is checked in time slices. */
 export function checkLong(operation: AnyOperation, request: unknown): unknown {
-  const split = splitFor(operation.request, request as Fields | null | undefined)
-  if (split === undefined) return checkRequest(operation, request)
-  return checkItems(operation, request, split)
+  let known = splits.get(operation.request)
+  if (known === undefined) {
+    known = splitsOf(operation.request)
+    splits.set(operation.request, known)
+  }
+  // Most operations have no list of objects.
+  for (const split of known) {
+    const list = (request as Readonly<Record<string, unknown>> | null | undefined)?.[split.name]
+    if (Array.isArray(list) && list.length >= minItems) return checkItems(operation, request, split)
+  }
+  return checkRequest(operation, request)
 }
-
-type Fields = Readonly<Record<string, unknown>>
 
 async function checkItems(operation: AnyOperation, request: unknown, split: Split): Promise<unknown> {
   const { name, shell, item } = split
@@ -151,20 +157,6 @@ async function checkItems(operation: AnyOperation, request: unknown, split: Spli
 }
 
 const splits = new WeakMap<v.GenericSchema, readonly Split[]>()
-
-/** Called for every request. Most operations have no list of objects. */
-function splitFor(schema: v.GenericSchema, request: Fields | null | undefined): Split | undefined {
-  let known = splits.get(schema)
-  if (known === undefined) {
-    known = splitsOf(schema)
-    splits.set(schema, known)
-  }
-  for (const split of known) {
-    const list = request?.[split.name]
-    if (Array.isArray(list) && list.length >= minItems) return split
-  }
-  return undefined
-}
 
 type Steps = readonly [v.GenericSchema, ...v.PipeItem<unknown, unknown, v.BaseIssue<unknown>>[]]
 type ListSchema = v.ArraySchema<v.GenericSchema, string>

@@ -1,6 +1,7 @@
 import { CatalogError, invalid } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
 import { inTransactionHeader, isTransactionId } from '../../../base/model/transaction-id.ts'
+import { principalKey } from '../../lookup/access.ts'
 import type { AnyOperation, OperationOptions } from './operation.ts'
 
 export type { SessionServer } from '../../../base/store/records.ts'
@@ -86,4 +87,11 @@ export function nested(): CatalogError {
     'Unsupported',
     'A transaction has no transactions inside of it. Call the operations on the open one itself, or run the other one afterwards.',
   )
+}
+
+/** The caller whom a server named; undefined in process, and when a server accepts every caller. */
+export function principalOf(request: unknown): string | undefined {
+  const { context } = (request ?? {}) as { context?: Readonly<Record<string, unknown>> | null }
+  const name = context?.[principalKey]
+  return typeof name === 'string' ? name : undefined
 }

@@ -3,13 +3,13 @@ import type { Origin, RemovalRecord } from '../../../base/store/records.ts'
 import { sleep } from '../../../base/time.ts'
 import { removeContent } from '../../locations/removal.ts'
 import { isShared, stillShared } from '../../locations/shared-content.ts'
-import { AccessUndecided, principalOf } from '../../lookup/access.ts'
+import { AccessUndecided } from '../../lookup/access.ts'
 import { isRetryable, LocationBusy } from '../../transactions/retry.ts'
 import { AskedHooks } from './access.ts'
 import { authorize } from './authorize.ts'
 import { ofItem } from './batch.ts'
 import { checkLong } from './check.ts'
-import { isAbout, requireSame, transactionNamed } from './inside.ts'
+import { isAbout, principalOf, requireSame, transactionNamed } from './inside.ts'
 import {
   type AnyOperation,
   callerHook,
@@ -17,7 +17,6 @@ import {
   type OperationOptions,
   requestId,
 } from './operation.ts'
-import { ownAnswer } from './own-answer.ts'
 
 /** Runs an operation on a local catalog: checks the request, asks the `authorize` hook, does the work. */
 export async function runOperation(
@@ -125,4 +124,32 @@ async function requireRemovable(
 
 function isAbandoned(core: OperationContext, { until }: RemovalRecord): boolean {
   return until < core.now()
+}
+
+/**
+ * Makes an answer the caller's own to change. The object itself was made for this answer. Its members may be shared
+ * with the records of a store in memory, or with later answers, and are copied. Bytes and tables of Arrow are made for
+ * each answer.
+ */
+export function ownAnswer(answer: unknown): unknown {
+  if (isRecord(answer)) {
+    for (const name in answer) {
+      const member = answer[name]
+      if (typeof member === 'object') answer[name] = ownCopy(member)
+    }
+  }
+  return answer
+}
+
+/** A copy of a value, in all its parts. */
+export function ownCopy(value: unknown): unknown {
+  // Lists hold values of one kind each.
+  if (Array.isArray(value)) return typeof value[0] === 'object' ? value.map(ownCopy) : value.slice()
+  return isRecord(value) ? ownAnswer({ ...value }) : value
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
 }
