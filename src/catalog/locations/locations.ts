@@ -43,6 +43,9 @@ const schemeOnlyPattern = /^[a-z][a-z0-9+.-]+:$/i
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const controlPattern = /[\u0000-\u001f\u007f]/
 
+/** A location below the catalog's own root that the catalog chose itself: it has only one spelling. */
+const chosenPattern = new RegExp(`^${tablesFolder}/[0-9A-Za-z-]+$`)
+
 /** The location of a table, as a URL. */
 export function locationOf(
   roots: readonly ContentRoot[],
@@ -63,11 +66,16 @@ export function newLocation(
 
 /** The folder of a table's content; undefined when the location is out of reach. */
 export function contentFolderOf(roots: readonly ContentRoot[], location: string): ContentFolder | undefined {
+  const own = roots[0]!
+  if (location.startsWith(own.url)) {
+    const path = location.slice(own.url.length)
+    if (chosenPattern.test(path)) return { content: own.content, prefix: `${path}/` }
+  }
   const url = normalize(location)
   const root = rootOf(roots, url)
   if (root === undefined) return undefined
   // A location that was stored while it was out of reach is only a name, unless its spelling is the normal one.
-  if (root !== roots[0] && !isFileUrl(url) && !isNormalBelow(root, url)) return undefined
+  if (root !== own && !isFileUrl(url) && !isNormalBelow(root, url)) return undefined
   const path = decodeURIComponent(url.slice(root.url.length)).replace(/\/+$/, '')
   return path === '' ? undefined : { content: root.content, prefix: `${path}/` }
 }

@@ -22,7 +22,7 @@ import { type FoundVersion, findVersion, headOf, wantedVersion } from '../lookup
 import { describedColumns } from '../rows/client-columns.ts'
 import { clientRules } from '../rows/client-rules.ts'
 import type { RowsContext } from '../rows/context.ts'
-import { openManifest, retryIfReplaced, versionErrors } from '../rows/rows.ts'
+import { manifestOf, retryIfReplaced, versionErrors } from '../rows/rows.ts'
 import {
   type OperationContext,
   type OperationOptions,
@@ -168,7 +168,8 @@ async function details(
   if (found === undefined) return names
   // Only the engine that wrote a version knows its columns.
   if (found.record.rows === undefined || folder === undefined) return { ...names, version: found.version }
-  const snapshot = await openManifest(await core.engine(folder.content), folder, found.record)
+  const engine = await core.engine(folder.content)
+  const snapshot = await engine.open(folder.prefix, manifestOf(found.record))
   return { ...names, version: found.version, ...(await describeSnapshot(id, snapshot, options)) }
 }
 

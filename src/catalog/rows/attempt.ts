@@ -2,11 +2,11 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import type { Reader } from '../../base/store/store.ts'
 import type { ChangeResult, Snapshot } from '../../engine/table/index.ts'
 import { type FoundTable, tableById, tableNotFound } from '../lookup/names.ts'
-import { type FoundVersion, findVersion, headOf, nextVersion, putVersion } from '../lookup/versions.ts'
+import { findVersion, headOf, nextVersion, putVersion } from '../lookup/versions.ts'
 import { noteFoundSubject } from '../transactions/commit.ts'
 import type { Attempt, KnownHead, RowsChange, RowsChanged } from './change-types.ts'
 import type { RowsContext } from './context.ts'
-import { foreign, openManifest, requireOurs, versionOf } from './rows.ts'
+import { foreign, manifestOf, requireOurs, versionOf } from './rows.ts'
 
 /** A next version that is written, and that no record names yet. */
 export interface Draft {
@@ -36,7 +36,8 @@ export async function writeDraft(
   from: KnownHead,
 ): Promise<Draft> {
   const { current, version } = from
-  const base = current && (from.snapshot ?? (await openManifest(found.engine, found.folder, current.record)))
+  const base =
+    current && (from.snapshot ?? (await found.engine.open(found.folder.prefix, manifestOf(current.record))))
   const changed = await change.apply(found, prepared, base, { ...work, version })
   transaction.releaseSlot()
   if (current && changed.snapshot === base) return { from, to: from, base, changed }
@@ -81,33 +82,22 @@ export function isSame(a: KnownHead, b: KnownHead): boolean {
   )
 }
 
-/** The current head of a branch. */
+/** The current head of a branch; without a latest version when the table is declared only. */
 export function headIn(
   reader: Reader,
   { id, branch, require }: Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require'>,
   table: FoundTable,
 ): KnownHead {
   require?.(reader, table)
-  return {
-    current: readBase(reader, id, table, branch),
-    version: nextVersion(headOf(reader, id, table, branch)),
-  }
-}
-
-/** The latest version of a branch, or undefined when the table is declared only. */
-function readBase(
-  reader: Reader,
-  id: Identifier,
-  table: FoundTable,
-  branch: string,
-): FoundVersion | undefined {
-  if (headOf(reader, id, table, branch).latest === null) {
+  const head = headOf(reader, id, table, branch)
+  const version = nextVersion(head)
+  if (head.latest === null) {
     if (table.record.registered) throw foreign(id)
-    return undefined
+    return { current: undefined, version }
   }
-  const found = findVersion(reader, id, table, branch)
-  requireOurs(id, found)
-  return found
+  const current = findVersion(reader, id, table, branch)
+  requireOurs(id, current)
+  return { current, version }
 }
 
 /** The same table as it is now, perhaps with another name. */

@@ -17,7 +17,7 @@ import { clientRules } from './client-rules.ts'
 import { commitWaiting } from './commit-waiting.ts'
 import type { RowsContext, RowsOptions } from './context.ts'
 import type { Rows } from './input.ts'
-import { declaredOnly, foreign, openManifest, requireContentFolder, retryIfReplaced } from './rows.ts'
+import { declaredOnly, foreign, manifestOf, requireContentFolder, retryIfReplaced } from './rows.ts'
 
 /** The table at the start of a change of rows. */
 export interface Start extends TableToChange {
@@ -61,7 +61,7 @@ export async function findToChange(
     const engine = await core.engine(folder.content)
     // Each of two engines at one location would take the rows of the other for leftovers.
     if (head.current === undefined && (await hasForeignRows(core, table))) throw foreign(id)
-    const base = head.current && (await openManifest(engine, folder, head.current.record))
+    const base = head.current && (await engine.open(folder.prefix, manifestOf(head.current.record)))
     return { id, table, folder, engine, base, head, vacuums }
   })
 }

@@ -143,25 +143,20 @@ async function commitChain(
   together: readonly Waiting[],
 ): Promise<Waiting[]> {
   const lost: Waiting[] = []
-  let written: Written[] = []
+  const written: Written[] = []
   let head = branch.head
-  const commit = async () => {
-    const ready = written
-    written = []
-    lost.push(...(await commitWritten(core, branch, ready)))
-  }
   for (const waiting of together) {
     if (!mayGoOn(waiting)) continue
     const writing = write(core, waiting, head)
     // What is written need not wait for a change that takes long.
-    if (written.length > 0 && (await isSlow(writing))) await commit()
+    if (written.length > 0 && (await isSlow(writing)))
+      lost.push(...(await commitWritten(core, branch, written.splice(0))))
     const draft = await writing
     if (draft === undefined) continue
     head = draft.to
     written.push({ waiting, draft })
   }
-  await commit()
-  return lost
+  return lost.concat(await commitWritten(core, branch, written))
 }
 
 /** Writes the version of a change. A change that fails is settled. */

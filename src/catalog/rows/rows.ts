@@ -48,7 +48,9 @@ export async function openVersion(
   const { table, found } = await readRows(core, id, wanted)
   const folder = requireContentFolder(core, id, table)
   const engine = await core.engine(folder.content)
-  const snapshot = await retryIfReplaced(core, id, table, () => openManifest(engine, folder, found.record))
+  const snapshot = await retryIfReplaced(core, id, table, () =>
+    engine.open(folder.prefix, manifestOf(found.record)),
+  )
   return { table, engine, snapshot, found }
 }
 
@@ -109,15 +111,7 @@ export function requireOurs(id: Identifier, { version, branch, record }: FoundVe
   )
 }
 
-/** The rows of a version that our engine wrote. */
-export function openManifest(
-  engine: TableEngine,
-  folder: ContentFolder,
-  record: VersionRecord,
-): Promise<Snapshot> {
-  return engine.open(folder.prefix, manifestOf(record))
-}
-
+/** Where the rows of a version are that our engine wrote. */
 export function manifestOf(record: VersionRecord): ManifestRef {
   return {
     path: record.manifest_path,

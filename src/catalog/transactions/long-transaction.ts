@@ -67,7 +67,7 @@ export async function runLong<T>(
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal
   const enter = takesSlot ? core.slots.acquire(signal) : undefined
   let entered = takesSlot && enter === undefined
-  const holding = holdingOf(core, id, stop)
+  let holding: Holding<TransactionRecord> | undefined
   let hasEnded = false
   const description = {
     operation,
@@ -81,7 +81,11 @@ export async function runLong<T>(
     isQueued: enter !== undefined,
     // A progress listener learns the transaction's id, and may describe or cancel it at once.
     vacuums: options.onProgress ? undefined : vacuums,
-    onWritten: () => hasEnded || core.heartbeat.hold(holding),
+    onWritten: () => {
+      if (hasEnded) return
+      holding = holdingOf(core, id, stop)
+      core.heartbeat.hold(holding)
+    },
     // Nothing awaits the record before the commit. Work without a record could not commit, so it stops at once.
     onFailed: (error) => stop.abort(error),
   })
@@ -136,7 +140,7 @@ export async function runLong<T>(
   } finally {
     hasEnded = true
     record.end()
-    core.heartbeat.release(holding)
+    if (holding) core.heartbeat.release(holding)
     core.running.delete(id)
     core.counts.openTransactions -= opened
     releaseSlot()

@@ -90,9 +90,12 @@ export class WorkRecord {
    */
   async whileCommitting<T>(commit: () => Promise<T | undefined>): Promise<T | undefined> {
     this.#isCommitting = true
-    const result = await commit().finally(() => {
+    let result: T | undefined
+    try {
+      result = await commit()
+    } finally {
       this.#isCommitting = false
-    })
+    }
     if (result === undefined && this.#isLate) void this.write()
     return result
   }

@@ -18,7 +18,7 @@ import { countMatching, queryRows, streamRows } from './read/query.ts'
 import { ScanPool } from './scan/pool.ts'
 import { ByteCache } from './storage/cache.ts'
 import { type NewName, type ObjectWriter, type Storage, uniqueName } from './storage/objects.ts'
-import type { ManifestRef, Snapshot, TableEngine, WritingEngine } from './table-engine.ts'
+import type { ManifestRef, TableEngine, WritingEngine } from './table-engine.ts'
 import { appendChange, metadataChange, overwriteChange, restoreChange } from './write/change.ts'
 import { copyRows, shareRows } from './write/clone.ts'
 import { Deletion } from './write/delete.ts'
@@ -84,7 +84,7 @@ const maxBegun = 16
 class GroupWriter implements ObjectWriter {
   readonly #group: PutGroup
   /** Puts under way. A failed one remains, so that no later sync succeeds. */
-  readonly #begun = new Set<Promise<void>>()
+  readonly begun = new Set<Promise<void>>()
 
   constructor(group: PutGroup) {
     this.#group = group
@@ -95,23 +95,13 @@ class GroupWriter implements ObjectWriter {
   }
 
   async begin(path: string, bytes: Uint8Array): Promise<void> {
-    if (this.#begun.size >= maxBegun) await Promise.race(this.#begun)
+    if (this.begun.size >= maxBegun) await Promise.race(this.begun)
     const put = this.#group.put(path, bytes)
-    this.#begun.add(put)
+    this.begun.add(put)
     put.then(
-      () => this.#begun.delete(put),
+      () => this.begun.delete(put),
       () => {},
     )
-  }
-
-  /** Resolves when all objects are written, durable or not. */
-  async written(): Promise<void> {
-    await Promise.all(this.#begun)
-  }
-
-  async sync(): Promise<void> {
-    await this.written()
-    await this.#group.sync()
   }
 }
 
@@ -125,13 +115,17 @@ function writingEngine(storage: Storage, name: string): WritingEngine {
   const writer = new GroupWriter(group)
   return {
     ...engineOn({ ...storage, newName, writer }),
-    written: () => writer.written(),
-    sync: () => writer.sync(),
+    async written() {
+      await Promise.all(writer.begun)
+    },
+    async sync() {
+      await Promise.all(writer.begun)
+      await group.sync()
+    },
   }
 }
 
 function engineOn(storage: Storage): TableEngine {
-  const loaded = (snapshot: Snapshot) => snapshot as LoadedSnapshot
   const overwrite = async (job: Job, prefix: string, table: Table) => {
     const { schema } = table
     const columns = await matchSchema(table, schema, job)
@@ -149,42 +143,45 @@ function engineOn(storage: Storage): TableEngine {
     async insertRows(base, table, work) {
       const job = new Job(storage, work)
       const columns = await matchSchema(table, base.schema, job)
-      return appendChange(storage, loaded(base), await writeRows(job, base, columns))
+      return appendChange(storage, base as LoadedSnapshot, await writeRows(job, base, columns))
     },
     overwriteRows: async (prefix, table, work) =>
       overwrite(new Job(storage, work), normalPrefix(prefix), table),
-    updateRows: async (base, update, work) => updateRows(new Job(storage, work), loaded(base), update),
+    updateRows: async (base, update, work) =>
+      updateRows(new Job(storage, work), base as LoadedSnapshot, update),
     mergeRows: async (base, table, merge, work) =>
-      mergeRows(new Job(storage, work), loaded(base), table, merge),
+      mergeRows(new Job(storage, work), base as LoadedSnapshot, table, merge),
     deleteRows: (predicate) => new Deletion(storage, predicate),
     replaceSchemaMetadata: (metadata) => metadataChange(storage, metadata),
     createIndices: (indices) => createIndicesChange(storage, indices),
     dropIndex: (name) => dropIndexChange(storage, name),
-    indicesOf: (snapshot) => indicesOf(loaded(snapshot)),
-    indexOf: (snapshot, name) => requireIndex(indicesOf(loaded(snapshot)), name),
+    indicesOf: (snapshot) => indicesOf(snapshot as LoadedSnapshot),
+    indexOf: (snapshot, name) => requireIndex(indicesOf(snapshot as LoadedSnapshot), name),
     addColumns: (columns) => new ColumnChange(storage, addColumns(columns, storage.now())),
     alterColumns: (alterations) =>
       new ColumnChange(storage, async (schema) => alterColumns(schema, alterations)),
     dropColumns: (paths) => new ColumnChange(storage, async (schema) => dropColumns(schema, paths)),
     updateFieldMetadata: (updates) =>
       new ColumnChange(storage, async (schema) => updateMetadata(schema, updates)),
-    restoreTo: (old) => restoreChange(storage, loaded(old)),
-    isOptimized: (snapshot, options = {}) => isOptimized(storage, loaded(snapshot), options),
+    restoreTo: (old) => restoreChange(storage, old as LoadedSnapshot),
+    isOptimized: (snapshot, options = {}) => isOptimized(storage, snapshot as LoadedSnapshot, options),
     optimizeRows: async (base, options = {}, work = {}) =>
-      optimizeRows(new Job(storage, work), loaded(base), options),
+      optimizeRows(new Job(storage, work), base as LoadedSnapshot, options),
     countRows: async (snapshot, work = {}) =>
-      countMatching(new Job(storage, work), loaded(snapshot), work.predicate),
-    queryRows: async (snapshot, query = {}) => queryRows(new Job(storage, query), loaded(snapshot), query),
-    streamRows: async (snapshot, query = {}) => streamRows(new Job(storage, query), loaded(snapshot), query),
+      countMatching(new Job(storage, work), snapshot as LoadedSnapshot, work.predicate),
+    queryRows: async (snapshot, query = {}) =>
+      queryRows(new Job(storage, query), snapshot as LoadedSnapshot, query),
+    streamRows: async (snapshot, query = {}) =>
+      streamRows(new Job(storage, query), snapshot as LoadedSnapshot, query),
     explainQuery: async (snapshot, query = {}) =>
-      explainQuery(new Job(storage, query), loaded(snapshot), query),
+      explainQuery(new Job(storage, query), snapshot as LoadedSnapshot, query),
     shareRows: async (prefix, source, work) =>
-      shareRows(new Job(storage, work), normalPrefix(prefix), loaded(source)),
+      shareRows(new Job(storage, work), normalPrefix(prefix), source as LoadedSnapshot),
     copyRows: async (prefix, source, from, work) =>
-      copyRows(new Job(storage, work), normalPrefix(prefix), loaded(source), from),
+      copyRows(new Job(storage, work), normalPrefix(prefix), source as LoadedSnapshot, from),
     fragmentRows: async (snapshot) => {
       const rows: number[] = []
-      for await (const entry of fragmentsOf(storage, loaded(snapshot)))
+      for await (const entry of fragmentsOf(storage, snapshot as LoadedSnapshot))
         rows.push(entry.rows - (entry.deletions?.count ?? 0))
       return rows
     },

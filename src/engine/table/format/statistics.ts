@@ -16,39 +16,24 @@ export function pathKey(path: readonly number[]): string {
   return path.join('.')
 }
 
-/** Adds the statistics of a column, and of the fields of structs in it. */
-export function addColumnStatistics(
+/**
+ * Adds the statistics of a column, and of the fields of structs in it. `outer` are the rows with a value in the struct
+ * around it.
+ */
+export function addStatistics(
   batch: AnyBatch,
-  index: number,
-  into: Map<string, ColumnStatistics>,
-): void {
-  addStatistics(
-    batch,
-    presentIn(batch, { bits: emptyBytes, nulls: 0 }, batch.length),
-    [index],
-    into,
-    batch.length,
-  )
-}
-
-function addStatistics(
-  batch: AnyBatch,
-  present: Present,
   path: readonly number[],
   into: Map<string, ColumnStatistics>,
-  rows: number,
+  outer: Present = { bits: emptyBytes, nulls: 0 },
+  rows: number = batch.length,
 ): void {
-  if (hasNullBitmap(batch.type))
+  const present = presentIn(batch, outer, rows)
+  const { typeId } = batch.type
+  // Unions and run-end encoded arrays have no null bitmap of their own.
+  if (typeId !== Type.Union && typeId !== Type.RunEndEncoded)
     into.set(pathKey(path), { nullCount: present.nulls, ...bounds(batch, present, rows) })
-  if (batch.type.typeId !== Type.Struct || path.length > 8) return
-  for (const [i, child] of batch.children.entries()) {
-    addStatistics(child, presentIn(child, present, rows), [...path, i], into, rows)
-  }
-}
-
-/** Unions and run-end encoded arrays have no null bitmap of their own. */
-function hasNullBitmap(type: DataType): boolean {
-  return type.typeId !== Type.Union && type.typeId !== Type.RunEndEncoded
+  if (typeId !== Type.Struct || path.length > 8) return
+  for (const [i, child] of batch.children.entries()) addStatistics(child, [...path, i], into, present, rows)
 }
 
 /** Rows that have a value in the batch and in the struct around it. */

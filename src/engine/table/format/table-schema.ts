@@ -154,11 +154,6 @@ function keyOfLayout(ids: readonly number[]): string {
   return createHash('sha256').update(ids.join()).digest('hex').slice(0, 16)
 }
 
-/** The layout of new files of a table, as a part of their entry. */
-export function layoutOfNewFile({ columns }: TableSchema): { layout?: string } {
-  return columns === undefined || columns.stored.layout === '' ? {} : { layout: columns.stored.layout }
-}
-
 /** The columns in the form of manifests, also for a table that has none of its own yet. */
 export function storedColumnsOf(schema: TableSchema): StoredColumns {
   const ids = idsOfSchema(schema)

@@ -35,7 +35,9 @@ export function matchSome(table: Table, schema: Schema): (AnyColumn | undefined)
     const { given, fit } = match
     const wanted = schema.fields[i]!
     try {
-      return checked(wanted, fit ? makeColumn(wanted.type, batchesOf(given).map(fit)) : given)
+      const column = fit ? makeColumn(wanted.type, (given.data as readonly AnyBatch[]).map(fit)) : given
+      checkNulls(wanted, column.data as readonly AnyBatch[], wanted.name)
+      return column
     } catch (error) {
       throw error instanceof UnfitValue ? error.toError(error.row) : error
     }
@@ -65,10 +67,13 @@ function matchFields(table: Table, schema: Schema, filling: Filling | undefined)
 const fitRows = 16_384
 
 async function fitColumn(wanted: Field, { given, fit }: Match, timeSlice: TimeSlice): Promise<AnyColumn> {
-  if (fit === undefined) return checked(wanted, given)
+  if (fit === undefined) {
+    checkNulls(wanted, given.data as readonly AnyBatch[], wanted.name)
+    return given
+  }
   const batches: AnyBatch[] = []
   let firstRow = 0
-  for (const batch of batchesOf(given)) {
+  for (const batch of given.data as readonly AnyBatch[]) {
     for (let start = 0; start < batch.length; start += fitRows) {
       const part = sliceBatch(batch, start, Math.min(batch.length, start + fitRows))
       try {
@@ -80,16 +85,8 @@ async function fitColumn(wanted: Field, { given, fit }: Match, timeSlice: TimeSl
     }
     firstRow += batch.length
   }
-  return checked(wanted, makeColumn(wanted.type, batches))
-}
-
-function batchesOf(column: AnyColumn): readonly AnyBatch[] {
-  return column.data as readonly AnyBatch[]
-}
-
-function checked(wanted: Field, column: AnyColumn): AnyColumn {
-  checkNulls(wanted, batchesOf(column), wanted.name)
-  return column
+  checkNulls(wanted, batches, wanted.name)
+  return makeColumn(wanted.type, batches)
 }
 
 /** Refuses nulls in a field that must not be null. Within a null struct or list they are allowed. */

@@ -5,15 +5,15 @@ import type { AnyBatch, AnyColumn } from '../../arrow/batch.ts'
 import { bytesInUse } from '../../arrow/cast/cast-size.ts'
 import { BodyReader } from '../../arrow/ipc/body.ts'
 import { encodeArrow } from '../../arrow/ipc/encode.ts'
-import { type Block, readFooter, readMessage } from '../../arrow/ipc/message.ts'
+import { readFooter, readMessage } from '../../arrow/ipc/message.ts'
 import { dictionaryTypesOf, prepareBatches } from '../../arrow/ipc/prepare.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import type { Piece } from '../../arrow/take/take.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 import { FileParts, withBlockSums } from '../format/file-parts.ts'
 import { type ColumnFile, type FragmentEntry, rangesOf } from '../format/manifest.ts'
-import { addColumnStatistics, storeStatistics } from '../format/statistics.ts'
-import { layoutOfNewFile, type TableFiles, type TableSchema } from '../format/table-schema.ts'
+import { addStatistics, storeStatistics } from '../format/statistics.ts'
+import type { TableFiles, TableSchema } from '../format/table-schema.ts'
 import type { Job } from '../job.ts'
 import type { Range, Storage } from '../storage/objects.ts'
 
@@ -110,12 +110,13 @@ export async function encodeFile(
   for (const [i, batch] of batches.entries()) {
     // The file has each dictionary as a whole, so the statistics must use it in that form.
     const prepared = prepareBatches(schema.fields[i]!.type, [batch]).batches
-    addColumnStatistics(prepared[0]!, i, statistics)
+    addStatistics(prepared[0]!, [i], statistics)
     columns.push(prepared)
     if (timeSlice.due) await timeSlice.rest()
   }
   const { file, ...blocks } = await withBlockSums(new FileParts(encodeArrow(schema, columns)), timeSlice)
   const layout = await layoutOfFile(file, schema.fields, timeSlice)
+  const key = schema.columns?.stored.layout ?? ''
   return {
     parts: file.parts,
     size: file.size,
@@ -123,7 +124,7 @@ export async function encodeFile(
     ...layout,
     ...blocks,
     statistics: storeStatistics(statistics),
-    ...layoutOfNewFile(schema),
+    ...(key !== '' && { layout: key }),
   }
 }
 
@@ -152,11 +153,13 @@ async function layoutOfFile(
   timeSlice: TimeSlice,
 ): Promise<Pick<ColumnFile, 'batch' | 'columns' | 'dictionaries' | 'rest'>> {
   const footer = readFooter(file.tail())
-  const batch = metadataOf(file, footer.records[0]!)
+  const [records] = footer.records
+  // The metadata of a message is without its continuation marker and length.
+  const batch = file.range(records!.offset + 8, records!.metadataLength - 8)
   const columns = await columnRanges(file, batch, fields, timeSlice)
   const byId = new Map<number, readonly [Range, Range]>()
   for (const block of footer.dictionaries) {
-    const metadata = metadataOf(file, block)
+    const metadata = file.range(block.offset + 8, block.metadataLength - 8)
     const message = readMessage(file.bytes(metadata[0], metadata[1]))
     if (message.kind !== 'dictionary') throw new TypeError('a dictionary block holds no dictionary')
     byId.set(message.id, [metadata, file.range(metadata[0] + metadata[1], block.bodyLength)])
@@ -169,11 +172,6 @@ async function layoutOfFile(
   })
   const layout = { batch, columns, ...(dictionaries.length > 0 ? { dictionaries } : {}) }
   return { ...layout, rest: file.restOf(rangesOf(layout)) }
-}
-
-/** The metadata of a message, without continuation marker and length. */
-function metadataOf(file: FileParts, { offset, metadataLength }: Block): Range {
-  return file.range(offset + 8, metadataLength - 8)
 }
 
 async function columnRanges(

@@ -4,7 +4,7 @@ import type { AnyBatch } from '../../../../src/engine/arrow/batch.ts'
 import { decodeArrow } from '../../../../src/engine/arrow/ipc/decode.ts'
 import type { ColumnStatistics } from '../../../../src/engine/predicate/prune/statistics.ts'
 import {
-  addColumnStatistics,
+  addStatistics,
   statisticsAt,
   storeStatistics,
 } from '../../../../src/engine/table/format/statistics.ts'
@@ -84,7 +84,7 @@ test('bounds, nulls and NaN are those of the values, also after being stored', a
       const table = await toArrowTable(rows, { schema })
       const measured = new Map<string, ColumnStatistics>()
       for (const [i, column] of table.children.entries())
-        addColumnStatistics(column.data[0] as AnyBatch, i, measured)
+        addStatistics(column.data[0] as AnyBatch, [i], measured)
       const stored = JSON.parse(JSON.stringify(storeStatistics(measured)))
       for (const [i, { name }] of schema.fields.entries()) {
         const own = rows.map((row) => row[name as keyof typeof row])
@@ -108,7 +108,7 @@ test('every type is measured without harm', async () => {
   for (const [i, column] of table.children.entries()) {
     for (const batch of column.data) {
       const measured = new Map<string, ColumnStatistics>()
-      addColumnStatistics(batch as AnyBatch, i, measured)
+      addStatistics(batch as AnyBatch, [i], measured)
       const { nullCount } = measured.get(`${i}`) ?? {
         nullCount: Array.from(batch).filter((v) => v === null).length,
       }
