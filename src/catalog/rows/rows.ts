@@ -1,7 +1,6 @@
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import { recordFormat, type VersionRecord } from '../../base/store/records.ts'
-import type { Reader } from '../../base/store/store.ts'
 import type { ManifestRef, Snapshot, TableEngine } from '../../engine/table/index.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { type ContentFolder, contentFolderOf, locationOf } from '../locations/locations.ts'
@@ -83,23 +82,17 @@ export async function readRows(
   id: Identifier,
   wanted: WantedVersion,
 ): Promise<{ table: FoundTable; found: FoundVersion }> {
-  const { table, found } = await core.store.read((reader) => findRows(reader, id, wanted))
+  const { table, found } = await core.store.read((reader) => {
+    const table = findTable(reader, id)
+    const { branch, version } = wantedVersion(reader, id, table, wanted)
+    if (version === undefined && headOf(reader, id, table, branch).latest === null)
+      return { table, found: undefined }
+    const found = findVersion(reader, id, table, branch, version)
+    requireOurs(id, found)
+    return { table, found }
+  })
   if (found) return { table, found }
   throw table.record.registered || (await hasForeignRows(core, table)) ? foreign(id) : declaredOnly(id)
-}
-
-function findRows(
-  reader: Reader,
-  id: Identifier,
-  wanted: WantedVersion,
-): { table: FoundTable; found: FoundVersion | undefined } {
-  const table = findTable(reader, id)
-  const { branch, version } = wantedVersion(reader, id, table, wanted)
-  if (version === undefined && headOf(reader, id, table, branch).latest === null)
-    return { table, found: undefined }
-  const found = findVersion(reader, id, table, branch, version)
-  requireOurs(id, found)
-  return { table, found }
 }
 
 /** Refuses a version that another engine wrote. */

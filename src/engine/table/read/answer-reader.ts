@@ -90,19 +90,20 @@ export class AnswerReader {
     readonly made: AsyncGenerator<AnswerRows>
   }> {
     const ahead = { depth: 0 }
+    const { storage } = this.#job
     const begin = async (wanted: T) => {
       const { entry, selection } = wanted
-      const few = planFewRows(this.#job.storage, this.#table, entry, this.#indices, selection)
+      const few = planFewRows(storage, this.#table, entry, this.#indices, selection)
       ahead.depth = few ? Math.min(maxAhead, Math.floor(aheadBytes / Math.max(1, few.bytes))) : 0
-      return { wanted, few, read: few && (await this.#read(entry, few)) }
+      return {
+        wanted,
+        few,
+        read: few && (await readColumns(storage, this.#table, entry, this.#indices, few)),
+      }
     }
     for await (const { wanted, few, read } of prefetch(fragments, begin, ahead)) {
       yield { wanted, bytes: few?.bytes, made: this.#make(wanted, few, read) }
     }
-  }
-
-  #read(entry: WantedRows['entry'], few: FewRows | undefined): Promise<FragmentRows> {
-    return readColumns(this.#job.storage, this.#table, entry, this.#indices, few)
   }
 
   /** Rows of a fragment, in several parts if anything is computed for them. */
@@ -111,7 +112,7 @@ export class AnswerReader {
     few: FewRows | undefined,
     early: FragmentRows | undefined,
   ): AsyncGenerator<AnswerRows> {
-    const read = early ?? (await this.#read(entry, few))
+    const read = early ?? (await readColumns(this.#job.storage, this.#table, entry, this.#indices, few))
     const { rows } = selection
     const runs = few ? [0, rows] : selection.runs
     const columns = this.#picks.map(({ path, field }) => path && batchAt(path, field.name, read.columns))

@@ -21,7 +21,7 @@ export interface RowsToFetch {
   readonly positions: ArrayLike<number>
   readonly fragments: readonly FoundFragment[]
   /** The vectors of the rows if the search kept them, for the column at `path`. */
-  readonly vectors?: { readonly path: number; readonly at: (position: number) => Values | undefined }
+  readonly vectors?: { readonly path: number; readonly of: ReadonlyMap<number, Values> }
   /** Reserves the memory of the rows that were read. */
   readonly onBytes: (bytes: number) => Promise<void> | undefined
 }
@@ -76,12 +76,8 @@ async function* fetchColumns(
   { positions, fragments, vectors, onBytes }: RowsToFetch,
   byFragment: ReadonlyMap<number, readonly number[]>,
 ): AsyncGenerator<readonly [fragment: number, columns: readonly AnyBatch[], bytes: number]> {
-  const isKept = (pick: Pick) =>
-    vectors !== undefined &&
-    pick.path?.length === 1 &&
-    pick.path[0] === vectors.path &&
-    Array.prototype.every.call(positions, (position: number) => vectors.at(position) !== undefined)
-  const areKept = picks.map(isKept)
+  const path = vectors && hasAll(vectors.of, positions) ? vectors.path : undefined
+  const areKept = picks.map((pick) => pick.path?.length === 1 && pick.path[0] === path)
   const others = picks.filter((_, i) => !areKept[i])
   const reader = new AnswerReader(job, snapshot, others, columnsOf(others))
   const parts = Array.from(byFragment, ([fragment, rows]) => {
@@ -98,14 +94,20 @@ async function* fetchColumns(
       return onBytes(bytes)
     }
     const made = others.length === 0 ? [] : await takeRows(rowsMade, others, onMade)
-    const vectorsOf = () => rows.map((row) => vectors!.at(fragment * fragmentPlaces + row)!)
+    const vectorsOf = () => rows.map((row) => vectors!.of.get(fragment * fragmentPlaces + row)!)
     const columns = picks.map(({ field }, i) => (areKept[i] ? ofVectors(field, vectorsOf()) : made.shift()!))
-    const bytes = columns.reduce((sum, batch) => sum + byteLength(batch), 0)
+    let bytes = 0
+    for (const batch of columns) bytes += byteLength(batch)
     const waits = onBytes(Math.max(0, bytes - counted))
     if (waits) await waits
     yield [fragment, columns, bytes]
     if (job.due) await job.rest()
   }
+}
+
+function hasAll(vectors: ReadonlyMap<number, Values>, positions: ArrayLike<number>): boolean {
+  for (let i = 0; i < positions.length; i++) if (!vectors.has(positions[i]!)) return false
+  return true
 }
 
 /** The columns of a table that picks use, row columns included. */

@@ -15,7 +15,8 @@ import { type FragmentNearest, type SearchTask, searchesOf } from './search-frag
 export interface Found {
   readonly nearest: readonly Nearest[]
   readonly fragments: readonly FoundFragment[]
-  readonly vectorAt: (position: number) => Values | undefined
+  /** The vectors of rows by their positions, if they were wanted. */
+  readonly vectors: ReadonlyMap<number, Values>
 }
 
 /** Components of vectors that take as long as evaluating a predicate on a row. */
@@ -72,7 +73,7 @@ export async function findNearest(
   return {
     nearest: found.map((rows) => rows.sorted()),
     fragments,
-    vectorAt: (position) => vectors.at(position),
+    vectors: vectors.kept,
   }
 }
 
@@ -86,7 +87,8 @@ function merge({ nearest }: FragmentNearest, base: number, found: readonly Neare
 class KeptVectors {
   readonly #dimension: number
   readonly #found: readonly NearestRows[]
-  #vectors = new Map<number, Values>()
+  /** By the positions of the rows. */
+  kept = new Map<number, Values>()
   #maxKept = 64
 
   constructor(dimension: number, found: readonly NearestRows[]) {
@@ -99,23 +101,19 @@ class KeptVectors {
     let at = 0
     for (const { positions } of nearest) {
       for (const position of positions) {
-        this.#vectors.set(base + position, vectors.slice(at, at + this.#dimension))
+        this.kept.set(base + position, vectors.slice(at, at + this.#dimension))
         at += this.#dimension
       }
     }
-    if (this.#vectors.size <= this.#maxKept) return
+    if (this.kept.size <= this.#maxKept) return
     const still = new Map<number, Values>()
     for (const rows of this.#found) {
       for (const position of rows.positions) {
-        const vector = this.#vectors.get(position)
+        const vector = this.kept.get(position)
         if (vector) still.set(position, vector)
       }
     }
-    this.#vectors = still
+    this.kept = still
     this.#maxKept = 64 + 2 * still.size
-  }
-
-  at(position: number): Values | undefined {
-    return this.#vectors.get(position)
   }
 }

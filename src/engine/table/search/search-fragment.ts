@@ -58,26 +58,17 @@ export async function beginSearch(
   entry: FragmentLayout,
   task: SearchTask,
 ): Promise<(timeSlice: TimeSlice, budget: WorkBudget | undefined) => Promise<FragmentNearest>> {
-  const [vectors, fragment, live] = await Promise.all([
-    readVectors(storage, table, entry, task.column),
+  const { path, name } = task.column
+  const [{ columns }, fragment, live] = await Promise.all([
+    readColumns(storage, table, entry, [path[0]!]),
     predicate && readFragment(storage, table, predicate, entry),
     predicate ? undefined : readLive(storage, table.prefix, entry),
   ])
+  const vectors = batchAt(path, name, columns)
   return async (timeSlice, budget) => {
     const among = predicate && fragment ? await selectMatches(predicate, fragment, timeSlice, budget!) : live
     return searchFragment(task, vectors, among, timeSlice)
   }
-}
-
-/** The vectors of a fragment. */
-async function readVectors(
-  storage: ReadStorage,
-  table: TableFiles,
-  entry: FragmentLayout,
-  { path, name }: VectorColumn,
-): Promise<AnyBatch> {
-  const { columns } = await readColumns(storage, table, entry, [path[0]!])
-  return batchAt(path, name, columns)
 }
 
 /** Finds the nearest of the rows in `among`, or of all rows. Skips rows without a vector. */
@@ -161,7 +152,8 @@ function keepNearest(
 
 function vectorsAt(batch: AnyBatch, dimension: number, nearest: readonly Nearest[]): Values {
   const source = batch.children[0]!.values as Float32Array
-  const count = nearest.reduce((sum, { positions }) => sum + positions.length, 0)
+  let count = 0
+  for (const { positions } of nearest) count += positions.length
   const vectors = new (source.constructor as Float32ArrayConstructor)(count * dimension)
   let to = 0
   for (const { positions } of nearest) {

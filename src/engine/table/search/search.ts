@@ -78,7 +78,7 @@ export async function planSearch(
   const columns = await answerColumns(schema, options, searches > 1, (text, schema) =>
     compileValues(text, schema, now, job),
   )
-  const order = searchOrder(schema, options.orderBy ?? [], options.maxKeys)
+  const order = options.orderBy ? searchOrder(schema, options.orderBy, options.maxKeys) : []
   const isWanted = columns.picks.some(({ path }) => path?.length === 1 && path[0] === column.path[0])
   return {
     task: {
@@ -128,10 +128,12 @@ export async function searchRows(
   const { columns } = plan
   const { maxBytes = Number.POSITIVE_INFINITY } = options
   let plainBytes = 0
-  const plain = new PlainColumns(columns.fields, options.plain, (bytes) => {
-    plainBytes += bytes
-    if (plainBytes > maxBytes) throw tooLarge(maxBytes)
-  })
+  const plain =
+    options.plain &&
+    new PlainColumns(columns.fields, options.plain, (bytes) => {
+      plainBytes += bytes
+      if (plainBytes > maxBytes) throw tooLarge(maxBytes)
+    })
   const batches: (readonly AnyBatch[])[] = []
   let row = 0
   const wanted = toFetch(hits.positions, found, plan, options)
@@ -144,10 +146,12 @@ export async function searchRows(
       else if (typeof from === 'string') made.push(own(from, hits, row, end))
       else made.push(await computeFromDistances(from, batch, distances, job, wanted.onBytes))
     }
-    batches.push(...plain.of(made))
+    if (plain) batches.push(...plain.of(made))
+    else batches.push(made)
     row = end
   }
-  const schema: Schema = { fields: [...plain.fields], metadata: snapshot.schema.metadata ?? null }
+  const fields = [...(plain?.fields ?? columns.fields)]
+  const schema: Schema = { fields, metadata: snapshot.schema.metadata ?? null }
   const parts = encodeArrow(
     schema,
     schema.fields.map((_, i) => batches.map((batch) => batch[i]!)),
@@ -180,14 +184,17 @@ async function runSearch(
     const keep = await postFilter(job, snapshot, filtering, hits, rows)
     hits = only(hits, (i) => keep[i] === 1)
   }
-  let query = -1
-  let passed = 0
-  hits = only(hits, (i) => {
-    if (hits.queries[i] !== query) passed = 0
-    query = hits.queries[i]!
-    const rank = passed++
-    return rank >= offset && rank - offset < limit
-  })
+  // Each search found at most `limit` rows, unless some are passed over.
+  if (offset > 0) {
+    let query = -1
+    let passed = 0
+    hits = only(hits, (i) => {
+      if (hits.queries[i] !== query) passed = 0
+      query = hits.queries[i]!
+      const rank = passed++
+      return rank >= offset && rank - offset < limit
+    })
+  }
   if (plan.order.length > 0) {
     const rows = toFetch(hits.positions, found, plan, { memory, maxBytes })
     hits = await inOrder(job, snapshot, hits, plan.order, rows)
@@ -197,7 +204,7 @@ async function runSearch(
 
 function toFetch(
   positions: Float64Array,
-  { fragments, vectorAt }: Found,
+  { fragments, vectors }: Found,
   { task }: SearchPlan,
   { memory, maxBytes = Number.POSITIVE_INFINITY }: Pick<QueryOptions, 'memory' | 'maxBytes'>,
 ): RowsToFetch {
@@ -205,7 +212,7 @@ function toFetch(
   return {
     positions,
     fragments,
-    ...(task.withVectors && { vectors: { path: task.column.path[0]!, at: vectorAt } }),
+    ...(task.withVectors && { vectors: { path: task.column.path[0]!, of: vectors } }),
     onBytes: (more) => {
       bytes += more
       if (bytes > maxBytes) throw tooLarge(maxBytes)
@@ -216,7 +223,8 @@ function toFetch(
 }
 
 function hitsOf({ nearest }: Found): Hits {
-  const count = nearest.reduce((sum, { positions }) => sum + positions.length, 0)
+  let count = 0
+  for (const { positions } of nearest) count += positions.length
   const hits = {
     positions: new Float64Array(count),
     distances: new Float32Array(count),

@@ -37,18 +37,19 @@ export function vectorOf(type: DataType): Pick<VectorColumn, 'dimension' | 'elem
   return element && { dimension: type.stride, element, isList: false }
 }
 
-/** All vector columns of a schema, those within structs included. */
-function vectorColumns({ fields }: Pick<Schema, 'fields'>): VectorColumn[] {
+/** All vector columns among fields, those within structs included. `names` and `path` are of the struct around them. */
+function vectorColumns(
+  fields: readonly Field[],
+  names: readonly string[] = [],
+  path: readonly number[] = [],
+): VectorColumn[] {
   const found: VectorColumn[] = []
-  const visit = (field: Field, names: readonly string[], path: readonly number[]) => {
-    const vector = vectorOf(field.type)
-    if (vector) found.push({ name: formatPath(names), path, ...vector })
-    else if (field.type.typeId === Type.Struct) {
-      for (const [i, child] of field.type.children.entries())
-        visit(child, [...names, child.name], [...path, i])
-    }
+  for (const [i, { name, type }] of fields.entries()) {
+    const vector = vectorOf(type)
+    if (vector) found.push({ name: formatPath([...names, name]), path: [...path, i], ...vector })
+    else if (type.typeId === Type.Struct)
+      found.push(...vectorColumns(type.children, [...names, name], [...path, i]))
   }
-  for (const [i, field] of fields.entries()) visit(field, [field.name], [i])
   return found
 }
 
@@ -64,7 +65,7 @@ export function columnToSearch(schema: Schema, name: string | undefined, dimensi
     if (column.dimension !== dimension) throw otherDimension(column, dimension)
     return column
   }
-  const all = vectorColumns(schema)
+  const all = vectorColumns(schema.fields)
   const fitting = all.filter((column) => column.dimension === dimension)
   if (fitting.length === 1) return fitting[0]!
   if (all.length === 0) {
