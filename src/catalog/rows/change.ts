@@ -97,7 +97,13 @@ async function changeIn<Checked, Prepared>(
       return runLong(core, options, about, async (transaction, work) => {
         const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id) }
         const prepared = await change.prepare(found, work, checked)
-        const attempt = { change: refusingUnreadable(change, options), found, prepared, transaction, work }
+        const attempt = {
+          change: options[clientRules] ? refusingUnreadable(change, options) : change,
+          found,
+          prepared,
+          transaction,
+          work,
+        }
         const made = await commitWaiting(core, key, branch, attempt)
         return { ...made, transaction_id: transaction.id }
       })
@@ -112,7 +118,6 @@ function refusingUnreadable<Checked, Prepared>(
   change: RowsChange<Checked, Prepared>,
   options: RowsOptions,
 ): RowsChange<Checked, Prepared> {
-  if (options[clientRules] === undefined) return change
   return {
     ...change,
     apply: async (found, prepared, current, work) => {

@@ -112,7 +112,7 @@ async function commitAfresh(core: RowsContext, key: string, branch: BranchAtWork
 }
 
 async function commitNext(core: RowsContext, key: string, branch: BranchAtWork): Promise<void> {
-  const together = branch.waiting.splice(0, maxTogether).filter(mayGoOn)
+  const together = branch.waiting.splice(0, maxTogether)
   try {
     const lost = await commitChain(core, branch, together)
     if (lost.length > 0) rememberContended(core, key)

@@ -41,7 +41,7 @@ export interface LmdbStoreOptions {
 export type Database = RootDatabase<Value, LmdbKey>
 
 /** What {@link excludeWriters} needs of an environment. */
-type Readable = Pick<Environment, 'path' | 'lock' | 'isOnReadOnlyMedium' | 'readers'>
+type Readable = Pick<Environment, 'path' | 'lock' | 'readers'>
 
 /** One open data file. A thread opens it once, for all stores on it. */
 export interface Environment {
@@ -215,22 +215,21 @@ async function openWithoutWriters(
   lock: StoreLock | undefined,
   options: LmdbStoreOptions,
 ): Promise<Database> {
-  const admitWriters = excludeWriters({ path, lock, isOnReadOnlyMedium: true, readers: new Set() })
+  const admitWriters = excludeWriters({ path, lock, readers: new Set() })
   try {
     return openDatabase(path, true, options)
   } finally {
-    admitWriters()
+    admitWriters?.()
   }
 }
 
-const nothing = () => {}
-
 /**
  * Excludes writers from a read-only medium until the returned function is called. Fails with `ServiceUnavailable` when
- * a process has the file open for writing. On other media, LMDB's own locks protect readers.
+ * a process has the file open for writing. On other media, LMDB's own locks protect readers. Undefined without a file
+ * to lock.
  */
-export function excludeWriters({ path, lock, isOnReadOnlyMedium, readers }: Readable): () => void {
-  if (!isOnReadOnlyMedium || lock === undefined) return nothing
+export function excludeWriters({ path, lock, readers }: Readable): (() => void) | undefined {
+  if (lock === undefined) return undefined
   if (readers.size === 0 && !lock.tryExcludeWriters()) {
     throw new CatalogError(
       'ServiceUnavailable',

@@ -94,7 +94,7 @@ class LmdbDirectoryStore implements LmdbStore {
   async read<T>(body: (reader: Reader) => T): Promise<T> {
     this.#refuse()
     const environment = this.#environment
-    const admitWriters = excludeWriters(environment)
+    const admitWriters = environment.isOnReadOnlyMedium ? excludeWriters(environment) : undefined
     // The driver reuses a snapshot for up to a millisecond, so it is dropped here. The next read takes a new snapshot,
     // which lasts through the body, since nothing else runs meanwhile.
     environment.db.resetReadTxn()
@@ -103,7 +103,7 @@ class LmdbDirectoryStore implements LmdbStore {
     try {
       return withOwnTimers(() => runBody(body, reader))
     } finally {
-      admitWriters()
+      admitWriters?.()
       environment.busy = false
       reader.ended = true
     }
@@ -127,13 +127,14 @@ class LmdbDirectoryStore implements LmdbStore {
 
   state(): number | undefined {
     this.#refuse()
-    const admitWriters = excludeWriters(this.#environment)
+    const environment = this.#environment
+    const admitWriters = environment.isOnReadOnlyMedium ? excludeWriters(environment) : undefined
     try {
-      return withOwnTimers(() => readState(this.#environment))
+      return withOwnTimers(() => readState(environment))
     } catch (error) {
       throw explain(error, this.path)
     } finally {
-      admitWriters()
+      admitWriters?.()
     }
   }
 
@@ -173,31 +174,33 @@ class LmdbDirectoryStore implements LmdbStore {
   /** Inspects the file. An open read transaction keeps the newest snapshot from being overwritten meanwhile. */
   async inspect(options?: InspectOptions): Promise<StoreInspection> {
     this.#refuse()
-    const admitWriters = excludeWriters(this.#environment)
-    this.#environment.db.resetReadTxn()
-    const snapshot = withOwnTimers(() => this.#environment.db.useReadTransaction())
+    const environment = this.#environment
+    const admitWriters = environment.isOnReadOnlyMedium ? excludeWriters(environment) : undefined
+    environment.db.resetReadTxn()
+    const snapshot = withOwnTimers(() => environment.db.useReadTransaction())
     this.#underWay++
     try {
       return await inspectFile(this.path, options)
     } finally {
-      snapshot.done()
-      admitWriters()
       this.#end()
+      snapshot.done()
+      admitWriters?.()
     }
   }
 
   async copyTo(folder: string): Promise<void> {
     this.#refuse()
-    const admitWriters = excludeWriters(this.#environment)
+    const environment = this.#environment
+    const admitWriters = environment.isOnReadOnlyMedium ? excludeWriters(environment) : undefined
     const file = join(folder, basename(this.path))
     this.#underWay++
     try {
-      await copyEnvironment(this.#environment.db, file)
+      await copyEnvironment(environment.db, file)
     } catch (error) {
       throw await storeFailure(error, file)
     } finally {
-      admitWriters()
       this.#end()
+      admitWriters?.()
     }
   }
 

@@ -168,14 +168,15 @@ export interface ManifestBody extends Totals {
 
 /** Adds the ids of first rows to entries. Those without ids are numbered consecutively. */
 export function withIds(entries: readonly FragmentEntry[], nextId: number): readonly FragmentEntry[] {
-  if (entries.every(({ firstId }) => firstId !== undefined)) return entries
+  let numbered: FragmentEntry[] | undefined
   let next = nextId
-  return entries.map((entry) => {
-    if (entry.firstId !== undefined) return entry
-    const firstId = next
+  for (const [i, entry] of entries.entries()) {
+    if (entry.firstId !== undefined) continue
+    numbered ??= [...entries]
+    numbered[i] = { ...entry, firstId: next }
     next += entry.rows
-    return { ...entry, firstId }
-  })
+  }
+  return numbered ?? entries
 }
 
 /** Adds row ids to the body of a manifest: in an older one they are consecutive. */

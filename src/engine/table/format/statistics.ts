@@ -141,7 +141,9 @@ interface StoredColumn {
 }
 
 export function storeStatistics(statistics: FragmentStatistics): StoredStatistics {
-  return Object.fromEntries(Array.from(statistics, ([path, column]) => [path, storeColumn(column)]))
+  const stored: Record<string, StoredColumn> = {}
+  for (const [path, column] of statistics) stored[path] = storeColumn(column)
+  return stored
 }
 
 function storeColumn({ nullCount, min, max, hasNaN, minExact, maxExact }: ColumnStatistics): StoredColumn {

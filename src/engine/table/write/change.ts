@@ -30,7 +30,9 @@ export function appendChange(
       const job = new Job(storage, options)
       const snapshot = base as LoadedSnapshot
       const { layout, columns } = layoutIn(snapshot, made)
-      const tail = [...snapshot.body.tail, ...written.map((entry) => withLayoutKey(entry, layout))]
+      const isOwn = layout === (made.body.columns?.layout ?? '')
+      const entries = isOwn ? written : written.map((entry) => withLayoutKey(entry, layout))
+      const tail = [...snapshot.body.tail, ...entries]
       const changes = { columns, tail }
       return { snapshot: await reviseManifest(job, snapshot, changes), affected: rows }
     },
