@@ -1,6 +1,8 @@
+import type { Content } from '../../base/content/content.ts'
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { keyedQueue } from '../../base/scheduling/keyed-queue.ts'
 import { keys, type RemovalRecord } from '../../base/store/records.ts'
+import type { WritingEngine } from '../../engine/table/index.ts'
 import { ReadsChanged } from '../../stores/staged/read-set.ts'
 import { StagedStore } from '../../stores/staged/staged-store.ts'
 import { segmentsOf } from '../locations/locations.ts'
@@ -14,12 +16,12 @@ import type {
 } from '../operations/framework/operation.ts'
 import { awaitRemoval, runOperation } from '../operations/framework/run.ts'
 import type { RowsStep } from '../rows/change-types.ts'
+import type { RowsContext } from '../rows/context.ts'
 import { rebase } from '../rows/rebase.ts'
 import type { Participant } from '../transactions/context.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
 import type { LongTransaction, LongWork } from '../transactions/long-transaction.ts'
 import { LocationBusy } from '../transactions/retry.ts'
-import { enginesOf, type WritingEngines } from './transaction-engines.ts'
 import { pause } from './transaction-function.ts'
 import type { TransactionTurns } from './transaction-turns.ts'
 
@@ -278,5 +280,35 @@ class RunProgress {
       own?.(progress)
       this.#report({ transaction_id: this.#id, rows: this.#rows, total: this.#total })
     }
+  }
+}
+
+interface WritingEngines {
+  readonly engine: RowsContext['engine']
+  /** Makes durable what the engines have written. */
+  sync(): Promise<void>
+}
+
+/**
+ * Engines whose objects bear the mark of the transaction. Its operations have records of their own, but a vacuum cannot
+ * see these before the commit.
+ */
+function enginesOf(core: RowsContext, transactionId: string): WritingEngines {
+  const engines = new Map<Content, Promise<WritingEngine>>()
+  const make = async (content: Content) => (await core.engine(content)).writtenBy(transactionId)
+  const find = (content: Content) => {
+    const engine = engines.get(content) ?? make(content)
+    engines.set(content, engine)
+    return engine
+  }
+  return {
+    engine: async (content) => {
+      const marked = await find(content)
+      // The commit of the transaction syncs for all of its operations. Each finds what those before it have written.
+      return { ...marked, writtenBy: () => ({ ...marked, sync: marked.written }) }
+    },
+    sync: async () => {
+      await Promise.all(Array.from(engines.values(), async (engine) => (await engine).sync()))
+    },
   }
 }

@@ -204,11 +204,8 @@ export class StagedStore implements Store {
   }
 
   /** Runs a body, and adds what its last run touched to `touched`: earlier runs may have read guessed values. */
-  #runRecording<T>(
-    touched: Touched | undefined,
-    body: (below: Reader, noted: Touched | undefined) => T,
-  ): Promise<T> {
-    if (touched === undefined) return this.#enqueue((below) => body(below, undefined))
+  #runRecording<T>(touched: Touched | undefined, body: (below: Reader, noted?: Touched) => T): Promise<T> {
+    if (touched === undefined) return this.#enqueue(body)
     let noted: Touched = new Map()
     const done = this.#enqueue((below) => {
       noted = new Map()
@@ -240,8 +237,8 @@ export class StagedStore implements Store {
       if (isCurrent && hasMoved) await this.#below.read((below) => this.check(below))
       return hasMoved
     }
-    const inside = () =>
-      this.#below.read((below) => {
+    try {
+      const reading = this.#below.read((below) => {
         // The store below may run this again, on another snapshot.
         readSet.rollBack()
         overlay.rollBack()
@@ -253,8 +250,7 @@ export class StagedStore implements Store {
           this.#busy = false
         }
       })
-    try {
-      const result = await inside().catch(async (error) => {
+      const result = await reading.catch(async (error) => {
         // An error depends on the reads as a result does.
         if (isCurrent) await compareMoved()
         throw error

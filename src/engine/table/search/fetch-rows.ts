@@ -112,7 +112,10 @@ function hasAll(vectors: ReadonlyMap<number, Values>, positions: ArrayLike<numbe
 
 /** The columns of a table that picks use, row columns included. */
 export function columnsOf(picks: readonly Pick[]): ReadonlySet<number> {
-  return new Set(picks.flatMap(({ path, expression }) => expression?.columns ?? [path![0]!]))
+  const columns = new Set<number>()
+  for (const { path, expression } of picks)
+    for (const index of expression?.columns ?? [path![0]!]) columns.add(index)
+  return columns
 }
 
 /** The wanted rows of each fragment, in order, and the index of each position among these. */

@@ -46,7 +46,7 @@ function layoutIn(
   { schema, body }: LoadedSnapshot,
   made: LoadedSnapshot,
 ): { layout: string; columns: StoredColumns | undefined } {
-  const difference = schemaDifference(made.schema, schema)
+  const difference = made.schema === schema ? undefined : schemaDifference(made.schema, schema)
   if (difference === undefined) return { layout: body.columns?.layout ?? '', columns: body.columns }
   if (!lacksNullableOnly(made.schema, schema)) {
     throw new CatalogError(
