@@ -81,7 +81,7 @@ export async function merge(
   const merged = { prefix, schema: { ...schema, fields, columns: undefined } }
   for (const batches of await gathered.finish(job)) {
     written.push(await writeFragment(job, merged, batches))
-    await job.rest()
+    if (job.due) await job.rest()
   }
   const layout = { schema: storeSchema({ ...schema, fields }).schema, ids: idsOf(nodes) }
   const saves = entries.some((entry) => unneededBytes(schema, entry) > 0)

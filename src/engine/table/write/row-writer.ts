@@ -73,7 +73,7 @@ export class RowWriter {
   async #write(job: Job, rows: number): Promise<void> {
     for (const batches of assembleColumns(this.#table.schema.fields, this.#take(rows))) {
       this.#written.push(await writeFragment(job, this.#table, batches))
-      await job.rest()
+      if (job.due) await job.rest()
     }
   }
 

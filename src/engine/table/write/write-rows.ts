@@ -43,7 +43,7 @@ export async function writeRows(
   })) {
     entries.push(entry)
     job.report(entry.rows, rowsTotal)
-    await job.rest()
+    if (job.due) await job.rest()
   }
   return entries
 }
@@ -95,7 +95,7 @@ export async function writeFragment(
   batches: readonly AnyBatch[],
 ): Promise<ColumnFile> {
   const file = await encodeFile(schema, batches, job)
-  await job.rest()
+  if (job.due) await job.rest()
   return putFile(job.storage, prefix, file)
 }
 
