@@ -137,6 +137,9 @@ export const queryErrors = [...versionErrors, 'TableColumnNotFound', 'Unsupporte
 
 type Query = { readonly [Name in keyof typeof queryFields]?: v.InferOutput<(typeof queryFields)[Name]> }
 
+/** Most characters of the columns of a query. Many long texts would be slow as keys, and as names of the answer. */
+const maxColumnText = 4 << 20
+
 /** What a query asks of the rows of a version. */
 export function queryOptionsOf(request: Query, { queryColumns, orderKeys }: RowsSettings): QueryOptions {
   refuseText(request)
@@ -147,6 +150,14 @@ export function queryOptionsOf(request: Query, { queryColumns, orderKeys }: Rows
     throw invalid(
       `columns has ${count.toLocaleString('en')} entries; ${queryColumns.toLocaleString('en')} are the most of one query. Ask for fewer columns at a time, or open the catalog with a larger queryColumns.`,
     )
+  }
+  const length = Object.entries(columns ?? {}).reduce(
+    (sum, [name, text]) => sum + name.length + text.length,
+    0,
+  )
+  if (length > maxColumnText) {
+    const lengths = `${length.toLocaleString('en')} characters of names and expressions; ${maxColumnText.toLocaleString('en')} are the most`
+    throw invalid(`columns has ${lengths} of one query. Shorten them, or ask for fewer columns at a time.`)
   }
   return {
     columns,

@@ -31,6 +31,22 @@ eachCatalog((open) => {
     })
   })
 
+  test('so is their text', async () => {
+    const catalog = await open()
+    await catalog.createTable({ id, data: [{ a: 1 }] })
+    const columns = (count: number) => ({
+      column_aliases: Object.fromEntries(
+        Array.from({ length: count }, (_, i) => [`x${i}`, `a +${' '.repeat(16_400)}${i}`]),
+      ),
+    })
+    await expect(catalog.queryTable({ id, columns: columns(300) })).rejects.toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringMatching(/columns has 4,92\d,\d+ characters .*; 4,194,304 are the most/),
+    })
+    const { data } = await catalog.queryTable({ id, columns: columns(200) })
+    expect((await decodeArrow(data)).schema.fields).toHaveLength(200)
+  })
+
   test('keys that decide nothing do not count', async () => {
     const catalog = await open({ orderKeys: 2 })
     await catalog.createTable({ id, data: [4, 1, 3, 2].map((a) => ({ a, b: a % 2, c: 0 })) })
