@@ -1,6 +1,7 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import {
   type BranchRecord,
+  isTableName,
   kinds,
   type StagedChangeRecord,
   type StoredTable,
@@ -59,8 +60,7 @@ export class NotingWriter implements Writer {
   put(key: Key, value: Value): void {
     switch (key[0]) {
       case kinds.name:
-        // Other names are those of namespaces.
-        if (key[2] === 't') this.#of((value as StoredTable).id)
+        if (isTableName(key)) this.#of((value as StoredTable).id)
         break
       case kinds.tablePointer:
         this.#of(key[1]).isPlaced = true
@@ -193,13 +193,7 @@ function branchesOf(noted: Noted): Map<string, BranchRecord | undefined> {
 }
 
 function changeOf(operation: string, id: Identifier, noted: Noted): SubjectChange {
-  const effect = noted.isPlaced
-    ? noted.isRemoved
-      ? 'moved'
-      : 'created'
-    : noted.isRemoved
-      ? 'removed'
-      : 'changed'
+  const effect = effectOf(noted)
   const change: Writable = { operation, kind: noted.kind, id, effect }
   if (effect === 'moved' && noted.to !== undefined) change.to = Object.freeze([...noted.to])
   if (effect === 'removed') return Object.freeze(change)
@@ -214,6 +208,11 @@ function changeOf(operation: string, id: Identifier, noted: Noted): SubjectChang
   if (branches) addBranches(change, branches)
   // Frozen, so that a store that keeps objects need not copy it.
   return Object.freeze(change)
+}
+
+function effectOf({ isPlaced, isRemoved }: Noted): SubjectChange['effect'] {
+  if (isPlaced) return isRemoved ? 'moved' : 'created'
+  return isRemoved ? 'removed' : 'changed'
 }
 
 function isGone(branches: Noted['branches'], branch: string): boolean {
