@@ -1,5 +1,6 @@
 import type { Field } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
+import { quote } from '../../../base/model/identifier.ts'
 import { typeName } from '../../arrow/type-name.ts'
 import type { ValueExpression } from '../../predicate/index.ts'
 import { compileValues } from '../scan/evaluate.ts'
@@ -33,7 +34,7 @@ export function addColumns(columns: readonly NewColumn[], now: number): EditColu
       const expression = await compileValues(column.expression, schema, now, timeSlice)
       if (expression.columns.some((index) => index >= schema.fields.length)) {
         throw invalid(
-          `The expression of column ${JSON.stringify(column.name)} reads row ids or places, which differ from version to version. Compute it of columns of the table.`,
+          `The expression of column ${quote(column.name)} reads row ids or places, which differ from version to version. Compute it of columns of the table.`,
         )
       }
       const { type, nullable } = expression
@@ -51,7 +52,7 @@ export function addColumns(columns: readonly NewColumn[], now: number): EditColu
 function nullField(field: Field): Field {
   if (field.nullable) return field
   throw invalid(
-    `Column ${JSON.stringify(field.name)} would be null in every row, and must not be null. Make it nullable, or give an expression.`,
+    `Column ${quote(field.name)} would be null in every row, and must not be null. Make it nullable, or give an expression.`,
   )
 }
 

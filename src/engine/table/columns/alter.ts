@@ -1,5 +1,6 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { type CatalogError, invalid } from '../../../base/errors.ts'
+import { quote } from '../../../base/model/identifier.ts'
 import { CastFailure, canCast, castBatch } from '../../arrow/cast/cast.ts'
 import { castSize } from '../../arrow/cast/cast-size.ts'
 import { maxCastBytes } from '../../arrow/fit.ts'
@@ -39,9 +40,7 @@ export function alterColumns(schema: TableSchema, alterations: readonly ColumnAl
   for (const alteration of alterations) {
     const found = findField(schema, tree, alteration.path)
     if (wanted.has(found.node.id)) {
-      throw invalid(
-        `${JSON.stringify(alteration.path)} is altered twice. Write all that changes into one alteration.`,
-      )
+      throw invalid(`${quote(alteration.path)} is altered twice. Write all that changes into one alteration.`)
     }
     wanted.set(found.node.id, { found, alteration })
   }
@@ -78,13 +77,11 @@ function alter(node: FieldNode, wanted: ReadonlyMap<number, FieldAlteration>): F
   if (alteration === undefined) return { ...node, children }
   const { rename, nullable, type, path } = alteration
   if (rename === '' || rename?.isWellFormed() === false) {
-    throw invalid(
-      `The new name of ${JSON.stringify(path)} is empty or not well-formed Unicode. Give another one.`,
-    )
+    throw invalid(`The new name of ${quote(path)} is empty or not well-formed Unicode. Give another one.`)
   }
   if (nullable === false && !isInStructs(found!)) {
     throw invalid(
-      `${JSON.stringify(path)} lies in a list, whose items are not checked for nulls. Leave "nullable" out.`,
+      `${quote(path)} lies in a list, whose items are not checked for nulls. Leave "nullable" out.`,
     )
   }
   const field = {
@@ -95,12 +92,12 @@ function alter(node: FieldNode, wanted: ReadonlyMap<number, FieldAlteration>): F
   if (type === undefined || typeName(type) === typeName(node.field.type)) return { ...node, field, children }
   if (!canCast(node.field.type, type)) {
     throw invalid(
-      `Column ${JSON.stringify(path)} is ${typeName(node.field.type)} and cannot become ${typeName(type)}. Types change within their kind only: whole numbers, floating-point numbers, decimals, moments, times, texts, bytes, or lists of such. Add a column with an expression instead.`,
+      `Column ${quote(path)} is ${typeName(node.field.type)} and cannot become ${typeName(type)}. Types change within their kind only: whole numbers, floating-point numbers, decimals, moments, times, texts, bytes, or lists of such. Add a column with an expression instead.`,
     )
   }
   if (node.children.some((child) => isAltered(child, wanted))) {
     throw invalid(
-      `The type of ${JSON.stringify(path)} is given, and a field within it is altered, too. Give one of the two.`,
+      `The type of ${quote(path)} is given, and a field within it is altered, too. Give one of the two.`,
     )
   }
   return { ...treeOf([{ ...field, type }], idsFrom(0))[0]!, id: node.id }
@@ -167,13 +164,13 @@ function firstNull(validity: Uint8Array): number {
 
 function isNullIn(path: string, row: number): CatalogError {
   return invalid(
-    `Column ${JSON.stringify(path)} is null in row ${row}, counted from 0, and cannot be made not nullable. Delete such rows, or leave the column nullable.`,
+    `Column ${quote(path)} is null in row ${row}, counted from 0, and cannot be made not nullable. Delete such rows, or leave the column nullable.`,
   )
 }
 
 function takesTooMuch(before: FieldNode, after: FieldNode): CatalogError {
   return invalid(
-    `Column ${JSON.stringify(before.field.name)} would take more than ${maxCastBytes.toLocaleString('en')} bytes as ${typeName(fieldOf(after).type)} in one fragment, since its rows share what they show. Leave its type as it is.`,
+    `Column ${quote(before.field.name)} would take more than ${maxCastBytes.toLocaleString('en')} bytes as ${typeName(fieldOf(after).type)} in one fragment, since its rows share what they show. Leave its type as it is.`,
   )
 }
 
@@ -187,6 +184,6 @@ function doesNotFit(
   const what =
     typeof value === 'number' || typeof value === 'bigint' ? ` holds ${value}, which` : ' holds a value that'
   return invalid(
-    `Column ${JSON.stringify(before.field.name)}${what} ${typeName(fieldOf(after).type)} cannot hold, in row ${firstRow + row}, counted from 0. Choose another type, or delete such rows.`,
+    `Column ${quote(before.field.name)}${what} ${typeName(fieldOf(after).type)} cannot hold, in row ${firstRow + row}, counted from 0. Choose another type, or delete such rows.`,
   )
 }

@@ -1,5 +1,6 @@
 import { type Schema, Type } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../../base/errors.ts'
+import { quote } from '../../../base/model/identifier.ts'
 import { isRowColumn } from '../../arrow/schema.ts'
 import { idsOfSchema, storedColumnsOf, type TableSchema } from '../format/table-schema.ts'
 import { namesOf, splitPath } from '../read/projection.ts'
@@ -43,20 +44,16 @@ function checkNewName(name: string): void {
     throw invalid('The name of a column holds half of a surrogate pair. Give well-formed Unicode.')
   if (name.includes('.')) {
     throw invalid(
-      `A column cannot be named ${JSON.stringify(name)}: a dot leads to a field within a struct. Name it without dots.`,
+      `A column cannot be named ${quote(name)}: a dot leads to a field within a struct. Name it without dots.`,
     )
   }
   if (isRowColumn(name)) {
-    throw invalid(
-      `${JSON.stringify(name)} names what queries tell about each row. Give the column another name.`,
-    )
+    throw invalid(`${quote(name)} names what queries tell about each row. Give the column another name.`)
   }
 }
 
 export function taken(name: string): CatalogError {
-  return invalid(
-    `There is a column ${JSON.stringify(name)} already. Choose another name, or drop that column first.`,
-  )
+  return invalid(`There is a column ${quote(name)} already. Choose another name, or drop that column first.`)
 }
 
 /** Removes columns, and fields within structs. A struct is removed with the last of its fields. */
@@ -68,7 +65,7 @@ export function dropColumns(schema: TableSchema, paths: readonly string[]): Colu
     const [holder, around] = [found.way.at(-2), found.way.at(-3)]
     if (holder && (holder.field.type.typeId !== Type.Struct || around?.field.type.typeId === Type.Map)) {
       throw invalid(
-        `${JSON.stringify(text)} is a part of the type of ${JSON.stringify(holder.field.name)}, and no field of a struct. Drop the whole column.`,
+        `${quote(text)} is a part of the type of ${quote(holder.field.name)}, and no field of a struct. Drop the whole column.`,
       )
     }
     dropped.add(found.node.id)
@@ -146,7 +143,7 @@ export function findField(schema: Schema, tree: readonly FieldNode[], text: stri
     if (node === undefined) {
       throw new CatalogError(
         'TableColumnNotFound',
-        `There is no column ${JSON.stringify(text)}. The columns are ${namesOf(schema)}.`,
+        `There is no column ${quote(text)}. The columns are ${namesOf(schema)}.`,
       )
     }
     way.push(node)

@@ -1,5 +1,6 @@
 import { type Field, type Schema, Type } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../../base/errors.ts'
+import { quote } from '../../../base/model/identifier.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { isRowColumn } from '../../arrow/schema.ts'
 import { childWithin } from '../../arrow/take/take.ts'
@@ -56,8 +57,7 @@ async function named(
   for (const [name, text] of named) {
     if (typeof text !== 'string')
       throw invalid('A column is not named by a string. Give names, field paths or expressions.')
-    if (seen.has(name))
-      throw invalid(`Column ${JSON.stringify(name)} is asked for twice. Name each one once.`)
+    if (seen.has(name)) throw invalid(`Column ${quote(name)} is asked for twice. Name each one once.`)
     seen.add(name)
     const found = await pickOf(schema, text, compile, !Array.isArray(columns))
     picks.push({ ...found, field: { ...found.field, name } })
@@ -110,7 +110,7 @@ export function resolve(schema: Schema, text: string): ColumnPick {
     if (field === undefined) {
       throw new CatalogError(
         'TableColumnNotFound',
-        `There is no column ${JSON.stringify(text)}. The columns are ${namesOf(schema)}.`,
+        `There is no column ${quote(text)}. The columns are ${namesOf(schema)}.`,
       )
     }
     path.push(index)
@@ -130,7 +130,7 @@ export function inOtherCase(schema: Schema, text: string): ColumnPick | undefine
 }
 
 export function namesOf(schema: Schema): string {
-  const names = schema.fields.map(({ name }) => JSON.stringify(name))
+  const names = schema.fields.map(({ name }) => quote(name))
   return names.length <= 20
     ? names.join(', ')
     : `${names.slice(0, 20).join(', ')} and ${names.length - 20} more`
@@ -143,11 +143,11 @@ export function splitPath(text: string): string[] {
   while (part.lastIndex < text.length || text === '') {
     const match = part.exec(text)
     if (match === null)
-      throw invalid(`${JSON.stringify(text)} is no field path. Write a.b, or \`a.b\` for a name with a dot.`)
+      throw invalid(`${quote(text)} is no field path. Write a.b, or \`a.b\` for a name with a dot.`)
     names.push(match[1]?.replaceAll('``', '`') ?? match[2]!)
     if (match[3] === '') return names
   }
-  throw invalid(`${JSON.stringify(text)} ends in a dot. Name the field that comes after it.`)
+  throw invalid(`${quote(text)} ends in a dot. Name the field that comes after it.`)
 }
 
 /** The values at a path, taken from the columns of a fragment. */

@@ -1,5 +1,6 @@
 import { type DataType, type Schema, Type } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
+import { quote } from '../../../base/model/identifier.ts'
 import { type AnyBatch, dictionaryOf } from '../../arrow/batch.ts'
 import { getBit } from '../../arrow/bitmap.ts'
 import { unscaledReader } from '../../arrow/decimals.ts'
@@ -63,7 +64,7 @@ function sortKey(schema: Schema, { column, descending = false, nullsFirst = fals
   const { path, field } = resolve(schema, column)
   if (!isSortable(field.type)) {
     throw invalid(
-      `order_by names ${JSON.stringify(column)} of type ${typeName(field.type)}, whose values have no order here. Sort by a column of numbers, texts, bytes, times or flags, or by a field of a struct.`,
+      `order_by names ${quote(column)} of type ${typeName(field.type)}, whose values have no order here. Sort by a column of numbers, texts, bytes, times or flags, or by a field of a struct.`,
     )
   }
   return { name: column, path, direction: descending ? -1 : 1, nullsFirst }

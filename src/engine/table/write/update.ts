@@ -1,5 +1,6 @@
 import type { Schema } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../../base/errors.ts'
+import { quote } from '../../../base/model/identifier.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { allRows, type Bitmap, countRows, intersect, noRows } from '../../arrow/bitmap.ts'
 import { bytesInUse } from '../../arrow/cast/cast-size.ts'
@@ -74,7 +75,7 @@ class Update implements Change {
     for (const [column, value] of updates) {
       const index = columnOf(schema, column)
       if (assignments.has(index)) {
-        throw invalid(`Column ${JSON.stringify(column)} is updated twice. Give it one value.`)
+        throw invalid(`Column ${quote(column)} is updated twice. Give it one value.`)
       }
       const expression = await compileFor(value, schema, index, this.#now, timeSlice)
       assignments.set(index, { expression, budget: expression.budget() })
@@ -262,7 +263,7 @@ function columnOf(schema: Schema, name: string): number {
   if (path.length > 1) {
     throw new CatalogError(
       'Unsupported',
-      `${JSON.stringify(name)} is a field of a struct, and this catalog updates whole columns only. Insert the rows again with the struct that you want.`,
+      `${quote(name)} is a field of a struct, and this catalog updates whole columns only. Insert the rows again with the struct that you want.`,
     )
   }
   if (path[0]! >= schema.fields.length)
@@ -283,12 +284,8 @@ async function compileFor(
     return await compileValues(text, schema, now, timeSlice, field)
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error
-    throw new CatalogError(
-      error.code,
-      `The new value of column ${JSON.stringify(field.name)}: ${error.message}`,
-      {
-        cause: error,
-      },
-    )
+    throw new CatalogError(error.code, `The new value of column ${quote(field.name)}: ${error.message}`, {
+      cause: error,
+    })
   }
 }
