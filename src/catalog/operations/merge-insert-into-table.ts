@@ -10,6 +10,7 @@ import {
   text,
   version,
 } from '../../base/model/fields.ts'
+import { quote } from '../../base/model/identifier.ts'
 import { clearTimeout, setTimeout } from '../../base/time.ts'
 import type { Change, MergeOptions, Snapshot, WorkOptions } from '../../engine/table/index.ts'
 import { changeRows, createAnd } from '../rows/change.ts'
@@ -229,9 +230,7 @@ function within(
   const [, number, unit] = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h)\s*$/.exec(time) ?? []
   const millis = Number(number) * (units[unit ?? ''] ?? Number.NaN)
   if (!(millis < 2 ** 31)) {
-    throw invalid(
-      `timeout is ${JSON.stringify(time)}. Give a number and a unit, such as 500ms, 30s, 5m or 1h.`,
-    )
+    throw invalid(`timeout is ${quote(time)}. Give a number and a unit, such as 500ms, 30s, 5m or 1h.`)
   }
   const over = new CatalogError(
     'InvalidInput',

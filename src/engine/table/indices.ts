@@ -1,5 +1,6 @@
 import { type DataType, type Field, Type } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../base/errors.ts'
+import { quote } from '../../base/model/identifier.ts'
 import { type IndexType, vectorIndexTypes } from '../../base/model/index-types.ts'
 import { childFields } from '../arrow/layout.ts'
 import { typeName } from '../arrow/type-name.ts'
@@ -89,7 +90,7 @@ export function requireIndex(indices: readonly TableIndex[], name: string): Tabl
   const names = indices.map((index) => JSON.stringify(index.name))
   throw new CatalogError(
     'TableIndexNotFound',
-    `The table has no index ${JSON.stringify(name)}. ${names.length === 0 ? 'It has none; create one first.' : `Its indexes are ${names.slice(0, 20).join(', ')}${names.length > 20 ? ` and ${names.length - 20} more` : ''}.`}`,
+    `The table has no index ${quote(name)}. ${names.length === 0 ? 'It has none; create one first.' : `Its indexes are ${names.slice(0, 20).join(', ')}${names.length > 20 ? ` and ${names.length - 20} more` : ''}.`}`,
   )
 }
 
@@ -110,7 +111,7 @@ function withIndex(base: LoadedSnapshot, wanted: NewIndex): StoredIndex[] {
   if (taken && (wanted.replace === false || taken.field !== id)) {
     throw new CatalogError(
       'TableIndexAlreadyExists',
-      `The index ${JSON.stringify(name)} already exists, of type ${taken.type} on column ${JSON.stringify(taken.column)}. Give another name, or drop that one first.`,
+      `The index ${quote(name)} already exists, of type ${taken.type} on column ${quote(taken.column)}. Give another name, or drop that one first.`,
     )
   }
   const others = all.filter((index) => index !== taken)
@@ -170,7 +171,7 @@ function checkIndexable(type: IndexType, column: string, of: DataType, distance:
   if (vector === undefined) throw unfit(type, column, of, 'a fixed-size list of floats or bytes')
   if (distance === 'hamming' && !isBytes(vector.element)) {
     throw invalid(
-      `An index of type ${type} by distance ${distance} cannot be on column ${JSON.stringify(column)}, whose vectors are of ${vector.element}. Use l2, cosine or dot.`,
+      `An index of type ${type} by distance ${distance} cannot be on column ${quote(column)}, whose vectors are of ${vector.element}. Use l2, cosine or dot.`,
     )
   }
 }
@@ -192,7 +193,7 @@ function isBytes(element: Element): boolean {
 
 function unfit(type: IndexType, column: string, of: DataType, needed: string): CatalogError {
   return invalid(
-    `An index of type ${type} cannot be on column ${JSON.stringify(column)} of type ${typeName(of)}. It needs ${needed}.`,
+    `An index of type ${type} cannot be on column ${quote(column)} of type ${typeName(of)}. It needs ${needed}.`,
   )
 }
 

@@ -1,5 +1,6 @@
 import { type Field, int32, type Schema } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
+import { quote } from '../../../base/model/identifier.ts'
 import type { ValueExpression, WorkBudget } from '../../predicate/index.ts'
 import { noMetadata } from '../columns/field-tree.ts'
 import { type Compile, type Pick, projection } from '../read/projection.ts'
@@ -99,9 +100,7 @@ class ColumnList implements SearchColumns {
 
   add(field: Field, source: SearchColumns['from'][number]): void {
     if (this.fields.some(({ name }) => name === field.name)) {
-      throw invalid(
-        `The answer would have two columns ${JSON.stringify(field.name)}. Give one of them another name.`,
-      )
+      throw invalid(`The answer would have two columns ${quote(field.name)}. Give one of them another name.`)
     }
     this.fields.push(field)
     this.from.push(source)

@@ -1,5 +1,6 @@
 import { type DataType, type Field, type Schema, Type } from '@uwdata/flechette'
 import { type CatalogError, invalid } from '../../../base/errors.ts'
+import { quote } from '../../../base/model/identifier.ts'
 import { roundToHalf } from '../../arrow/half.ts'
 import { resolve } from '../read/projection.ts'
 import type { Measure, QueryVector } from './measures.ts'
@@ -74,7 +75,7 @@ export function columnToSearch(schema: Schema, name: string | undefined, dimensi
     )
   }
   if (all.length === 1) throw otherDimension(all[0]!, dimension)
-  const list = all.map(({ name, dimension }) => `${JSON.stringify(name)} (${dimension})`).join(', ')
+  const list = all.map(({ name, dimension }) => `${quote(name)} (${dimension})`).join(', ')
   throw invalid(
     `${fitting.length === 0 ? 'No column' : `${fitting.length} columns`} of vectors fit the query vector of dimension ${dimension}: the columns and their dimensions are ${list}. ${fitting.length === 0 ? 'Give a vector of one of these dimensions.' : 'Name the one to search in vector_column.'}`,
   )
@@ -85,7 +86,7 @@ function namedColumn(schema: Schema, name: string): VectorColumn {
   const vector = vectorOf(field.type)
   if (vector === undefined) {
     throw invalid(
-      `Column ${JSON.stringify(name)} does not hold vectors. Vectors are lists of a fixed size, of float16, float32, float64, int8 or uint8, or lists of such. Name another one in vector_column.`,
+      `Column ${quote(name)} does not hold vectors. Vectors are lists of a fixed size, of float16, float32, float64, int8 or uint8, or lists of such. Name another one in vector_column.`,
     )
   }
   return { name, path, ...vector }
@@ -102,7 +103,7 @@ export function measureFor(column: VectorColumn, wanted: Measure | undefined): M
   const measure = wanted ?? (column.element === 'uint8' ? 'hamming' : 'l2')
   if (measure === 'hamming' && !isBytes(column)) {
     throw invalid(
-      `Distance type hamming counts the bits of bytes, and column ${JSON.stringify(column.name)} holds ${column.element}. Use l2, cosine or dot.`,
+      `Distance type hamming counts the bits of bytes, and column ${quote(column.name)} holds ${column.element}. Use l2, cosine or dot.`,
     )
   }
   return measure
@@ -121,7 +122,7 @@ export function queryVector(column: VectorColumn, given: readonly number[], inde
     const own = storedAs[column.element](value)
     if (own === undefined || !Number.isFinite(own)) {
       throw invalid(
-        `Component ${i} of query vector ${index} is ${value}, which is no ${column.element} as column ${JSON.stringify(column.name)} holds. Give ${isBytes(column) ? `whole numbers from ${column.element === 'int8' ? '-128 to 127' : '0 to 255'}` : 'numbers that it can hold'}.`,
+        `Component ${i} of query vector ${index} is ${value}, which is no ${column.element} as column ${quote(column.name)} holds. Give ${isBytes(column) ? `whole numbers from ${column.element === 'int8' ? '-128 to 127' : '0 to 255'}` : 'numbers that it can hold'}.`,
       )
     }
     values[i] = own
