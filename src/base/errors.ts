@@ -96,3 +96,8 @@ export function transactionOf(error: unknown): string | undefined {
 export function invalid(message: string, options?: { cause?: unknown }): CatalogError {
   return new CatalogError('InvalidInput', message, options)
 }
+
+/** An `Unsupported` error: `what` says what is not possible here, and `instead` what to do. Both are sentences. */
+export function unsupported(what: string, instead: string, options?: { cause?: unknown }): CatalogError {
+  return new CatalogError('Unsupported', `${what} ${instead}`, options)
+}

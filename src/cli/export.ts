@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { CatalogError, copyCatalog, type Identifier, importTables } from '../tabularium/index.ts'
+import { type CatalogError, unsupported } from '../base/errors.ts'
+import { copyCatalog, type Identifier, importTables } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
@@ -113,9 +114,9 @@ export function copyCommand(io: Io, signal: AbortSignal): Command {
 }
 
 function incomplete(count: number): CatalogError {
-  return new CatalogError(
-    'Unsupported',
-    `All was copied but the rows of ${count === 1 ? '1 table' : `${count.toLocaleString('en')} tables`}, which lie outside of the catalog or are of another engine. The copy names the places above. Copy these rows with what wrote them.`,
+  return unsupported(
+    `All was copied but the rows of ${count === 1 ? '1 table' : `${count.toLocaleString('en')} tables`}, which lie outside of the catalog or are of another engine. The copy names the places above.`,
+    'Copy these rows with what wrote them.',
   )
 }
 

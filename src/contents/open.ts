@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Content } from '../base/content/content.ts'
-import { CatalogError, invalid } from '../base/errors.ts'
+import { invalid, unsupported } from '../base/errors.ts'
 
 /** How to open the content of a URL scheme. */
 interface Scheme {
@@ -63,9 +63,9 @@ export async function openContentAt(
     return await scheme.open(url)
   } catch (cause) {
     if (scheme.needs === undefined || !isNotInstalled(cause, scheme.needs)) throw cause
-    throw new CatalogError(
-      'Unsupported',
-      `Content at ${name}:// needs the package ${scheme.needs}, which is not installed. Run npm install ${scheme.needs}.`,
+    throw unsupported(
+      `Content at ${name}:// needs the package ${scheme.needs}, which is not installed.`,
+      `Run npm install ${scheme.needs}.`,
       { cause },
     )
   }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { CatalogError, invalid } from '../base/errors.ts'
+import { invalid, unsupported } from '../base/errors.ts'
 import { checkDelimiter, quote } from '../base/model/identifier.ts'
 import { inTransactionHeader } from '../base/model/transaction-id.ts'
 import { clearTimeout, setTimeout } from '../base/time.ts'
@@ -88,9 +88,9 @@ function watchRequestOf({ query, headers }: Exchange) {
     )
   }
   if (headers[inTransactionHeader] !== undefined) {
-    throw new CatalogError(
-      'Unsupported',
-      `A transaction sees one moment, so there is nothing to watch in it. Leave the header ${inTransactionHeader} out.`,
+    throw unsupported(
+      'A transaction sees one moment, so there is nothing to watch in it.',
+      `Leave the header ${inTransactionHeader} out.`,
     )
   }
   const delimiter = checkDelimiter(singleValue(given, 'delimiter'))

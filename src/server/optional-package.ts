@@ -1,13 +1,13 @@
-import { CatalogError } from '../base/errors.ts'
+import { unsupported } from '../base/errors.ts'
 
 /** Loads an optional package. Fails with `Unsupported` and the install command when it is not installed. */
 export async function optionalPackage<T>(what: string, name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load()
   } catch (cause) {
-    throw new CatalogError(
-      'Unsupported',
-      `${what} needs the package ${name}, which cannot be loaded. Install it beside tabularium: npm install ${name}`,
+    throw unsupported(
+      `${what} needs the package ${name}, which cannot be loaded.`,
+      `Install it beside tabularium: npm install ${name}`,
       { cause },
     )
   }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Content } from '../base/content/content.ts'
-import { CatalogError, invalid } from '../base/errors.ts'
+import { CatalogError, invalid, unsupported } from '../base/errors.ts'
 import { isOtherHome, type StoreHome } from '../base/store/home.ts'
 import { type CatalogRecord, keys } from '../base/store/records.ts'
 import type { Store, Writer } from '../base/store/store.ts'
@@ -156,9 +156,9 @@ async function requireRecord(store: Store): Promise<CatalogRecord> {
 /** The URL of the original's content. It must not overlap with the content of the copy. */
 function requireDisjoint({ content }: CatalogRecord, url: string): string {
   if (content === undefined) {
-    throw new CatalogError(
-      'Unsupported',
-      'The catalog has its rows in a content that a program opens for it, and no URL. Copy the catalog with that program (copyCatalog).',
+    throw unsupported(
+      'The catalog has its rows in a content that a program opens for it, and no URL.',
+      'Copy the catalog with that program (copyCatalog).',
     )
   }
   const [old, own] = [placeOf(content)!, placeOf(url)!]

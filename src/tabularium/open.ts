@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Content } from '../base/content/content.ts'
-import { CatalogError, invalid } from '../base/errors.ts'
+import { CatalogError, invalid, unsupported } from '../base/errors.ts'
 import type { MemorySnapshot } from '../base/memory/state.ts'
 import { folderPath } from '../base/model/folder-path.ts'
 import { isDatabaseUrl, shownLocation } from '../base/model/location.ts'
@@ -148,9 +148,9 @@ async function openRemote(url: string, options: ClientOptions): Promise<LocalCat
     vacuum: onServerOnly('vacuum'),
     verify: onServerOnly('verify'),
     metrics: async () => {
-      throw new CatalogError(
-        'Unsupported',
-        'metrics tells of a catalog in this process. Ask /metrics of the server that has the catalog.',
+      throw unsupported(
+        'metrics tells of a catalog in this process.',
+        'Ask /metrics of the server that has the catalog.',
       )
     },
     backup: onServerOnly('backup'),

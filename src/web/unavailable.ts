@@ -1,11 +1,11 @@
-import { CatalogError } from '../base/errors.ts'
+import { unsupported } from '../base/errors.ts'
 
 /** A function that throws `Unsupported` for `what`, which needs files, threads, sockets or a database. */
 export function unavailable(what: string): (...given: never) => never {
   return () => {
-    throw new CatalogError(
-      'Unsupported',
-      `${what} needs Node or Bun. In browsers and edge runtimes, open 'memory:', the URL of a server (https://…), or a store and a content of your own.`,
+    throw unsupported(
+      `${what} needs Node or Bun.`,
+      "In browsers and edge runtimes, open 'memory:', the URL of a server (https://…), or a store and a content of your own.",
     )
   }
 }

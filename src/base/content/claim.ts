@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { CatalogError, invalid } from '../errors.ts'
+import { CatalogError, invalid, unsupported } from '../errors.ts'
 import type { Content } from './content.ts'
 
 /** The object that names the catalog that owns a content. */
@@ -137,9 +137,9 @@ async function winnersOf(put: () => Promise<boolean>): Promise<number> {
 }
 
 function unsafe(where: string, what: string): CatalogError {
-  return new CatalogError(
-    'Unsupported',
-    `The service of ${where} ${what} (If-None-Match: *). A catalog would not be safe there. Use a service that keeps this condition.`,
+  return unsupported(
+    `The service of ${where} ${what} (If-None-Match: *). A catalog would not be safe there.`,
+    'Use a service that keeps this condition.',
   )
 }
 

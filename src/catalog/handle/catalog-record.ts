@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { CatalogError, invalid } from '../../base/errors.ts'
+import { invalid, unsupported } from '../../base/errors.ts'
 import { type CatalogRecord, catalogFormat, keys, sharingFormat } from '../../base/store/records.ts'
 import type { Store } from '../../base/store/store.ts'
 
@@ -15,9 +15,9 @@ export function checkRecord(found: CatalogRecord, content: string | undefined, i
       found.v > sharingFormat
         ? ['a newer', 'Open it with that release.']
         : ['an older', 'Export it with that release, and import it with this one.']
-    throw new CatalogError(
-      'Unsupported',
-      `This catalog has format ${found.v}, written by ${which} release; this one knows formats ${catalogFormat} to ${sharingFormat}. ${way}`,
+    throw unsupported(
+      `This catalog has format ${found.v}, written by ${which} release; this one knows formats ${catalogFormat} to ${sharingFormat}.`,
+      way,
     )
   }
   if (content === undefined || placeOf(found.content) === placeOf(content)) return

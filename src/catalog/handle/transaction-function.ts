@@ -1,4 +1,4 @@
-import { CatalogError, invalid } from '../../base/errors.ts'
+import { CatalogError, invalid, unsupported } from '../../base/errors.ts'
 import { type OptionNames, requireKnown } from '../../base/model/options.ts'
 import { sleep } from '../../base/time.ts'
 import { beginsOrEnds, nested, requireSame } from '../operations/framework/inside.ts'
@@ -140,9 +140,9 @@ export async function pause(millis: number, signal: AbortSignal): Promise<void> 
 }
 
 function watchedInside(): CatalogError {
-  return new CatalogError(
-    'Unsupported',
-    'A transaction sees one moment, so there is nothing to watch in it. Call watch on the catalog.',
+  return unsupported(
+    'A transaction sees one moment, so there is nothing to watch in it.',
+    'Call watch on the catalog.',
   )
 }
 

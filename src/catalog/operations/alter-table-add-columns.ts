@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { CatalogError, invalid } from '../../base/errors.ts'
+import { invalid, unsupported } from '../../base/errors.ts'
 import {
   branch,
   changeFields,
@@ -90,9 +90,9 @@ async function columnsOf(
   ] of given.entries()) {
     const where = `new_columns[${i}]`
     if (computed != null || virtual_column != null) {
-      throw new CatalogError(
-        'Unsupported',
-        `${where} is a computed column, which is filled by backfills. This catalog has none. Give an "expression", which is computed once.`,
+      throw unsupported(
+        `${where} is a computed column, which is filled by backfills. This catalog has none.`,
+        'Give an "expression", which is computed once.',
       )
     }
     requireOne(where, { expression, data_type })

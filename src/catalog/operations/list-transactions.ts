@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { CatalogError } from '../../base/errors.ts'
+import { type CatalogError, unsupported } from '../../base/errors.ts'
 import {
   choice,
   limit,
@@ -99,9 +99,9 @@ export const listTransactions = operation({
 
 /** The commit would compare every listed record, and other changes write such records all the time. */
 function listedInside(): CatalogError {
-  return new CatalogError(
-    'Unsupported',
-    'Transactions cannot be listed inside of a transaction: its commit would fail whenever others change anything. List them outside of it.',
+  return unsupported(
+    'Transactions cannot be listed inside of a transaction: its commit would fail whenever others change anything.',
+    'List them outside of it.',
   )
 }
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { CatalogError } from '../../base/errors.ts'
+import { unsupported } from '../../base/errors.ts'
 import { requestFields, responseFields } from '../../base/model/fields.ts'
 import { operation } from './framework/operation.ts'
 import { post, type Route } from './framework/route.ts'
@@ -9,7 +9,12 @@ import { post, type Route } from './framework/route.ts'
  * operation's name, and shows in one place what is missing.
  */
 
-function unsupported<const Name extends string>(name: Name, summary: string, instead: string, route: Route) {
+function unsupportedOperation<const Name extends string>(
+  name: Name,
+  summary: string,
+  instead: string,
+  route: Route,
+) {
   return operation({
     name,
     summary: `${summary} Not supported.`,
@@ -20,7 +25,7 @@ function unsupported<const Name extends string>(name: Name, summary: string, ins
     changes: false,
     route,
     run: async () => {
-      throw new CatalogError('Unsupported', `${name} is not supported by this catalog. ${instead}`)
+      throw unsupported(`${name} is not supported by this catalog.`, instead)
     },
   })
 }
@@ -28,19 +33,19 @@ function unsupported<const Name extends string>(name: Name, summary: string, ins
 const noViews =
   'A view is kept up to date by workers of the server, and there are none here. Query the table, and create another one from the rows.'
 
-export const alterTableBackfillColumns = unsupported(
+export const alterTableBackfillColumns = unsupportedOperation(
   'alterTableBackfillColumns',
   'Backfill columns.',
   'A backfill runs functions of users on workers of the server, and there are none here. Compute the values with a SQL expression in alterTableAddColumns or updateTable.',
   post('/v1/table/{id}/backfill_column'),
 )
-export const createMaterializedView = unsupported(
+export const createMaterializedView = unsupportedOperation(
   'createMaterializedView',
   'Create a materialized view.',
   noViews,
   post('/v1/materialized_view/{id}/create'),
 )
-export const refreshMaterializedView = unsupported(
+export const refreshMaterializedView = unsupportedOperation(
   'refreshMaterializedView',
   'Refresh a materialized view.',
   noViews,

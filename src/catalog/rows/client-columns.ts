@@ -1,4 +1,4 @@
-import { CatalogError, invalid } from '../../base/errors.ts'
+import { CatalogError, invalid, unsupported } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import type { JsonArrowSchema } from '../../engine/arrow/types.ts'
 import type { QueryOptions, Snapshot } from '../../engine/table/index.ts'
@@ -26,9 +26,9 @@ export async function requireReadable(options: RowsOptions, schema: Schema, befo
 export function describedColumns(rules: ClientRules, id: Identifier, json: JsonArrowSchema): JsonArrowSchema {
   const found = rules.unreadable(json.fields)
   if (found === undefined) return { ...json, fields: json.fields.map(rules.plain) }
-  throw new CatalogError(
-    'Unsupported',
-    `Column ${JSON.stringify(found.path)} of the table ${formatIdentifier(id)} ${found.fault}. Read the table with another client of the catalog, or drop the column with one and add ${found.instead}.`,
+  throw unsupported(
+    `Column ${JSON.stringify(found.path)} of the table ${formatIdentifier(id)} ${found.fault}.`,
+    `Read the table with another client of the catalog, or drop the column with one and add ${found.instead}.`,
   )
 }
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { CatalogError, invalid } from '../../base/errors.ts'
+import { invalid, unsupported } from '../../base/errors.ts'
 import {
   branch,
   filledText,
@@ -119,9 +119,9 @@ function typeAmong(given: string, types: readonly IndexType[]): IndexType {
   const found = types.find((type) => type === upper || type.replaceAll('_', '') === upper)
   if (found) return found
   if (textTypes.includes(upper)) {
-    throw new CatalogError(
-      'Unsupported',
-      `Full-text indexes are not supported by this catalog. Filter with LIKE or regexp_match instead.`,
+    throw unsupported(
+      'Full-text indexes are not supported by this catalog.',
+      'Filter with LIKE or regexp_match instead.',
     )
   }
   throw invalid(`index_type is ${JSON.stringify(given.slice(0, 64))}. Give one of ${types.join(', ')}.`)

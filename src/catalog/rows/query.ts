@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { CatalogError, invalid } from '../../base/errors.ts'
+import { invalid, unsupported } from '../../base/errors.ts'
 import {
   either,
   filledText,
@@ -181,9 +181,9 @@ function selection(given: v.InferOutput<typeof columns> | null | undefined) {
 
 function refuseText({ full_text_query }: { full_text_query?: unknown }): void {
   if (full_text_query === undefined || full_text_query === null) return
-  throw new CatalogError(
-    'Unsupported',
-    'Full-text search is not supported by this catalog. Query with columns, filter, vector, order_by, limit and offset.',
+  throw unsupported(
+    'Full-text search is not supported by this catalog.',
+    'Query with columns, filter, vector, order_by, limit and offset.',
   )
 }
 

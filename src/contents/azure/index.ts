@@ -5,7 +5,7 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-blob'
 import type { Content } from '../../base/content/content.ts'
-import { CatalogError, invalid } from '../../base/errors.ts'
+import { invalid, unsupported } from '../../base/errors.ts'
 import { bucketContent } from '../bucket/index.ts'
 import { type BucketUrl, checkedEndpoint, parseBucketUrl } from '../bucket/url.ts'
 import { AzureContainer } from './container.ts'
@@ -87,9 +87,9 @@ async function identity() {
     return new DefaultAzureCredential()
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause
-    throw new CatalogError(
-      'Unsupported',
-      'Without a key or token in the environment, content at az:// needs the package @azure/identity, which is not installed. Run npm install @azure/identity, or set AZURE_STORAGE_KEY.',
+    throw unsupported(
+      'Without a key or token in the environment, content at az:// needs the package @azure/identity, which is not installed.',
+      'Run npm install @azure/identity, or set AZURE_STORAGE_KEY.',
       { cause },
     )
   }

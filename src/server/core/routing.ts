@@ -1,4 +1,4 @@
-import { CatalogError, invalid } from '../../base/errors.ts'
+import { type CatalogError, invalid, unsupported } from '../../base/errors.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import { type Route, wire } from '../../protocol/wire.ts'
 
@@ -68,9 +68,9 @@ export function mountEnd(path: string, mounted: number): number {
 
 /** The error for an unknown path. Its answer has status 404, unlike other errors of this code. */
 export function unknownRoute(method: string, path: string): CatalogError {
-  return new CatalogError(
-    'Unsupported',
-    `There is no ${method} ${path.slice(0, 200)} here. See /openapi.json for what there is.`,
+  return unsupported(
+    `There is no ${method} ${path.slice(0, 200)} here.`,
+    'See /openapi.json for what there is.',
   )
 }
 

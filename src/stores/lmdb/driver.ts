@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { CatalogError } from '../../base/errors.ts'
+import { unsupported } from '../../base/errors.ts'
 import { withOwnTimers } from '../../base/time.ts'
 
 /** Loads the driver's CommonJS build: it is one file, and loads in half the time of the twenty ES modules. */
@@ -10,8 +10,8 @@ export function loadDriver(): typeof import('lmdb') {
 /** Refuses a runtime that would exit at once, without an error, on loading the module for file locks. */
 export function requireRuntime(): void {
   if (!('Deno' in globalThis)) return
-  throw new CatalogError(
-    'Unsupported',
-    "A catalog in a directory needs Node or Bun. In Deno, open 'memory:', the URL of a database, or that of a server (https://…).",
+  throw unsupported(
+    'A catalog in a directory needs Node or Bun.',
+    "In Deno, open 'memory:', the URL of a database, or that of a server (https://…).",
   )
 }

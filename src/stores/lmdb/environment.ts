@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Key as LmdbKey, RootDatabase } from 'lmdb'
-import { CatalogError } from '../../base/errors.ts'
+import { CatalogError, unsupported } from '../../base/errors.ts'
 import type { Value } from '../../base/store/store.ts'
 import { DiskSpace } from './disk-space.ts'
 import { loadDriver } from './driver.ts'
@@ -151,9 +151,9 @@ function mayLock(folder: string): boolean {
 function checkFileSystem(folder: string, readOnly: boolean): void {
   const { network, opaque } = fileSystemOf(folder)
   if (network !== undefined && !readOnly) {
-    throw new CatalogError(
-      'Unsupported',
-      `${folder} lies on a network file system (${network}), where LMDB would lose changes. Keep the catalog on a local disk, and reach it over HTTP from other machines.`,
+    throw unsupported(
+      `${folder} lies on a network file system (${network}), where LMDB would lose changes.`,
+      'Keep the catalog on a local disk, and reach it over HTTP from other machines.',
     )
   }
   const name = network ?? opaque

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { CatalogError } from '../../base/errors.ts'
+import { unsupported } from '../../base/errors.ts'
 import { nextTurn, performance, sleep } from '../../base/time.ts'
 import { identityOf } from './presence.ts'
 
@@ -123,9 +123,9 @@ function findAddon(): Addon {
     )
     return existsSync(binary) ? require(binary) : require(join(folder, 'binding.js'))
   } catch (cause) {
-    throw new CatalogError(
-      'Unsupported',
-      `A catalog on disk needs file locks, and the package fs-native-extensions has none for ${process.platform}-${process.arch}. Install it, or keep the catalog in memory or behind HTTP.`,
+    throw unsupported(
+      `A catalog on disk needs file locks, and the package fs-native-extensions has none for ${process.platform}-${process.arch}.`,
+      'Install it, or keep the catalog in memory or behind HTTP.',
       { cause },
     )
   }

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { CatalogError } from '../../base/errors.ts'
+import { unsupported } from '../../base/errors.ts'
 import { freeBytes } from '../../base/scheduling/free-space.ts'
 import { FileLock } from './file-lock.ts'
 import { isPageSize, type Meta, number64, pageFlags, readMeta, readNodes, type TreeMeta } from './page.ts'
@@ -85,9 +85,9 @@ export function requireNoOlderRelease(lockFile: string): void {
   const isUsed = lock.hasRanges && lock.isLocked({ name: '', start: 0 }, 0, 1, { shared: false })
   lock.close()
   if (isUsed) {
-    throw new CatalogError(
-      'Unsupported',
-      `A process of an older release of Tabularium, or another program, has ${dirname(lockFile)} open, and could lose changes. Close it first.`,
+    throw unsupported(
+      `A process of an older release of Tabularium, or another program, has ${dirname(lockFile)} open, and could lose changes.`,
+      'Close it first.',
     )
   }
 }

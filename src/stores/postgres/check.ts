@@ -1,4 +1,4 @@
-import { CatalogError } from '../../base/errors.ts'
+import { CatalogError, unsupported } from '../../base/errors.ts'
 import type { StoreHome } from '../../base/store/home.ts'
 import type { Address } from './address.ts'
 import type { Connection } from './connection.ts'
@@ -66,9 +66,9 @@ export async function check(connection: Connection, address: Address): Promise<E
  */
 export function refuseOneSession(version: string, label: string): void {
   if (!/\bPGlite\b/i.test(version)) return
-  throw new CatalogError(
-    'Unsupported',
-    `Cannot use ${label}: the server is PGlite, whose connections share one session and may get the answers of each other. Use a PostgreSQL server, or a directory.`,
+  throw unsupported(
+    `Cannot use ${label}: the server is PGlite, whose connections share one session and may get the answers of each other.`,
+    'Use a PostgreSQL server, or a directory.',
   )
 }
 
@@ -103,9 +103,9 @@ export function requireFormat(format: number | null, label: string): void {
 }
 
 export function newerFormat(format: number, label: string): CatalogError {
-  return new CatalogError(
-    'Unsupported',
-    `Cannot use ${label}: its tables have format ${format}, made by a newer release; this one knows format ${storeFormat}. Use that release.`,
+  return unsupported(
+    `Cannot use ${label}: its tables have format ${format}, made by a newer release; this one knows format ${storeFormat}.`,
+    'Use that release.',
   )
 }
 

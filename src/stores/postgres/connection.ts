@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { Client, ClientConfig, QueryArrayConfig } from 'pg'
-import { CatalogError } from '../../base/errors.ts'
+import { CatalogError, unsupported } from '../../base/errors.ts'
 import { clearTimeout, setTimeout } from '../../base/time.ts'
 import type { Address } from './address.ts'
 import type { Row, Statement } from './statements.ts'
@@ -99,9 +99,9 @@ async function loadDriver(): Promise<typeof Client> {
     const { default: pg } = await import('pg')
     return pg.Client
   } catch (cause) {
-    throw new CatalogError(
-      'Unsupported',
-      'A catalog in PostgreSQL needs the package pg, which cannot be loaded. Install it beside tabularium: npm install pg',
+    throw unsupported(
+      'A catalog in PostgreSQL needs the package pg, which cannot be loaded.',
+      'Install it beside tabularium: npm install pg',
       { cause },
     )
   }

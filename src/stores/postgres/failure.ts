@@ -1,4 +1,4 @@
-import { CatalogError, type ErrorCode } from '../../base/errors.ts'
+import { CatalogError, type ErrorCode, unsupported } from '../../base/errors.ts'
 
 interface Explanation {
   readonly code: ErrorCode
@@ -110,9 +110,9 @@ export function refusalOfEngine(error: unknown, label: string): unknown {
   if (state === undefined) return error
   const isKnown = state !== '42883' && (state in explanations || state.slice(0, 2) in explanations)
   if (isKnown) return error
-  return new CatalogError(
-    'Unsupported',
-    `Cannot use ${label}: the server speaks as PostgreSQL does, and is another engine (it answered ${state}). Use PostgreSQL 12 or later.`,
+  return unsupported(
+    `Cannot use ${label}: the server speaks as PostgreSQL does, and is another engine (it answered ${state}).`,
+    'Use PostgreSQL 12 or later.',
     { cause: error },
   )
 }

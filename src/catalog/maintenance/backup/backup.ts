@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { CatalogError, invalid } from '../../../base/errors.ts'
+import { invalid, unsupported } from '../../../base/errors.ts'
 import type { Identifier } from '../../../base/model/identifier.ts'
 import { folderUrl } from '../../locations/locations.ts'
 import type { MaintenanceContext } from '../context.ts'
@@ -49,9 +49,9 @@ export async function backup(
   const root = core.contentRoots[0]!
   if (core.store.copyTo === undefined || !root.url.startsWith('file:')) {
     const where = core.catalog.content === undefined ? '' : ` This one has its rows at ${root.url}.`
-    throw new CatalogError(
-      'Unsupported',
-      `Only a catalog with records and rows in one directory can be backed up.${where} Export this catalog with its history, and import it where it is needed.`,
+    throw unsupported(
+      `Only a catalog with records and rows in one directory can be backed up.${where}`,
+      'Export this catalog with its history, and import it where it is needed.',
     )
   }
   const source = fileURLToPath(root.url)

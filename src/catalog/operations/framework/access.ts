@@ -1,4 +1,4 @@
-import { CatalogError } from '../../../base/errors.ts'
+import { CatalogError, unsupported } from '../../../base/errors.ts'
 import {
   type Access,
   AccessUndecided,
@@ -35,9 +35,9 @@ export function checkCallerHook(
     subjectsInBody(operation, request).some(({ location }) => location !== undefined) ||
     operation.location?.(request) !== undefined
   if (!leadsOn) return
-  throw new CatalogError(
-    'Unsupported',
-    `This server has the hook authorize, and its catalog is on another server, which cannot ask the hook what ${name} leads to. Send the request to that server.`,
+  throw unsupported(
+    `This server has the hook authorize, and its catalog is on another server, which cannot ask the hook what ${name} leads to.`,
+    'Send the request to that server.',
   )
 }
 

@@ -1,4 +1,4 @@
-import { CatalogError, invalid } from '../../../base/errors.ts'
+import { type CatalogError, invalid, unsupported } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
 import { inTransactionHeader, isTransactionId } from '../../../base/model/transaction-id.ts'
 import { principalKey } from '../../lookup/access.ts'
@@ -83,9 +83,9 @@ export function isAbout({ name }: AnyOperation, request: unknown, transactionId:
 
 /** The error for a transaction that is begun, or ended, inside of another. */
 export function nested(): CatalogError {
-  return new CatalogError(
-    'Unsupported',
-    'A transaction has no transactions inside of it. Call the operations on the open one itself, or run the other one afterwards.',
+  return unsupported(
+    'A transaction has no transactions inside of it.',
+    'Call the operations on the open one itself, or run the other one afterwards.',
   )
 }
 

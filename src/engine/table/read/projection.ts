@@ -1,5 +1,5 @@
 import { type Field, type Schema, Type } from '@uwdata/flechette'
-import { CatalogError, invalid } from '../../../base/errors.ts'
+import { CatalogError, invalid, unsupported } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { isRowColumn } from '../../arrow/schema.ts'
@@ -105,7 +105,7 @@ export function resolve(schema: Schema, text: string): ColumnPick {
     const index = fields.findIndex((candidate) => candidate.name === name)
     field = fields[index]
     if (field === undefined && isRowColumn(text)) {
-      throw new CatalogError('Unsupported', `${text} is not supported by this catalog. Name rows by _rowid.`)
+      throw unsupported(`${text} is not supported by this catalog.`, 'Name rows by _rowid.')
     }
     if (field === undefined) {
       throw new CatalogError(

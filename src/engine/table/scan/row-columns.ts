@@ -1,5 +1,5 @@
 import { type Field, type Schema, uint64 } from '@uwdata/flechette'
-import { CatalogError } from '../../../base/errors.ts'
+import { unsupported } from '../../../base/errors.ts'
 import { type AnyBatch, makeBatch } from '../../arrow/batch.ts'
 import { addRow, type Bitmap, bitsOf, clearTrailing, countRows, hasRow, noRows } from '../../arrow/bitmap.ts'
 import { rowsOfRuns } from '../../arrow/take/runs.ts'
@@ -86,9 +86,9 @@ export function rowColumn(
   } else {
     const { liveBefore } = entry
     if (liveBefore === undefined) {
-      throw new CatalogError(
-        'Unsupported',
-        '_rowoffset is the place of a row in one version, so only queries and counts can read it. Name rows by _rowid.',
+      throw unsupported(
+        '_rowoffset is the place of a row in one version, so only queries and counts can read it.',
+        'Name rows by _rowid.',
       )
     }
     let next = BigInt(liveBefore)

@@ -1,5 +1,5 @@
 import type { Schema } from '@uwdata/flechette'
-import { CatalogError, invalid } from '../../../base/errors.ts'
+import { CatalogError, invalid, unsupported } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { allRows, type Bitmap, countRows, intersect, noRows } from '../../arrow/bitmap.ts'
@@ -261,9 +261,9 @@ class BaseUpdate implements RowFinder {
 function columnOf(schema: Schema, name: string): number {
   const { path } = resolve(schema, name)
   if (path.length > 1) {
-    throw new CatalogError(
-      'Unsupported',
-      `${quote(name)} is a field of a struct, and this catalog updates whole columns only. Insert the rows again with the struct that you want.`,
+    throw unsupported(
+      `${quote(name)} is a field of a struct, and this catalog updates whole columns only.`,
+      'Insert the rows again with the struct that you want.',
     )
   }
   if (path[0]! >= schema.fields.length)
