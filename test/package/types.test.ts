@@ -27,7 +27,7 @@ afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 /** What a project may do with the package; each line that must not compile says so. */
 const consumer = `
-import { type CreateTableRequest, type ListTablesResponse, openCatalog, renameTable } from 'tabularium'
+import { type CreateTableRequest, type Identifier, type ListTablesResponse, openCatalog, renameTable } from 'tabularium'
 import { connect } from 'tabularium/client'
 import { fetchHandler, catalogPlugin } from 'tabularium/http'
 import { catalogSuite, fakeCatalog } from 'tabularium/testing'
@@ -43,7 +43,10 @@ await catalog.createTable(request)
 await catalog.createTable({ ...request, id: ['a'] as const })
 // @ts-expect-error: a table has names
 await catalog.createTable({ data: [] })
-await renameTable(catalog, { id: ['a'], new_table_name: 'b' })
+const id: Identifier = ['a']
+await renameTable(catalog, { id, new_table_name: 'b' })
+// @ts-expect-error: a table gets a new name
+await renameTable(catalog, { id })
 
 let page_token: string | undefined
 do {

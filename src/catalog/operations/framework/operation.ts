@@ -233,15 +233,22 @@ export type Having<Name extends string> = {
   readonly [Method in Name]: (...given: never[]) => unknown
 }
 
+/** What callers may give where a schema takes `T`: the same, whose lists may be readonly. */
+type Given<T> = T extends Uint8Array | ((...given: never[]) => unknown)
+  ? T
+  : T extends object
+    ? { readonly [Key in keyof T]: Given<T[Key]> }
+    : T
+
 /** An operation: a plain async function that also carries its own description. */
 export interface Operation<
   Name extends string = string,
   Request extends v.GenericSchema = v.GenericSchema,
   Response extends v.GenericSchema = v.GenericSchema,
 > {
-  <Given extends Having<Name>>(
-    catalog: Invocable | Given,
-    request: v.InferInput<Request>,
+  <Handle extends Having<Name>>(
+    catalog: Invocable | Handle,
+    request: Given<v.InferInput<Request>>,
     options?: OperationOptions,
   ): Promise<v.InferOutput<Response>>
   readonly definition: OperationDefinition<Name, Request, Response>
@@ -253,11 +260,7 @@ export function operation<
   Request extends v.GenericSchema,
   Response extends v.GenericSchema,
 >(definition: OperationDefinition<Name, Request, Response>): Operation<Name, Request, Response> {
-  const call = (
-    catalog: Invocable | Having<Name>,
-    request: v.InferInput<Request>,
-    options?: OperationOptions,
-  ) =>
+  const call = (catalog: Invocable | Having<Name>, request: unknown, options?: OperationOptions) =>
     callOn(catalog, definition as unknown as AnyOperation, request, options) as Promise<
       v.InferOutput<Response>
     >
