@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import ts from 'typescript-5'
@@ -150,6 +150,47 @@ export function codeOf(error: CatalogError): string {
     )
   },
 )
+
+test('declarations show nothing of the engine but types of Arrow data, and need few packages', () => {
+  const root = join(project, 'node_modules/tabularium')
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    exports: Record<string, { types?: { default: string } }>
+  }
+  const entries = Object.entries(exports).flatMap(([name, { types }]) =>
+    types ? [[name, declarationsBelow(join(root, types.default))] as const] : [],
+  )
+  const files = new Set(entries.flatMap(([, found]) => found.files.map((file) => relative(root, file))))
+  expect([...files].filter((file) => file.startsWith('dist/engine/'))).toEqual([
+    'dist/engine/arrow/types.d.ts',
+  ])
+  expect(Object.fromEntries(entries.map(([name, { packages }]) => [name, packages]))).toEqual({
+    '.': ['valibot'],
+    './http': ['valibot'],
+    './client': ['valibot'],
+    './testing': ['valibot'],
+    './backends/memory': [],
+    './backends/lmdb': [],
+    './backends/postgres': [],
+    './content/memory': [],
+    './content/files': [],
+    './content/azure': ['@azure/storage-blob'],
+    './content/gcs': ['@google-cloud/storage'],
+    './content/s3': ['@aws-sdk/client-s3'],
+  })
+})
+
+/** The declarations that are reachable from one, and the packages that they import. */
+function declarationsBelow(entry: string): { files: string[]; packages: string[] } {
+  const files = new Set([entry])
+  const packages = new Set<string>()
+  for (const file of files) {
+    for (const { fileName } of ts.preProcessFile(readFileSync(file, 'utf8')).importedFiles) {
+      if (fileName.startsWith('.')) files.add(join(dirname(file), fileName.replace(/\.[jt]s$/, '.d.ts')))
+      else if (!fileName.startsWith('node:')) packages.add(fileName)
+    }
+  }
+  return { files: [...files], packages: [...packages].sort() }
+}
 
 test('a wrong request is noticed', async () => {
   const wrong = consumer.replace('// @ts-expect-error: a table has names', '')
