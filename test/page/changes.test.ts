@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { affectedParts, type SubjectChange } from '../../src/page/model/affected-parts.ts'
+import type { SubjectChange } from '../../src/base/model/subject-change.ts'
+import { affectedParts } from '../../src/page/model/affected-parts.ts'
 import { latestChanges } from '../../src/page/model/latest.ts'
 import { startRoute } from '../../src/page/model/route.ts'
 

@@ -75,6 +75,11 @@ export function sameNames(a: Identifier, b: Identifier): boolean {
   return a.length === b.length && a.every((name, i) => name === b[i])
 }
 
+/** Whether `id` is `outer`, or lies below it. */
+export function isWithin(id: Identifier, outer: Identifier): boolean {
+  return id.length >= outer.length && outer.every((name, i) => id[i] === name)
+}
+
 /** A name in quotes for a message. Long names are cut, and control characters are escaped. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}…` : text)

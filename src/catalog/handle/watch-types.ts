@@ -1,6 +1,6 @@
 import type { Identity } from '../../base/model/fields.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
-import type { SubjectChange, VersionSpan } from '../../base/store/records.ts'
+import type { SubjectChange, VersionSpan } from '../../base/model/subject-change.ts'
 import type { Items } from './iteration/types.ts'
 
 export type { SubjectChange, VersionSpan }

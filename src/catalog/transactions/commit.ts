@@ -1,12 +1,7 @@
 import type { Identifier } from '../../base/model/identifier.ts'
+import type { SubjectChange } from '../../base/model/subject-change.ts'
 import { append } from '../../base/store/append.ts'
-import {
-  type FeedRecord,
-  keys,
-  recordFormat,
-  type SubjectChange,
-  type TransactionRecord,
-} from '../../base/store/records.ts'
+import { type FeedRecord, keys, recordFormat, type TransactionRecord } from '../../base/store/records.ts'
 import type { Writer } from '../../base/store/store.ts'
 import { type FoundTable, findTable, identifierOf } from '../lookup/names.ts'
 import type { CommitContext } from './context.ts'

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { CatalogError, invalid } from '../../base/errors.ts'
+import type { SubjectChange } from '../../base/model/subject-change.ts'
 import { numbered } from '../../base/store/append.ts'
-import { type CatalogRecord, type FeedRecord, keys, type SubjectChange } from '../../base/store/records.ts'
+import { type CatalogRecord, type FeedRecord, keys } from '../../base/store/records.ts'
 import type { Reader, Store } from '../../base/store/store.ts'
 import { clearInterval, setInterval, type Timer } from '../../base/time.ts'
 

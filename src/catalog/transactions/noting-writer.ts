@@ -1,13 +1,12 @@
 import type { Identifier } from '../../base/model/identifier.ts'
+import type { SubjectChange, VersionSpan } from '../../base/model/subject-change.ts'
 import {
   type BranchRecord,
   isTableName,
   kinds,
   type StagedChangeRecord,
   type StoredTable,
-  type SubjectChange,
   type TagRecord,
-  type VersionSpan,
 } from '../../base/store/records.ts'
 import type { Entry, Key, Range, Value, Writer } from '../../base/store/store.ts'
 

@@ -1,18 +1,6 @@
 import type { Identifier } from '../../base/model/identifier.ts'
-import { affectsSubject } from '../../base/store/records.ts'
+import { affectsSubject, type SubjectChange } from '../../base/model/subject-change.ts'
 import type { Route } from './route.ts'
-
-/** The effect of a commit on one namespace or table, as in the stream of changes. */
-export interface SubjectChange {
-  readonly operation: string
-  readonly kind: 'namespace' | 'table'
-  readonly id: Identifier
-  readonly effect: 'created' | 'replaced' | 'changed' | 'moved' | 'removed'
-  readonly to?: Identifier
-  readonly versions?: readonly { readonly branch?: string; readonly first: number; readonly last: number }[]
-  /** Within a transaction of several operations: the id of the operation. */
-  readonly transaction_id?: string
-}
 
 export interface CommittedChange {
   readonly timestamp_millis: number

@@ -1,5 +1,11 @@
 import { invalid } from '../../base/errors.ts'
-import { checkDelimiter, formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
+import {
+  checkDelimiter,
+  formatIdentifier,
+  type Identifier,
+  quote,
+  sameNames,
+} from '../../base/model/identifier.ts'
 import { inTransactionHeader } from '../../base/model/transaction-id.ts'
 import { fieldsOf, hintFor, principalKey, transactionNamed } from '../../catalog/index.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'
@@ -175,9 +181,9 @@ function joinId(operation: OperationName, path: Identifier, body: unknown): unkn
   if (body === undefined || body === null) return path
   // The operation refuses anything but an identifier.
   if (!isStrings(body)) return body
-  if (body.length === 0 || same(path, body)) return path
+  if (body.length === 0 || sameNames(path, body)) return path
   const isTransaction = operation === 'describeTransaction' || operation === 'alterTransaction'
-  if (isTransaction && path.length > 0 && same(path, body.slice(-path.length))) return body
+  if (isTransaction && path.length > 0 && sameNames(path, body.slice(-path.length))) return body
   throw invalid(
     `The body's id ${formatIdentifier(body)} is not that of the path, ${formatIdentifier(path)}. Send the same in both, or leave the body's out.`,
   )
@@ -185,8 +191,4 @@ function joinId(operation: OperationName, path: Identifier, body: unknown): unkn
 
 function isStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
-}
-
-function same(a: Identifier, b: Identifier): boolean {
-  return a.length === b.length && a.every((name, i) => name === b[i])
 }

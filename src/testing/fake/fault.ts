@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { type ErrorCode, errorNumbers, invalid } from '../../base/errors.ts'
 import { identifier } from '../../base/model/fields.ts'
-import { type Identifier, sameNames } from '../../base/model/identifier.ts'
+import { isWithin, sameNames } from '../../base/model/identifier.ts'
 import type { AnyOperation } from '../../catalog/index.ts'
 import { beginsOrEnds, identifiersIn } from '../../catalog/index.ts'
 import { operations } from '../../catalog/operations/index.ts'
@@ -220,8 +220,4 @@ export function matches(
     if (namespace !== undefined && !named.some((id) => isWithin(id, namespace))) return false
   }
   return match === undefined || match(call) === true
-}
-
-function isWithin(id: Identifier, namespace: Identifier): boolean {
-  return id.length >= namespace.length && namespace.every((name, i) => id[i] === name)
 }

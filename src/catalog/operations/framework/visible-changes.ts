@@ -1,5 +1,5 @@
 import type { Identifier } from '../../../base/model/identifier.ts'
-import type { SubjectChange } from '../../../base/store/records.ts'
+import type { SubjectChange } from '../../../base/model/subject-change.ts'
 
 /** Whether a caller may see a subject, asked as the operation that describes it. */
 export type MayRead = (
