@@ -23,14 +23,14 @@ export interface SortKey {
 }
 
 /** Most sort keys, unless the caller sets another limit. */
-const maxKeys = 64
+const defaultMaxKeys = 64
 
 /**
  * The sort keys, without those that have no effect: repeated ones, and all after the row id. Throws for a column that
  * is missing or not sortable, and for too many keys.
  */
-export function sortKeys(schema: Schema, orderBy: readonly Ordering[], most?: number): SortKey[] {
-  return effectiveKeys(orderBy, (ordering) => sortKey(schema, ordering), schema.fields.length, most)
+export function sortKeys(schema: Schema, orderBy: readonly Ordering[], maxKeys?: number): SortKey[] {
+  return effectiveKeys(orderBy, (ordering) => sortKey(schema, ordering), schema.fields.length, maxKeys)
 }
 
 /** The keys that have an effect, one for each such ordering. Columns from `rowColumns` on identify a row. */
@@ -38,7 +38,7 @@ export function effectiveKeys(
   orderBy: readonly Ordering[],
   make: (ordering: Ordering) => SortKey,
   rowColumns: number,
-  most: number = maxKeys,
+  maxKeys: number = defaultMaxKeys,
 ): SortKey[] {
   const names = new Set<string>()
   const keys = new Map<string, SortKey>()
@@ -49,9 +49,9 @@ export function effectiveKeys(
     const key = make(ordering)
     const pathKey = key.path.join()
     if (keys.has(pathKey) || isDecided) continue
-    if (keys.size === most) {
+    if (keys.size === maxKeys) {
       throw invalid(
-        `order_by has more than ${most} keys, which is the most. Sort by fewer columns, or open the catalog with a larger orderKeys.`,
+        `order_by has more than ${maxKeys} keys, which is the most. Sort by fewer columns, or open the catalog with a larger orderKeys.`,
       )
     }
     keys.set(pathKey, key)
