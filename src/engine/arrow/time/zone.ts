@@ -1,8 +1,10 @@
 import { floorDiv, nanosecondsAt } from './calendar.ts'
 
-const hour = 3_600_000_000_000n
-/** 2099-12-31, in milliseconds. As in LanceDB, zone offsets do not change afterwards. */
-const lastChange = 4_102_358_400_000n
+const [second, hour] = [1_000_000_000n, 3_600_000_000_000n]
+/** JavaScript's dates begin in the year -271821, in seconds. Before that, zone offsets are constant. */
+const firstChange = -8_640_000_000_000
+/** 2099-12-31, in seconds. As in LanceDB, zone offsets do not change afterwards. */
+const lastChange = 4_102_358_400
 
 /**
  * A time zone's offset from UTC in nanoseconds, at a UTC time in nanoseconds since 1970-01-01. Undefined for an unknown
@@ -11,19 +13,67 @@ const lastChange = 4_102_358_400_000n
 export function zoneOffset(zone: string): ((utc: bigint) => bigint) | undefined {
   const fixed = fixedOffset(zone)
   if (fixed !== undefined) return () => fixed
+  const ahead = zoneSeconds(zone)
+  return ahead && ((utc) => BigInt(ahead(Number(floorDiv(utc, second)))) * second)
+}
+
+type Offset = (utc: number) => number
+
+/** Zones whose offsets are kept: 0.5 MiB for the days of each, and 2 MiB for the quarters of an hour. */
+const maxZones = 64
+const zones = new Map<string, Offset>()
+
+/** As {@link zoneOffset}, in seconds: what the zone is ahead of UTC, at a UTC time since 1970-01-01. */
+export function zoneSeconds(zone: string): Offset | undefined {
+  const fixed = fixedOffset(zone)
+  if (fixed !== undefined) {
+    const ahead = Number(fixed / second)
+    return () => ahead
+  }
+  const known = zones.get(zone)
+  if (known !== undefined) return known
   const formatter = makeFormatter(zone)
   if (formatter === undefined) return undefined
-  // Offsets change on full quarters of an hour only.
-  const known = new Map<bigint, bigint>()
-  return (utc) => {
-    const quarter = floorDiv(utc, hour / 4n)
-    let offset = known.get(quarter)
-    if (offset === undefined) {
-      offset = readOffset(formatter, quarter * (hour / 4n))
-      if (known.size > 100_000) known.clear()
-      known.set(quarter, offset)
+  const made = kept((utc) => readOffset(formatter, utc))
+  if (zones.size >= maxZones) zones.clear()
+  zones.set(zone, made)
+  return made
+}
+
+/** The days whose offsets are kept: those from 1790, before any zone changed its offset, to `lastChange`. */
+const firstDay = -(2 ** 16)
+const keptDays = lastChange / 86_400 - firstDay
+/** Quarters of an hour whose offsets are kept: those of 200 years with two changes each. */
+const maxQuarters = 40_000
+/** What stands for a day: 0 before it is asked for, `changes` if its offset changes, else `base` and its offset. */
+const [changes, base] = [1, 2 ** 20]
+
+/**
+ * Keeps the offsets of a zone, as asking takes microseconds: one for each day, or, where the offset changes on a day,
+ * for each quarter of an hour. Offsets change on full quarters only, and no zone has two changes on one day.
+ */
+function kept(at: Offset): Offset {
+  const quarters = new Map<number, number>()
+  const ofQuarter = (utc: number) => {
+    const quarter = Math.floor(utc / 900)
+    let ahead = quarters.get(quarter)
+    if (ahead === undefined) {
+      ahead = at(quarter * 900)
+      if (quarters.size >= maxQuarters) quarters.clear()
+      quarters.set(quarter, ahead)
     }
-    return offset
+    return ahead
+  }
+  const days = new Int32Array(keptDays)
+  return (utc) => {
+    const place = Math.floor(utc / 86_400) - firstDay
+    if (!(place >= 0 && place < keptDays)) return ofQuarter(Math.min(Math.max(utc, firstChange), lastChange))
+    if (days[place] === 0) {
+      const start = (place + firstDay) * 86_400
+      const ahead = at(start)
+      days[place] = ahead === at(start + 86_400) ? base + ahead : changes
+    }
+    return days[place] === changes ? ofQuarter(utc) : days[place]! - base
   }
 }
 
@@ -68,13 +118,10 @@ function makeFormatter(timeZone: string): Intl.DateTimeFormat | undefined {
   }
 }
 
-function readOffset(formatter: Intl.DateTimeFormat, utc: bigint): bigint {
-  // JavaScript's dates begin in the year -271821. Before that, zone offsets are constant.
-  const first = -8_640_000_000_000_000n
-  const raw = floorDiv(utc, 1_000_000n)
-  const milliseconds = raw > lastChange ? lastChange : raw < first ? first : raw
+/** What the zone's clock is ahead of UTC, at a UTC time in seconds. */
+function readOffset(formatter: Intl.DateTimeFormat, utc: number): number {
   const parts: Record<string, string> = {}
-  for (const { type, value } of formatter.formatToParts(Number(milliseconds))) parts[type] = value
+  for (const { type, value } of formatter.formatToParts(utc * 1_000)) parts[type] = value
   const year = Number(parts['year'])
   const local = nanosecondsAt({
     year: parts['era'] === 'BC' ? 1 - year : year,
@@ -85,6 +132,5 @@ function readOffset(formatter: Intl.DateTimeFormat, utc: bigint): bigint {
     second: Number(parts['second']),
     nanosecond: 0,
   })
-  const second = floorDiv(milliseconds, 1_000n) * 1_000_000_000n
-  return local - second
+  return Number(local / second) - utc
 }

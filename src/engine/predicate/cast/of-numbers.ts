@@ -1,9 +1,9 @@
 import { type DataType, type DecimalType, Type } from '@uwdata/flechette'
 import { checkedDays, unitNanoseconds } from '../../arrow/time/calendar.ts'
+import { zoneSeconds } from '../../arrow/time/zone.ts'
 import type { OfBytes, OfNumbers } from '../plan/plan.ts'
 import { integerRange, integerType } from '../plan/types.ts'
 import { roundTo } from './numbers.ts'
-import { zoneSeconds } from './zone-seconds.ts'
 
 /*
  * Casts of values that are given as numbers (`OfNumbers`). What they return for a value equals the result of

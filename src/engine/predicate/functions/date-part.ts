@@ -1,7 +1,6 @@
 import { type DataType, TimeUnit, timestamp } from '@uwdata/flechette'
 import { dateFromDays, daysFromDate, floorDiv, unitNanoseconds } from '../../arrow/time/calendar.ts'
-import { zoneOffset } from '../../arrow/time/zone.ts'
-import { zoneSeconds } from '../cast/zone-seconds.ts'
+import { zoneOffset, zoneSeconds } from '../../arrow/time/zone.ts'
 import { excerpt } from '../errors.ts'
 import { cast, refuse } from '../plan/scope.ts'
 import { double, integer, isDate, isDuration, isText, isTime, long, Type } from '../plan/types.ts'
