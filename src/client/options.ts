@@ -19,7 +19,8 @@ export interface ClientOptions {
   /** Headers to send with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /**
-   * How long a server may take to answer an operation without rows, in milliseconds. Default: 30,000; 0 means no limit.
+   * How long a server may take to answer an operation without rows, and to begin the stream of `watch`, in
+   * milliseconds. Default: 30,000; 0 means no limit.
    */
   readonly timeout?: number | undefined
   /**
@@ -29,7 +30,7 @@ export interface ClientOptions {
   readonly rowTimeout?: number | undefined
   /**
    * How often a read-only operation is sent again when the server is busy (503, 429) or cannot be reached. A timeout is
-   * not retried. Default: 3. The waits are random and grow, and are at least what the server asks for, up to `maxWait`.
+   * not retried, except by `watch`. Default: 3. The waits are random and grow, and are at least what the server asks for, up to `maxWait`.
    */
   readonly retries?: number | undefined
   /** The longest wait before a retry, in milliseconds. Default: 30,000. */

@@ -42,7 +42,7 @@ export async function send(
   const stop = new AbortController()
   const onAbort = () => stop.abort(signal!.reason)
   signal?.addEventListener('abort', onAbort)
-  const timer = timeout > 0 ? setTimeout(() => stop.abort(), Math.min(timeout, 2 ** 31 - 1)) : undefined
+  const timer = whenLate(timeout, () => stop.abort())
   let hasBegun = false
   try {
     const response = await fetch(
@@ -59,7 +59,7 @@ export async function send(
     return { status: response.status, headers: response.headers, body }
   } catch (cause) {
     signal?.throwIfAborted()
-    if (stop.signal.aborted) return timedOut(base, `${timeout.toLocaleString('en')} ms`)
+    if (stop.signal.aborted) return timedOut(base, timeout)
     const codes = codesOf(cause)
     if (codes.some((code) => /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code))) {
       return timedOut(base, 'the time that fetch allows', cause)
@@ -89,8 +89,15 @@ export function headersOf(
   return headers
 }
 
-function timedOut(base: string, limit: string, cause?: unknown): Failure {
-  const maybeReceived = `The server at ${base} did not answer within ${limit}`
+/** The timer that runs `onLate` after `timeout` milliseconds; none for 0, which means no limit. */
+export function whenLate(timeout: number, onLate: () => void): ReturnType<typeof setTimeout> | undefined {
+  return timeout > 0 ? setTimeout(onLate, Math.min(timeout, 2 ** 31 - 1)) : undefined
+}
+
+/** `limit` is in milliseconds, or says what it is. */
+export function timedOut(base: string, limit: number | string, cause?: unknown): Failure {
+  const time = typeof limit === 'number' ? `${limit.toLocaleString('en')} ms` : limit
+  const maybeReceived = `The server at ${base} did not answer within ${time}`
   const message = `${maybeReceived}. Try again, or allow more time.`
   return {
     error: new CatalogError('ServiceUnavailable', message, { cause }),

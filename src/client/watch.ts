@@ -14,7 +14,7 @@ import { errorOfResponse } from '../protocol/status.ts'
 import type { Credentials } from './credentials.ts'
 import { errorOf, retryDelay } from './exchange.ts'
 import type { Settings } from './options.ts'
-import { headersOf, unreachable } from './send.ts'
+import { headersOf, type Received, timedOut, unreachable, whenLate } from './send.ts'
 
 /** A server sends an event every 15 seconds. One that sends nothing for so long counts as gone. */
 const silenceMillis = 60_000
@@ -126,7 +126,7 @@ async function connectOnce(
   const stop = new AbortController()
   const onAbort = () => stop.abort()
   signal.addEventListener('abort', onAbort, { once: true })
-  const body = await streamOf(settings, credentials, request, since, stop.signal).catch((error) => {
+  const body = await streamOf(settings, credentials, request, since, stop).catch((error) => {
     signal.removeEventListener('abort', onAbort)
     throw error
   })
@@ -161,34 +161,46 @@ async function streamOf(
   credentials: Credentials,
   { id }: WatchRequest,
   since: string | undefined,
-  signal: AbortSignal,
+  stop: AbortController,
 ): Promise<AsyncIterable<Uint8Array>> {
   if (id !== undefined && !(Array.isArray(id) && id.every((name) => typeof name === 'string')))
     throw invalid('watch: the identifier must be a list of names.')
   const query = id === undefined ? '' : `?id=${encodeURIComponent(formatIdentifier(id))}`
   const own = { accept: eventStreamType, ...(since !== undefined && { [lastEventHeader]: since }) }
-  const fetchEvents = async (token: string | undefined) => {
+  const ask = (token: string | undefined) => {
     const headers = headersOf(settings.headers, own, token)
     const url = `${settings.base}${changesPath}${query}`
-    try {
-      return await settings.fetch(new Request(url, { headers, redirect: 'manual', signal }))
-    } catch (cause) {
-      throw unreachable(settings.base, undefined, cause)
-    }
+    return begun(settings, new Request(url, { headers, redirect: 'manual', signal: stop.signal }), stop)
   }
   const token = await credentials.current()
-  let response = await fetchEvents(token)
-  if (response.status === 401) {
+  let answer = await ask(token)
+  if ('status' in answer && answer.status === 401) {
     const other = await credentials.renewed(token)
-    if (other !== undefined) response = await fetchEvents(other)
+    if (other !== undefined) answer = await ask(other)
   }
-  const { status, headers, body } = response
-  if (status === 200 && body !== null) return body as unknown as AsyncIterable<Uint8Array>
-  throw errorOf(
-    settings,
-    { status, headers, body: new Uint8Array(await response.arrayBuffer()) },
-    changesPath,
-  )
+  if ('status' in answer) throw errorOf(settings, answer, changesPath)
+  return answer
+}
+
+/** The stream that a server began, or its whole answer if that is none, within the `timeout` of the client. */
+async function begun(
+  { base, timeout, fetch }: Settings,
+  request: Request,
+  stop: AbortController,
+): Promise<AsyncIterable<Uint8Array> | Received> {
+  const timer = whenLate(timeout, () => stop.abort(timedOut(base, timeout).error))
+  try {
+    const response = await fetch(request)
+    const { status, headers, body } = response
+    if (status === 200 && body !== null) return body as unknown as AsyncIterable<Uint8Array>
+    return { status, headers, body: new Uint8Array(await response.arrayBuffer()) }
+  } catch (cause) {
+    throw stop.signal.reason instanceof CatalogError
+      ? stop.signal.reason
+      : unreachable(base, undefined, cause)
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 function streamEnded({ base }: Settings): CatalogError {
