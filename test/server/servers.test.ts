@@ -6,9 +6,16 @@ import fastify from 'fastify'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { keys, type TransactionRecord } from '../../src/base/store/records.ts'
 import type { Store } from '../../src/base/store/store.ts'
+import { heldTransactions } from '../../src/catalog/handle/handle.ts'
 import { connect } from '../../src/client/index.ts'
 import { memoryContent } from '../../src/contents/memory/index.ts'
-import { catalogPlugin, type RunningServer, type ServeOptions, serve } from '../../src/server/index.ts'
+import {
+  catalogPlugin,
+  fetchHandler,
+  type RunningServer,
+  type ServeOptions,
+  serve,
+} from '../../src/server/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../src/tabularium/index.ts'
 import { closedAfterwards } from '../support/catalogs.ts'
@@ -317,6 +324,33 @@ test('a server that vanished without a word is waited for until the lease of the
   await change((record) => ({ ...record, lease_until: 1 }))
   while (!isOver) await vi.advanceTimersByTimeAsync(10_000)
   expect(await watched).toMatchObject({ code: 'TransactionNotFound' })
+})
+
+test('a request whose caller has left is not passed on', async () => {
+  const { first, second } = await twoServers()
+  const { transaction_id: transaction } = await first.client.beginTransaction({})
+  const handler = await fetchHandler(second.catalog, { auth: { tokens: [token] } })
+  onTestFinished(() => handler.close())
+  const held = second.catalog[heldTransactions]!
+  const serverOf = held.serverOf.bind(held)
+  const [searching, found] = [gate(), gate()]
+  vi.spyOn(held, 'serverOf').mockImplementation(async (id, owner) => {
+    const server = await serverOf(id, owner)
+    searching.open()
+    await found.opened
+    return server
+  })
+  const leaving = new AbortController()
+  const client = connect('http://localhost', { fetch: handler, token, retries: 0 })
+  const { signal } = leaving
+  const declaring = client.declareTable({ id: ['t'] }, { transaction, signal })
+  await searching.opened
+  leaving.abort()
+  await expect(declaring).rejects.toBe(signal.reason)
+  found.open()
+  await handler.close()
+  await first.client.commitTransaction({ id: [transaction] })
+  expect(await tablesOf(first.catalog)).toEqual([])
 })
 
 test('a request that was passed on is not passed on again, and a server without address says what to do', async () => {

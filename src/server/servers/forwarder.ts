@@ -117,6 +117,7 @@ export class Forwarder {
     if (server === undefined) return undefined
     if (!Buffer.isBuffer(body) && Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
     for (let attempt = 1; ; attempt++) {
+      if (exchange.isClosed) throw callerLeft(id)
       try {
         const answer = await this.#send(exchange, server, request)
         if (answer !== undefined) return answer
@@ -288,6 +289,13 @@ async function readAll(answer: IncomingMessage): Promise<Buffer> {
     throw new HopFailed('broken', cause)
   }
   return Buffer.concat(chunks)
+}
+
+function callerLeft(id: string): CatalogError {
+  return new CatalogError(
+    'ServiceUnavailable',
+    `The connection was closed before the request reached the server that holds the transaction ${id}. Send it again.`,
+  )
 }
 
 function unreachable(id: string, cause: unknown): CatalogError {
