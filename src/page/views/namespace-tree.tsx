@@ -27,8 +27,11 @@ function readNamespaces(
 /** A removed namespace is no error: the listing of its parent shows that it is gone. */
 const isGone = (error: unknown) => error instanceof ServerError && error.status === 404
 
-/** The tree of namespaces. The children of a namespace are fetched when it is expanded. */
-export function NamespaceTree({ chosen, revision, reloadKey, onChoose }: Props) {
+/**
+ * The listings of expanded namespaces, by `keyOf`, and what is expanded. The ancestors of the chosen namespace are.
+ * A namespace that was removed is closed.
+ */
+function useNamespaces({ chosen, revision, reloadKey }: Omit<Props, 'onChoose'>) {
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(() => new Set([keyOf([])]))
   const [, draw] = useState(0)
   const listings = useRef(new Map<string, Listing<string>>()).current
@@ -80,12 +83,18 @@ export function NamespaceTree({ chosen, revision, reloadKey, onChoose }: Props) 
   })
 
   // Expands the ancestors of the chosen namespace.
-  const wanted = keyOf(chosen)
   useEffect(() => {
     const ways = chosen.map((_, depth) => keyOf(chosen.slice(0, depth)))
     setExpanded((before) => (ways.every((key) => before.has(key)) ? before : new Set([...before, ...ways])))
-  }, [wanted])
+  }, [keyOf(chosen)])
 
+  return { listings, expanded, toggle }
+}
+
+/** The tree of namespaces. The children of a namespace are fetched when it is expanded. */
+export function NamespaceTree({ onChoose, ...props }: Props) {
+  const { listings, expanded, toggle } = useNamespaces(props)
+  const wanted = keyOf(props.chosen)
   const known = new Map(Array.from(listings, ([key, { pages }]) => [key, pages]))
   const rows = treeRows(known, expanded)
   const [active, setActive] = useActiveRow(rows, ({ key }) => key)

@@ -1,3 +1,4 @@
+import type { Identifier } from '../../base/model/identifier.ts'
 import type { NamedTable } from '../checked-changes.ts'
 import { usePaged } from '../hooks.ts'
 import { formatRoute, type TableRoute } from '../model/route.ts'
@@ -35,22 +36,8 @@ export function Refs({
 }) {
   const { id } = route
   const what = [id, revision]
-  const listed =
-    <T,>(kind: 'tags' | 'branches') =>
-    async (token: string | undefined, signal: AbortSignal) => {
-      const answer = await get<Record<string, unknown>>('table', id, `${kind}/list`, {
-        query: { limit: 100, page_token: token },
-        signal,
-      })
-      const items = Object.entries(answer[kind] as Record<string, object>).map(
-        ([name, rest]) => ({ name, ...rest }) as T,
-      )
-      return { items, token: (answer.page_token as string | undefined) || undefined }
-    }
-  const tags = usePaged<Tag>(listed<Tag>('tags'), what, counters.open)
-  const branches = usePaged<Branch>(listed<Branch>('branches'), what, counters.open)
-  const at = (selection: { version?: number; tag?: string; branch?: string | undefined }) =>
-    formatRoute({ view: 'table', id, tab: 'rows', ...selection })
+  const tags = usePaged<Tag>(listed<Tag>(id, 'tags'), what, counters.open)
+  const branches = usePaged<Branch>(listed<Branch>(id, 'branches'), what, counters.open)
   return (
     <>
       <section>
@@ -64,83 +51,123 @@ export function Refs({
         </div>
         {tags.error !== undefined && <Failure error={tags.error} again={tags.again} />}
         {tags.items.length > 0 && (
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Tag</th>
-                <th scope="col">Version</th>
-                <th scope="col">Branch</th>
-                {settings.editable && <th scope="col">Change</th>}
-              </tr>
-            </thead>
-            <tbody>
-              {tags.items.map((tag) => (
-                <tr key={tag.name}>
-                  <th scope="row">
-                    <a href={at({ tag: tag.name })}>
-                      <Text text={tag.name} />
-                    </a>
-                  </th>
-                  <td>{tag.version}</td>
-                  <td>{tag.branch ? <Text text={tag.branch} /> : <span class="faint">main</span>}</td>
-                  {settings.editable && (
-                    <td>
-                      <button
-                        type="button"
-                        aria-label={`Move ${tag.name}`}
-                        onClick={() => open({ act: 'move tag', table, tag })}
-                      >
-                        Move
-                      </button>{' '}
-                      <button
-                        type="button"
-                        class="danger"
-                        aria-label={`Delete ${tag.name}`}
-                        onClick={() => open({ act: 'delete tag', table, tag })}
-                      >
-                        Delete
-                      </button>
-                    </td>
-                  )}
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Tags
+            id={id}
+            tags={tags.items}
+            move={(tag) => open({ act: 'move tag', table, tag })}
+            remove={(tag) => open({ act: 'delete tag', table, tag })}
+          />
         )}
         <More listed={tags} none="No tags." />
       </section>
       <section>
         <h2>Branches</h2>
         {branches.error !== undefined && <Failure error={branches.error} again={branches.again} />}
-        {branches.items.length > 0 && (
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Branch</th>
-                <th scope="col">Begins at</th>
-                <th scope="col">Created (UTC)</th>
-              </tr>
-            </thead>
-            <tbody>
-              {branches.items.map(({ name, parentBranch, parentVersion, createAt }) => (
-                <tr key={name}>
-                  <th scope="row">
-                    <a href={at({ branch: name })}>
-                      <Text text={name} />
-                    </a>
-                  </th>
-                  <td>
-                    version {parentVersion} of {parentBranch ? <Text text={parentBranch} /> : 'main'}
-                  </td>
-                  <td>{shownTime(createAt * 1000)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
+        {branches.items.length > 0 && <Branches id={id} branches={branches.items} />}
         <More listed={branches} none="No branches other than the main one." />
       </section>
     </>
+  )
+}
+
+/** Lists a page of the tags or branches of a table. */
+function listed<T>(id: Identifier, kind: 'tags' | 'branches') {
+  return async (token: string | undefined, signal: AbortSignal) => {
+    const answer = await get<Record<string, unknown>>('table', id, `${kind}/list`, {
+      query: { limit: 100, page_token: token },
+      signal,
+    })
+    const items = Object.entries(answer[kind] as Record<string, object>).map(
+      ([name, rest]) => ({ name, ...rest }) as T,
+    )
+    return { items, token: (answer.page_token as string | undefined) || undefined }
+  }
+}
+
+/** Where the rows of a tag or branch are shown. */
+function rowsOf(id: Identifier, selection: { tag: string } | { branch: string }): string {
+  return formatRoute({ view: 'table', id, tab: 'rows', ...selection })
+}
+
+function Tags({
+  id,
+  tags,
+  move,
+  remove,
+}: {
+  readonly id: Identifier
+  readonly tags: readonly Tag[]
+  readonly move: (tag: Tag) => void
+  readonly remove: (tag: Tag) => void
+}) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Tag</th>
+          <th scope="col">Version</th>
+          <th scope="col">Branch</th>
+          {settings.editable && <th scope="col">Change</th>}
+        </tr>
+      </thead>
+      <tbody>
+        {tags.map((tag) => (
+          <tr key={tag.name}>
+            <th scope="row">
+              <a href={rowsOf(id, { tag: tag.name })}>
+                <Text text={tag.name} />
+              </a>
+            </th>
+            <td>{tag.version}</td>
+            <td>{tag.branch ? <Text text={tag.branch} /> : <span class="faint">main</span>}</td>
+            {settings.editable && (
+              <td>
+                <button type="button" aria-label={`Move ${tag.name}`} onClick={() => move(tag)}>
+                  Move
+                </button>{' '}
+                <button
+                  type="button"
+                  class="danger"
+                  aria-label={`Delete ${tag.name}`}
+                  onClick={() => remove(tag)}
+                >
+                  Delete
+                </button>
+              </td>
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Branches({ id, branches }: { readonly id: Identifier; readonly branches: readonly Branch[] }) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Branch</th>
+          <th scope="col">Begins at</th>
+          <th scope="col">Created (UTC)</th>
+        </tr>
+      </thead>
+      <tbody>
+        {branches.map(({ name, parentBranch, parentVersion, createAt }) => (
+          <tr key={name}>
+            <th scope="row">
+              <a href={rowsOf(id, { branch: name })}>
+                <Text text={name} />
+              </a>
+            </th>
+            <td>
+              version {parentVersion} of {parentBranch ? <Text text={parentBranch} /> : 'main'}
+            </td>
+            <td>{shownTime(createAt * 1000)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }
 

@@ -87,15 +87,6 @@ export function TableView({
   const { value, error } = description
   /** Identifies the version numbers: a table that replaces another one has another location. */
   const history = JSON.stringify([value?.location, value?.branch])
-  const list = useRef<HTMLDivElement>(null)
-  const onKey = (event: KeyboardEvent) => {
-    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
-    if (step === 0) return
-    event.preventDefault()
-    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length]!
-    navigate({ ...route, tab: next })
-    list.current?.querySelector<HTMLElement>(`#tab-${next}`)?.focus()
-  }
   return (
     <article class={tab === 'rows' || tab === 'versions' ? 'fills' : undefined}>
       <p class="eyebrow">
@@ -131,22 +122,7 @@ export function TableView({
       {error !== undefined && <Failure error={error} again={description.again} />}
       {error === undefined && (
         <>
-          <div ref={list} role="tablist" aria-label="About the table" onKeyDown={onKey}>
-            {tabs.map((name) => (
-              <button
-                key={name}
-                type="button"
-                role="tab"
-                id={`tab-${name}`}
-                aria-selected={name === tab}
-                aria-controls="panel"
-                tabIndex={name === tab ? 0 : -1}
-                onClick={() => navigate({ ...route, tab: name })}
-              >
-                {titles[name]}
-              </button>
-            ))}
-          </div>
+          <Tabs route={route} />
           <div id="panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
             {value === undefined ? (
               <p class="faint">Loading…</p>
@@ -181,6 +157,38 @@ export function TableView({
         <TableDialog opened={open} route={route} changed={changed} onClose={() => setOpen(undefined)} />
       )}
     </article>
+  )
+}
+
+/** The tabs of a table, by mouse or by arrow keys. */
+function Tabs({ route }: { readonly route: TableRoute }) {
+  const { tab } = route
+  const list = useRef<HTMLDivElement>(null)
+  const onKey = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
+    if (step === 0) return
+    event.preventDefault()
+    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length]!
+    navigate({ ...route, tab: next })
+    list.current?.querySelector<HTMLElement>(`#tab-${next}`)?.focus()
+  }
+  return (
+    <div ref={list} role="tablist" aria-label="About the table" onKeyDown={onKey}>
+      {tabs.map((name) => (
+        <button
+          key={name}
+          type="button"
+          role="tab"
+          id={`tab-${name}`}
+          aria-selected={name === tab}
+          aria-controls="panel"
+          tabIndex={name === tab ? 0 : -1}
+          onClick={() => navigate({ ...route, tab: name })}
+        >
+          {titles[name]}
+        </button>
+      ))}
+    </div>
   )
 }
 
