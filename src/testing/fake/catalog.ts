@@ -124,16 +124,14 @@ export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalo
   // Preloaded: waiting for the lazy import would change the order of operations in the first call.
   await import('../../engine/table/index.ts')
   const clock = new ManualClock(now)
-  const ids = new CountedIds()
   const lance = lanceFolder === undefined ? undefined : await LanceFolder.open(lanceFolder)
   const rest = lance ? { managedVersioning: true, ...given } : given
   const common: Common = { rest, randomSeed, keepCalls, lance }
-  const declared = lance?.newSubfolder()
-  const inside = { ...rest, now: clock.now, newId: ids.next, declared }
-  const internals = emptyInternals(id, inside)
+  const sources = sourcesOf(common, clock, new CountedIds())
+  const internals = emptyInternals(id, sources.options)
   if (typeof seed === 'function') await seed(localHandle(internals.core))
   else if (seed !== undefined) await applySeed(localHandle(internals.core), seed)
-  return new Fake(common, internals, clock, ids, faults, declared).handle
+  return new Fake(common, sources, internals, faults).handle
 }
 
 /** The settings that all forks share. */
@@ -142,6 +140,19 @@ interface Common {
   readonly randomSeed: number
   readonly keepCalls: number
   readonly lance: LanceFolder | undefined
+}
+
+/** Where a fake gets its times, ids and folders from. */
+interface Sources {
+  readonly clock: ManualClock
+  readonly ids: CountedIds
+  readonly declared: DeclaredFolder | undefined
+  readonly options: InternalOptions
+}
+
+function sourcesOf({ rest, lance }: Common, clock: ManualClock, ids: CountedIds): Sources {
+  const declared = lance?.newSubfolder()
+  return { clock, ids, declared, options: { ...rest, now: clock.now, newId: ids.next, declared } }
 }
 
 class Fake {
@@ -162,16 +173,14 @@ class Fake {
 
   constructor(
     common: Common,
+    { clock, ids, declared, options }: Sources,
     internals: Internals,
-    clock: ManualClock,
-    ids: CountedIds,
     faults: readonly Fault[],
-    declared: DeclaredFolder | undefined,
   ) {
     this.#common = common
     this.#declared = declared
     this.#internals = internals
-    this.#options = { ...common.rest, now: clock.now, newId: ids.next, declared }
+    this.#options = options
     this.#clock = clock
     this.#ids = ids
     this.#calls = new CallLog(common.keepCalls)
@@ -282,12 +291,10 @@ class Fake {
 
   #fork(): FakeCatalog {
     const clock = new ManualClock(this.#clock.now())
-    const ids = new CountedIds(this.#ids.count)
-    const declared = this.#common.lance?.newSubfolder()
-    const options = { ...this.#common.rest, now: clock.now, newId: ids.next, declared }
-    const internals = forkInternals(this.#internals, options)
+    const sources = sourcesOf(this.#common, clock, new CountedIds(this.#ids.count))
+    const internals = forkInternals(this.#internals, sources.options)
     const faults = this.#faults.all.map(({ fault }) => fault)
-    return new Fake(this.#common, internals, clock, ids, faults, declared).handle
+    return new Fake(this.#common, sources, internals, faults).handle
   }
 
   #snapshot(): FakeSnapshot {
