@@ -1,10 +1,11 @@
 import { Command } from 'commander'
+import { isUnsupported } from '../catalog/operations/framework/operation.ts'
 import { type Field, fieldsOf } from './fields.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { addCatalogOptions, optionsOf, toNumber } from './options.ts'
 import { perform, type SharedOptions } from './perform.ts'
-import { type AnyOperation, isUnsupported, kebab } from './record.ts'
+import { type AnyOperation, kebab } from './record.ts'
 import { readIdentifier, readRequest, type Typed } from './request.ts'
 
 /** Where the fields of an operation are typed. */

@@ -1,10 +1,11 @@
+import { isUnsupported } from '../../src/catalog/operations/framework/operation.ts'
 import { operations } from '../../src/tabularium/index.ts'
 
 /** The README's table of operations, as the record of operations has it. */
 export function operationTable(): string {
   const definitions = Object.values(operations).map(({ definition }) => definition)
-  const supported = definitions.filter(({ errors }) => !isUnsupported(errors))
-  const missing = definitions.filter(({ errors }) => isUnsupported(errors))
+  const supported = definitions.filter((definition) => !isUnsupported(definition))
+  const missing = definitions.filter(isUnsupported)
   return [
     '| Operation | What it does | Fails with |',
     '|---|---|---|',
@@ -13,8 +14,4 @@ export function operationTable(): string {
     'Besides these, every operation may fail with `InvalidInput`, `PermissionDenied` or `ServiceUnavailable`.',
     `Known to the protocol and answered with \`Unsupported\`: ${missing.map(({ name }) => `\`${name}\``).join(', ')}.`,
   ].join('\n')
-}
-
-function isUnsupported(errors: readonly string[]): boolean {
-  return errors.length === 1 && errors[0] === 'Unsupported'
 }

@@ -7,7 +7,7 @@ import {
   sameNames,
 } from '../../base/model/identifier.ts'
 import { inTransactionHeader } from '../../base/model/transaction-id.ts'
-import { fieldsOf, hintFor, principalKey, transactionNamed } from '../../catalog/index.ts'
+import { fieldsOf, hintFor, isUnsupported, principalKey, transactionNamed } from '../../catalog/index.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import { decodeSegment } from '../../protocol/path-id.ts'
 import { singleValue } from '../../protocol/query.ts'
@@ -77,9 +77,10 @@ function checkParameters(
   kinds: object,
   unknownFields: HttpOptions['unknownFields'],
 ): void {
-  const { request, route, errors, ignores } = operations[operation].definition
+  const { definition } = operations[operation]
+  const { request, route, ignores } = definition
   // An unsupported operation answers `Unsupported` to any request.
-  if (errors.join() === 'Unsupported') return
+  if (isUnsupported(definition)) return
   for (const name of parameters.keys()) {
     if (name === 'delimiter' || Object.hasOwn(kinds, name) || ignores?.includes(name)) continue
     const inBody = route.body === 'json' && fieldsOf(request).includes(name)

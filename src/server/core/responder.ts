@@ -9,6 +9,7 @@ import {
   callerHook,
   clientRules,
   isAboutTransactions,
+  isUnsupported,
   removeUnknown,
   requestId,
   sessionServer,
@@ -220,13 +221,6 @@ async function respondWith(
   }
 }
 
-/** The operations of the protocol that the catalog does not support. */
-const unsupported = new Set<string>(
-  Object.values(operations)
-    .filter(({ definition: { errors } }) => errors.length === 1 && errors.at(0) === 'Unsupported')
-    .map(({ definition }) => definition.name),
-)
-
 /** The body of a request. An unsupported operation accepts any body, so that the answer is `Unsupported`. */
 function bodyOf(
   exchange: Exchange,
@@ -237,7 +231,7 @@ function bodyOf(
   try {
     return readBody(exchange, kind, admission)
   } catch (error) {
-    if (!unsupported.has(operation)) throw error
+    if (!isUnsupported(operations[operation].definition)) throw error
     return { bytes: Buffer.alloc(0) }
   }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { isUnsupported } from '../../catalog/operations/framework/operation.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import { answers } from './catalog/answers.ts'
 import { batches } from './catalog/batches.ts'
@@ -190,10 +191,7 @@ export function lackingOperations(lacks: CatalogSuiteOptions['lacks'] = []): Set
     if (indispensable.includes(name)) throw new TypeError(`lacks: no catalog can be judged without ${name}.`)
   }
   for (const [name, { definition }] of Object.entries(operations)) {
-    const { errors } = definition as { errors: readonly string[] }
-    if (!definition.changes && errors.length === 1 && errors[0] === 'Unsupported') {
-      lacking.add(name as OperationName)
-    }
+    if (isUnsupported(definition)) lacking.add(name as OperationName)
   }
   return lacking
 }

@@ -217,6 +217,11 @@ export interface OperationDefinition<
 /** Any operation, its types forgotten. */
 export type AnyOperation = OperationDefinition<string, v.GenericSchema, v.GenericSchema>
 
+/** Whether an operation exists by name only, and always fails with `Unsupported`. */
+export function isUnsupported({ errors }: { readonly errors: readonly string[] }): boolean {
+  return errors.length === 1 && errors[0] === 'Unsupported'
+}
+
 /**
  * The member of a handle that runs an operation, in this process or on a server. The client and the catalog may be two
  * builds, and each takes handles of the other.
