@@ -65,8 +65,7 @@ export function changesResponder(context: HttpContext): (exchange: Exchange) => 
       // Backpressure: no change is read before the client takes it.
       const body = Readable.from(source, { objectMode: false, highWaterMark: 1 })
       body.once('close', end)
-      if (exchange.isClosed) end()
-      else exchange.onClose(end)
+      exchange.onClose(end)
       return { status: 200, type: eventStreamType, body, headers: streamHeaders }
     } catch (error) {
       end()

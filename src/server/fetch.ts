@@ -95,7 +95,8 @@ class FetchExchange extends Exchange {
   readonly #request: Request
   readonly #callbacks: ((isAnswered: boolean) => void)[] = []
   #body: Readable | undefined
-  #isClosed = false
+  /** Set when the exchange closes. */
+  #isAnswered: boolean | undefined
 
   constructor(request: Request, address: string | undefined) {
     const { pathname, search, host } = new URL(request.url)
@@ -118,11 +119,12 @@ class FetchExchange extends Exchange {
   }
 
   get isClosed(): boolean {
-    return this.#isClosed
+    return this.#isAnswered !== undefined
   }
 
   onClose(callback: (isAnswered: boolean) => void): void {
-    this.#callbacks.push(callback)
+    if (this.#isAnswered === undefined) this.#callbacks.push(callback)
+    else callback(this.#isAnswered)
   }
 
   /** No timeout: the reader is in this process. */
@@ -135,15 +137,14 @@ class FetchExchange extends Exchange {
   }
 
   close(isAnswered: boolean): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
+    if (this.#isAnswered !== undefined) return
+    this.#isAnswered = isAnswered
     for (const callback of this.#callbacks) callback(isAnswered)
   }
 
   /** Closes after the last byte of the answer. Destroys the answer when the client disconnects. */
   closeWith(answer: Readable): void {
-    // The client may have disconnected before the answer began.
-    if (this.#isClosed) answer.destroy()
+    // The client may have disconnected before the answer began, which closes it at once.
     this.onClose((isAnswered) => {
       if (!isAnswered) answer.destroy()
     })

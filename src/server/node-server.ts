@@ -150,6 +150,10 @@ export class NodeExchange extends Exchange {
 
   onClose(callback: (isAnswered: boolean) => void): void {
     const { response } = this
+    if (this.isClosed) {
+      callback(response.writableFinished)
+      return
+    }
     const callbacks = callbacksOf(this.#request.socket)
     const onEnd = () => {
       if (callbacks.delete(onEnd)) callback(response.writableFinished)

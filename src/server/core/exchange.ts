@@ -45,7 +45,10 @@ export abstract class Exchange {
   /** Whether the answer was written, or can no longer be written. */
   abstract readonly isClosed: boolean
 
-  /** Calls back when the exchange closes. `isAnswered` states whether the answer was written completely. */
+  /**
+   * Calls back when the exchange closes, or at once if it has. `isAnswered` states whether the answer was written
+   * completely.
+   */
   abstract onClose(callback: (isAnswered: boolean) => void): void
 
   /** Aborts the answer when the client reads nothing of it for so many milliseconds. */

@@ -74,7 +74,7 @@ export function responder(context: HttpContext): Responder {
     } catch (error) {
       return failure(context, exchange, error)
     } finally {
-      if (isLarge && !exchange.isClosed) exchange.onClose(() => admission.leave())
+      if (isLarge) exchange.onClose(() => admission.leave())
       else admission.leave()
     }
   }
@@ -116,7 +116,7 @@ export function responder(context: HttpContext): Responder {
     } finally {
       // Invalidated before the caller receives the answer.
       if (operations[operation].definition.changes) cache.invalidate()
-      if (isStream && !exchange.isClosed) exchange.onClose(() => hold?.release())
+      if (isStream) exchange.onClose(() => hold?.release())
       else hold?.release()
     }
   }
@@ -262,7 +262,6 @@ function disconnectSignal(exchange: Exchange): AbortSignal {
     controller.abort(
       new CatalogError('ServiceUnavailable', 'The connection was closed before the operation was done.'),
     )
-  if (exchange.isClosed) abort()
   exchange.onClose((isAnswered) => {
     if (!isAnswered) abort()
   })
