@@ -65,7 +65,13 @@ export type {
   OperationOptions,
   Progress,
 } from './operations/framework/operation.ts'
-export { callerHook, invoke, requestId, sessionServer } from './operations/framework/operation.ts'
+export {
+  callerHook,
+  invoke,
+  isUnsupported,
+  requestId,
+  sessionServer,
+} from './operations/framework/operation.ts'
 export type { Method, QueryKind, Route } from './operations/framework/route.ts'
 export { runOperation } from './operations/framework/run.ts'
 export { identifiersIn, subjectsInBody } from './operations/framework/subjects.ts'

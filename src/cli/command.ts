@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { isUnsupported } from '../catalog/operations/framework/operation.ts'
+import { isUnsupported } from '../catalog/index.ts'
 import { type Field, fieldsOf } from './fields.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'

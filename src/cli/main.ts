@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { isUnsupported } from '../catalog/operations/framework/operation.ts'
+import { isUnsupported } from '../catalog/index.ts'
 import { CatalogError } from '../tabularium/index.ts'
 import { backupCommand, backupLeaseCommand, restoreCommand } from './backup.ts'
 import { changesCommand } from './changes.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { isUnsupported } from '../../catalog/operations/framework/operation.ts'
+import { isUnsupported } from '../../catalog/index.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import { answers } from './catalog/answers.ts'
 import { batches } from './catalog/batches.ts'
