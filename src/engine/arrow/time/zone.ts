@@ -19,8 +19,8 @@ export function zoneOffset(zone: string): ((utc: bigint) => bigint) | undefined 
 
 type Offset = (utc: number) => number
 
-/** Zones whose offsets are kept: 0.5 MiB for the days of each, and 2 MiB for the quarters of an hour. */
-const maxZones = 64
+/** Zones whose offsets are kept: 0.5 MiB for the days of each, and 1 MiB for the quarters of an hour. */
+const maxZones = 32
 const zones = new Map<string, Offset>()
 
 /** As {@link zoneOffset}, in seconds: what the zone is ahead of UTC, at a UTC time since 1970-01-01. */
@@ -43,14 +43,15 @@ export function zoneSeconds(zone: string): Offset | undefined {
 /** The days whose offsets are kept: those from 1790, before any zone changed its offset, to `lastChange`. */
 const firstDay = -(2 ** 16)
 const keptDays = lastChange / 86_400 - firstDay
-/** Quarters of an hour whose offsets are kept: those of 200 years with two changes each. */
-const maxQuarters = 40_000
+/** Quarters of an hour whose offsets are kept: those of 85 years with two changes each. */
+const maxQuarters = 16_384
 /** What stands for a day: 0 before it is asked for, `changes` if its offset changes, else `base` and its offset. */
 const [changes, base] = [1, 2 ** 20]
 
 /**
  * Keeps the offsets of a zone, as asking takes microseconds: one for each day, or, where the offset changes on a day,
- * for each quarter of an hour. Offsets change on full quarters only, and no zone has two changes on one day.
+ * for each quarter of an hour. No zone has two changes on one day. A quarter within which the offset
+ * changes is asked for each time: until 2011, Newfoundland changed at 00:01.
  */
 function kept(at: Offset): Offset {
   const quarters = new Map<number, number>()
@@ -59,6 +60,7 @@ function kept(at: Offset): Offset {
     let ahead = quarters.get(quarter)
     if (ahead === undefined) {
       ahead = at(quarter * 900)
+      if (ahead !== at(quarter * 900 + 899)) return at(utc)
       if (quarters.size >= maxQuarters) quarters.clear()
       quarters.set(quarter, ahead)
     }
