@@ -1,19 +1,15 @@
 import { CatalogError } from '../../../base/errors.ts'
 import type { FastPath } from '../evaluate/build.ts'
-import { arithmetic } from './arithmetic.ts'
 import { buckets } from './buckets.ts'
 import { booleans, compareNumbers, wideIntegers } from './compare.ts'
 import { dictionary } from './dictionary.ts'
-import { fusedArithmetic } from './fused-arithmetic.ts'
-import { fusedIntegers } from './fused-integers.ts'
+import { formulas } from './formula.ts'
 import { listHas } from './list-has.ts'
-import { narrowDivision } from './narrow-division.ts'
 import { numberSets } from './number-sets.ts'
 import { numbers } from './numbers.ts'
 import { stepTables } from './steps.ts'
 import { textLength } from './text-length.ts'
 import { letters, texts } from './texts.ts'
-import { widening } from './widening.ts'
 
 /**
  * All fast paths, in order of priority: the planner of nodes asks each of them for each part of a plan, and the first
@@ -25,18 +21,14 @@ export const allFastPaths: readonly FastPath[] = [
   // A function and its comparison in one test.
   letters,
   buckets,
-  fusedArithmetic,
+  formulas,
   // Tests of values in arrays.
   compareNumbers,
   numberSets,
   wideIntegers,
   booleans,
   texts,
-  // Values in arrays; the first one also tests them.
-  narrowDivision,
-  fusedIntegers,
-  arithmetic,
-  widening,
+  // Values in arrays.
   stepTables,
   textLength,
   numbers,

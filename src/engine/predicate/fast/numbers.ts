@@ -1,5 +1,6 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { addRow, type Bitmap, countRows } from '../../arrow/bitmap.ts'
+import { calculate } from '../evaluate/arithmetic.ts'
 import type { FastPath } from '../evaluate/build.ts'
 import { stepsOfCall, stepsOfSize } from '../evaluate/call.ts'
 import type { Frame } from '../evaluate/frame.ts'
@@ -7,7 +8,7 @@ import type { ValueNode } from '../evaluate/node.ts'
 import { readerOf, vectorFor, writerOf } from '../evaluate/read.ts'
 import { knownRows } from '../evaluate/value-test.ts'
 import type { Vector } from '../evaluate/vector.ts'
-import type { CallPlan, CastPlan, NonNullScalar, Scalar } from '../plan/plan.ts'
+import type { NonNullScalar, OfBytes, OfNumbers, Plan, Scalar } from '../plan/plan.ts'
 import { charge, spend } from '../work.ts'
 import { functionOf, keptFunction, mayGenerate } from './generate.ts'
 
@@ -23,16 +24,16 @@ const wordsAtOnce = 8
 const slicesWithout = 100
 
 /**
- * Functions and casts that are also given for plain numbers (`ofNumbers`), on whole arrays: 64-bit integers, times and
- * decimals up to 2^53 become numbers, so no row creates a BigInt. All other values go through `evaluate` or `convert`.
+ * Functions and casts that are also given for plain numbers (`ofNumbers`), and divisions of integers, on whole arrays:
+ * 64-bit integers, times and decimals up to 2^53 become numbers, so no row creates a BigInt. All other values go through
+ * `evaluate` or `convert`.
  */
 export const numbers: FastPath = {
   name: 'numbers',
   value(plan, slow, build) {
-    if (plan.kind !== 'call' && plan.kind !== 'cast') return undefined
-    const { ofNumbers } = plan.kind === 'call' ? plan.function : plan
-    if (ofNumbers === undefined || !isStored(plan.type) || !mayGenerate()) return undefined
-    const args = (plan.kind === 'call' ? plan.args : [plan.arg]).map(build.value)
+    const operation = operationOf(plan)
+    if (operation === undefined || !isStored(plan.type) || !mayGenerate()) return undefined
+    const args = operation.args.map(build.value)
     if (args.some(({ constant }) => constant !== undefined && !isExact(constant))) return undefined
     let pausedFor = 0
     return {
@@ -41,7 +42,7 @@ export const numbers: FastPath = {
       vector(frame, need) {
         if (frame.length < minRows || pausedFor-- > 0) return slow.vector(frame, need)
         const mark = frame.mark()
-        const found = compute(plan, args, frame, need)
+        const found = compute(operation, args, frame, need)
         if (found !== undefined) return found
         frame.release(mark)
         pausedFor = slicesWithout
@@ -49,6 +50,77 @@ export const numbers: FastPath = {
       },
     }
   },
+}
+
+/** A function, a cast or a division. */
+interface Operation {
+  readonly name: string
+  readonly type: DataType
+  readonly args: readonly Plan[]
+  /** Whether the result is null if an argument is. */
+  readonly strict: boolean
+  readonly ofNumbers: OfNumbers | OfBytes
+  /** The result for any values. */
+  readonly evaluate: (...values: Scalar[]) => Scalar
+  /** Charges rows, and the bytes of their texts, if any. */
+  readonly chargeRows: (rows: number, bytes: number) => void
+}
+
+function operationOf(plan: Plan): Operation | undefined {
+  const { type } = plan
+  switch (plan.kind) {
+    case 'call': {
+      const {
+        args,
+        at,
+        function: { name, strict, ofNumbers, evaluate },
+      } = plan
+      if (ofNumbers === undefined) return undefined
+      const chargeRows = (rows: number) => charge(rows * stepsOfCall * (args.length + 1), name, at)
+      return { name, type, args, strict, ofNumbers, evaluate, chargeRows }
+    }
+    case 'cast': {
+      const { arg, ofNumbers, convert } = plan
+      if (ofNumbers === undefined) return undefined
+      const chargeRows = (rows: number, bytes: number) => spend(rows * stepsOfCall + bytes * stepsOfSize)
+      const evaluate = (value: Scalar = null) => convert(value as NonNullScalar)
+      return {
+        name: `cast ${arg.type.typeId}`,
+        type,
+        args: [arg],
+        strict: true,
+        ofNumbers,
+        evaluate,
+        chargeRows,
+      }
+    }
+    case 'arithmetic': {
+      const { operator, left, right } = plan
+      if (type.typeId !== Type.Int || (operator !== '/' && operator !== '%')) return undefined
+      const evaluate = (a: Scalar = null, b: Scalar = null) => calculate(plan, a as number, b as number)
+      const ofNumbers = (type.signed && type.bitWidth <= 32 ? divisionsOfInts : divisions)[operator]
+      return { name: operator, type, args: [left, right], strict: true, ofNumbers, evaluate, chargeRows() {} }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** Up to here a quotient of doubles, cut to an integer, is that of whole numbers. */
+const maxDividend = 2 ** 51
+
+type Division = (a: number, b: number) => number | undefined
+
+/** Divisions by 0 fail, and the quotient of the smallest value and -1 may not fit. */
+const divisions: Readonly<Record<'/' | '%', Division>> = {
+  '/': (a, b) => (b === 0 || a > maxDividend || a < -maxDividend ? undefined : Math.trunc(a / b)),
+  '%': (a, b) => (b === 0 || a > maxDividend || a < -maxDividend ? undefined : a - Math.trunc(a / b) * b),
+}
+
+/** As above, for results of 32 bits. */
+const divisionsOfInts: Readonly<Record<'/' | '%', Division>> = {
+  '/': (a, b) => (b === 0 || b === -1 ? undefined : (a / b) | 0),
+  '%': (a, b) => (b === 0 ? undefined : a - Math.imul((a / b) | 0, b)),
 }
 
 /** Whether values of a type are numbers, 64-bit integers or booleans in a vector. */
@@ -87,15 +159,16 @@ type Loop = (
 ) => void
 
 /**
- * The values of a call or cast. Undefined if an argument has another layout, most values are not for numbers, or a
- * result is too large.
+ * The values of an operation. Undefined if an argument has another layout, most values are not for numbers, or a result
+ * is too large.
  */
 function compute(
-  plan: CallPlan | CastPlan,
+  operation: Operation,
   args: readonly ValueNode[],
   frame: Frame,
   need: Bitmap,
 ): Vector | undefined {
+  const { type, strict, ofNumbers } = operation
   const vectors = args.map((arg) => (arg.constant === undefined ? arg.vector(frame, need) : undefined))
   const inputs: Input[] = []
   let known = need
@@ -105,44 +178,31 @@ function compute(
     inputs.push(input)
     if (vector !== undefined) known = knownRows(frame, vector, known)
   }
-  const isStrict = plan.kind === 'cast' || plan.function.strict
   const valid = frame.noRows()
   const others = frame.noRows()
-  const out = outputFor(frame, plan.type, valid)
-  const loop = loopFor(plan, inputs, out)
+  const out = outputFor(frame, type, valid)
+  const loop = loopFor(operation, inputs, out)
   const parameters = inputs.flatMap((input) => Object.values(input.parameters))
-  const { ofNumbers } = plan.kind === 'call' ? plan.function : plan
-  const evaluateOthers = evaluatorOf(plan, args, vectors, out, valid)
+  const evaluateOthers = evaluatorOf(operation, args, vectors, out, valid)
   for (let q = 0; q < frame.words; q += wordsAtOnce) {
     const end = Math.min(q + wordsAtOnce, frame.words)
-    chargeRows(plan, vectors, isStrict ? known : need, q, end)
+    const rows = strict ? known : need
+    operation.chargeRows(countRows(rows.subarray(q, end)), bytesOf(vectors[0], rows, q, end))
     loop(q, end, known, valid, others, arrayOf(out), ofNumbers, ...parameters)
     // If the first rows are for the function itself, so are the others.
     if (q === 0 && countRows(others, end) * 2 > countRows(known, end)) return undefined
     for (let i = q; i < end; i++) {
-      if (!isStrict) others[i]! |= need[i]! & ~known[i]!
+      if (!strict) others[i]! |= need[i]! & ~known[i]!
       if (others[i] !== 0 && !evaluateOthers(others, i)) return undefined
     }
   }
   return out
 }
 
-/** Charges the rows of some words, as if each was charged by itself. */
-function chargeRows(
-  plan: CallPlan | CastPlan,
-  [first]: readonly (Vector | undefined)[],
-  rows: Bitmap,
-  fromWord: number,
-  toWord: number,
-): void {
-  const count = countRows(rows.subarray(fromWord, toWord))
-  if (plan.kind === 'call') {
-    charge(count * stepsOfCall * (plan.args.length + 1), plan.function.name, plan.at)
-    return
-  }
-  spend(count * stepsOfCall)
-  if (first?.kind !== 'texts') return
-  const { offsets } = first
+/** The bytes of the texts of some words of rows. */
+function bytesOf(vector: Vector | undefined, rows: Bitmap, fromWord: number, toWord: number): number {
+  if (vector?.kind !== 'texts') return 0
+  const { offsets } = vector
   let size = 0
   for (let q = fromWord; q < toWord; q++) {
     for (let rest = rows[q]!; rest !== 0; rest &= rest - 1) {
@@ -150,19 +210,19 @@ function chargeRows(
       size += offsets[row + 1]! - offsets[row]!
     }
   }
-  spend(size * stepsOfSize)
+  return size
 }
 
 /** Evaluates rows of a word one by one; false if a result does not fit the array. */
 function evaluatorOf(
-  plan: CallPlan | CastPlan,
+  { type, evaluate }: Operation,
   args: readonly ValueNode[],
   vectors: readonly (Vector | undefined)[],
   out: Vector,
   valid: Bitmap,
 ) {
   const write = writerOf(out)
-  const isDecimal = plan.type.typeId === Type.Decimal
+  const isDecimal = type.typeId === Type.Decimal
   let readers: ((row: number) => Scalar)[] | undefined
   return (rows: Bitmap, word: number): boolean => {
     readers ??= vectors.map((vector, i) =>
@@ -170,9 +230,7 @@ function evaluatorOf(
     )
     for (let rest = rows[word]!; rest !== 0; rest &= rest - 1) {
       const row = (word << 5) + 31 - Math.clz32(rest & -rest)
-      const values = readers.map((read) => read(row))
-      const value =
-        plan.kind === 'call' ? plan.function.evaluate(...values) : plan.convert(values[0] as NonNullScalar)
+      const value = evaluate(...readers.map((read) => read(row)))
       if (value === null) continue
       if (isDecimal && BigInt.asIntN(64, value as bigint) !== value) return false
       if (!write(row, value)) return false
@@ -250,8 +308,7 @@ const writes: Readonly<Partial<Record<Vector['kind'], string>>> = {
   booleans: 'if(r)out[q]|=1<<b',
 }
 
-function loopFor(plan: CallPlan | CastPlan, inputs: readonly Input[], out: Vector): Loop {
-  const name = plan.kind === 'call' ? plan.function.name : `cast ${plan.arg.type.typeId}`
+function loopFor({ name }: Operation, inputs: readonly Input[], out: Vector): Loop {
   const exact = (x: string) => `${x}>=${Number.MIN_SAFE_INTEGER}&&${x}<=${Number.MAX_SAFE_INTEGER}`
   const checks = inputs.flatMap(({ mayBeInexact }, i) => (mayBeInexact ? [exact(`x${i}`)] : []))
   const isInteger = out.kind === 'numbers' && out.type.typeId !== Type.Float

@@ -38,7 +38,7 @@ test('a setting leaves none, some or all of them on', () => {
   expect(names('')).toEqual(names())
   expect(names('off')).toEqual([])
   expect(names('texts, dictionary')).toEqual(['dictionary', 'texts'])
-  expect(() => names('texts,nonsense')).toThrow(/"nonsense", which is no fast path.*fused-arithmetic/)
+  expect(() => names('texts,nonsense')).toThrow(/"nonsense", which is no fast path.*formulas/)
 })
 
 test('where the runtime forbids generated code, all together answer so', async () => {

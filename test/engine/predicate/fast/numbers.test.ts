@@ -13,6 +13,7 @@ import {
   int64,
   TimeUnit,
   timestamp,
+  uint32,
   uint64,
   utf8,
 } from '@uwdata/flechette'
@@ -23,6 +24,7 @@ import { noRows } from '../../../../src/engine/arrow/bitmap.ts'
 import { scalarAt } from '../../../../src/engine/predicate/evaluate/scalar.ts'
 import { valueEvaluator } from '../../../../src/engine/predicate/evaluate/values.ts'
 import { last } from '../../../../src/engine/predicate/evaluate/walk.ts'
+import { formulas } from '../../../../src/engine/predicate/fast/formula.ts'
 import { numbers } from '../../../../src/engine/predicate/fast/numbers.ts'
 import { planExpression } from '../../../../src/engine/predicate/plan/expression.ts'
 import type { Scalar } from '../../../../src/engine/predicate/plan/plan.ts'
@@ -97,6 +99,7 @@ const columns: Readonly<Record<string, readonly [DataType, fc.Arbitrary<Scalar>]
   tiny: [int8(), fc.integer({ min: -128, max: 127 })],
   i: [int32(), fc.oneof(fc.integer(), fc.integer({ min: -9, max: 9 }))],
   l: [int64(), fc.oneof(long, ends)],
+  w: [uint32(), fc.oneof(bits(32, false), bits(4, false)).map(Number)],
   u: [uint64(), bits(64, false)],
   x: [float64(), double],
   f: [float32(), double.map(Math.fround)],
@@ -141,6 +144,30 @@ const expressions = [
     `u ${operator} l`,
     `p ${operator} 3`,
   ]),
+  ...['tiny', 'i', 'l', 'w'].flatMap((name) => [
+    ...['tiny', 'i', 'l', 'w', 'u'].flatMap((other) =>
+      ['+', '-', '*', '/', '%'].map((operator) => `${name} ${operator} ${other}`),
+    ),
+    ...[1, 2, 7, -1, -3, -8, 2 ** 31, 2 ** 53 + 2].flatMap((by) => [`${name} / ${by}`, `${name} % ${by}`]),
+    `-CAST(${name} AS BIGINT) * 3 + i`,
+    `(${name} + i) % 5 - tiny`,
+    `CAST(${name} * 0 AS DOUBLE) / x`,
+    `CAST(${name} / 3 AS DOUBLE) * f`,
+    `CAST(${name} AS FLOAT) - f`,
+  ]),
+  ...['=', '<>', '<', '<=', '>', '>='].flatMap((operator) => [
+    `(tiny + i) % 5 ${operator} -2`,
+    `CAST(i AS BIGINT) + tiny ${operator} 9007199254740993`,
+    `l + 1 ${operator} 4611686018427387904`,
+    `l * 2 ${operator} i`,
+    `w - i ${operator} i * tiny`,
+    `w / 3 ${operator} w - 5`,
+    `u ${operator} w`,
+    `u + w ${operator} u - w`,
+    `CAST(l AS DOUBLE) ${operator} x * 2`,
+    `f + x ${operator} f * f`,
+    `-f ${operator} f / f`,
+  ]),
   ...['d - i', 'd + tiny', 't - n', 't - d', 'd - d', 'm + 3', '-p', '-q'],
   ...['tiny', 'i', 'l', 'x', 'f', 'p'].flatMap((name) => [
     `abs(${name})`,
@@ -167,7 +194,7 @@ const expressions = [
 
 const rowCount = 1056
 
-test('every function and cast that is given for numbers', () => {
+test('every function, cast and formula that is given for numbers', () => {
   const schema = {
     fields: Object.entries(columns).map(([name, [type]]) => field(name, type) as Field),
     metadata: null,
@@ -201,7 +228,7 @@ test('every function and cast that is given for numbers', () => {
           if (!(error instanceof CatalogError)) throw error
         }
       })
-      for (const paths of [[numbers], []]) {
+      for (const paths of [[numbers], [formulas], [formulas, numbers], []]) {
         const steps = valueEvaluator(plan, paths)
         const input = { length: rowCount, columns: batches }
         const made = last(steps(input, 0, rowCount, { live, budget: new WorkBudget() }))
