@@ -16,7 +16,7 @@ const long = [
   'test/catalog/lance/{objects,transaction-clients}.test.ts',
   'test/histories/batches.test.ts',
   'test/catalog/maintenance/clone-histories.test.ts',
-  'test/engine/predicate/fast/{fast-paths,functions,numbers}.test.ts',
+  'test/engine/predicate/kernels/{functions,kernels,numbers}.test.ts',
   'test/engine/predicate/reference/*.test.ts',
   'test/catalog/rows/reference.test.ts',
   'test/stores/lmdb/{damaged-open,processes}.test.ts',

@@ -387,6 +387,6 @@ describe('generated code', () => {
         const code = readFileSync(join(root, name), 'utf8').replace(/^\s*(?:\*|\/[/*]).*$/gm, '')
         return (code.match(/\bnew Function\b|\beval\(/g) ?? []).map(() => name)
       })
-    expect(makers).toEqual(['engine/predicate/fast/generate.ts'])
+    expect(makers).toEqual(['engine/predicate/kernels/generate.ts'])
   })
 })

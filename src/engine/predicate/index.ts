@@ -6,7 +6,7 @@ import { aboutExpression } from './errors.ts'
 import { columnsOf, evaluator, type Rows } from './evaluate/index.ts'
 import { type ValueOptions, valueEvaluator } from './evaluate/values.ts'
 import { last } from './evaluate/walk.ts'
-import { fastPaths } from './fast/index.ts'
+import { kernelsInUse } from './kernels/index.ts'
 import { mostBytes, planExpression } from './plan/expression.ts'
 import { planPredicate } from './plan/filter.ts'
 import type { Plan, Scalar } from './plan/plan.ts'
@@ -86,7 +86,7 @@ function predicateCompiler(text: string, schema: Schema, now: number): () => Pre
   }
   return () => {
     const plan = planPredicate(text, schema, time)
-    const { columns, select, count, steps, countSteps } = evaluator(plan, fastPaths)
+    const { columns, select, count, steps, countSteps } = evaluator(plan, kernelsInUse)
     return {
       steps,
       countSteps,
@@ -175,7 +175,7 @@ function expressionCompiler(text: string, schema: Schema, now: number, target: F
   }
   return (): ValueExpression => {
     const planned = planExpression(text, schema, time, target)
-    const evaluate = valueEvaluator(planned, fastPaths)
+    const evaluate = valueEvaluator(planned, kernelsInUse)
     function* steps(rows: Rows, start: number, end: number, options: ValueOptions = {}) {
       try {
         return yield* evaluate(rows, start, end, { ...options, budget: options.budget ?? new WorkBudget() })

@@ -7,7 +7,7 @@ import { addRow, hasRow, noRows } from '../../../src/engine/arrow/bitmap.ts'
 import { scalarAt } from '../../../src/engine/predicate/evaluate/scalar.ts'
 import { valueEvaluator } from '../../../src/engine/predicate/evaluate/values.ts'
 import { last } from '../../../src/engine/predicate/evaluate/walk.ts'
-import { allFastPaths } from '../../../src/engine/predicate/fast/index.ts'
+import { kernels } from '../../../src/engine/predicate/kernels/index.ts'
 import { planExpression } from '../../../src/engine/predicate/plan/expression.ts'
 import type { Scalar } from '../../../src/engine/predicate/plan/plan.ts'
 import { WorkBudget } from '../../../src/engine/predicate/work.ts'
@@ -86,7 +86,7 @@ test('gives what one row at a time gives, or fails on the row that fails', () =>
           break
         }
       }
-      for (const fast of [[], allFastPaths]) {
+      for (const fast of [[], kernels]) {
         const budget = new WorkBudget()
         const run = () =>
           last(

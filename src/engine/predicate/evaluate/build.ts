@@ -18,19 +18,27 @@ import type { TestNode, ValueNode, VectorTest } from './node.ts'
 import { literalOnRight, testEach, type ValueTestPlan, valueTestNode, valueTestOf } from './value-test.ts'
 
 /**
- * A faster implementation of the nodes of this folder, for some plans. Returns undefined for any other plan. It calls
- * `slow` for values whose layout in memory it does not support.
+ * A loop over the values of whole columns, for some plans: a faster implementation of nodes of this folder. Each function
+ * returns undefined for any other plan. Its result calls `slow` for values whose layout in memory it does not support.
  */
-export interface FastPath {
-  /** The name that switches it off. */
+export interface Kernel {
+  /** The name that a setting switches it off by. */
   readonly name: string
-  /** For a boolean expression. */
-  readonly test?: (plan: Plan, slow: TestNode, build: Build) => TestNode | undefined
-  /** For an expression of any type. */
-  readonly value?: (plan: Plan, slow: ValueNode, build: Build) => ValueNode | undefined
-  /** For the test in a comparison, `IN` or `LIKE`. In a comparison a literal is on the right. */
-  readonly vectorTest?: (plan: ValueTestPlan, slow: VectorTest) => VectorTest | undefined
+  /** When it is chosen, in words. */
+  readonly chosenFor: string
+  /** A predicate that it is chosen for. */
+  readonly example: string
+  readonly test?: TestKernel
+  readonly vectorTest?: VectorTestKernel
+  readonly value?: ValueKernel
 }
+
+/** For a boolean expression. */
+export type TestKernel = (plan: Plan, slow: TestNode, build: Build) => TestNode | undefined
+/** For the test in a comparison, `IN` or `LIKE`. In a comparison a literal is on the right. */
+export type VectorTestKernel = (plan: ValueTestPlan, slow: VectorTest) => VectorTest | undefined
+/** For an expression of any type. */
+export type ValueKernel = (plan: Plan, slow: ValueNode, build: Build) => ValueNode | undefined
 
 /** Builds the nodes for plans. */
 export interface Build {
@@ -39,12 +47,11 @@ export interface Build {
 }
 
 /**
- * Builds nodes for folded plans: the only constant parts are literals, and needless nulls are gone. The first fast path
- * has priority. Its `slow` is the next one that applies, and finally the plain node. Calls `afterNode` for each node,
- * which later calls of the builder return from its cache.
+ * Builds nodes for folded plans: the only constant parts are literals, and needless nulls are gone. Calls `afterNode`
+ * for each node, which later calls of the builder return from its cache.
  */
-export function builder(fastPaths: readonly FastPath[], afterNode: () => void = () => {}): Build {
-  // Fast paths build nodes of parts that the slow path also builds. Without these maps the work would double per level.
+export function builder(kernels: readonly Kernel[], afterNode: () => void = () => {}): Build {
+  // Kernels build nodes of parts that plain nodes also have. Without these maps the work would double per level.
   const tests = new Map<Plan, TestNode>()
   const values = new Map<Plan, ValueNode>()
   const build: Build = {
@@ -52,8 +59,7 @@ export function builder(fastPaths: readonly FastPath[], afterNode: () => void = 
       const known = tests.get(given)
       if (known !== undefined) return known
       const plan = given.kind === 'compare' ? literalOnRight(given) : given
-      let node = plainTest(plan)
-      for (const path of fastPaths.toReversed()) node = path.test?.(plan, node, build) ?? node
+      const node = chosen(plainTest(plan), (kernel, slow) => kernel.test?.(plan, slow, build))
       tests.set(given, node)
       afterNode()
       return node
@@ -61,12 +67,16 @@ export function builder(fastPaths: readonly FastPath[], afterNode: () => void = 
     value(plan) {
       const known = values.get(plan)
       if (known !== undefined) return known
-      let node = plainValue(plan)
-      for (const path of fastPaths.toReversed()) node = path.value?.(plan, node, build) ?? node
+      const node = chosen(plainValue(plan), (kernel, slow) => kernel.value?.(plan, slow, build))
       values.set(plan, node)
       afterNode()
       return node
     },
+  }
+
+  /** The first kernel that supports a plan. Its `slow` is the next one that does, and finally the plain node. */
+  function chosen<T>(plain: T, make: (kernel: Kernel, slow: T) => T | undefined): T {
+    return kernels.reduceRight((slow, kernel) => make(kernel, slow) ?? slow, plain)
   }
 
   function plainTest(plan: Plan): TestNode {
@@ -95,8 +105,7 @@ export function builder(fastPaths: readonly FastPath[], afterNode: () => void = 
 
   function plainValueTest(plan: ValueTestPlan): TestNode {
     const valueTest = valueTestOf(plan)
-    let vectorTest = testEach(valueTest)
-    for (const path of fastPaths.toReversed()) vectorTest = path.vectorTest?.(plan, vectorTest) ?? vectorTest
+    const vectorTest = chosen(testEach(valueTest), (kernel, slow) => kernel.vectorTest?.(plan, slow))
     return valueTestNode(valueTest, valueTest.args.map(build.value), vectorTest)
   }
 

@@ -1,7 +1,7 @@
 import { type Bitmap, countRows, noRows } from '../../arrow/bitmap.ts'
 import type { Plan } from '../plan/plan.ts'
 import { afterPart, kept, WorkBudget } from '../work.ts'
-import { builder, type FastPath } from './build.ts'
+import { builder, type Kernel } from './build.ts'
 import { operandsOf } from './fold.ts'
 import type { Frame, Rows } from './frame.ts'
 import { wantTrue } from './node.ts'
@@ -37,14 +37,14 @@ interface Evaluator {
 }
 
 /**
- * Prepares a folded plan of type boolean for evaluation. Fast paths change the time that it takes and nothing else.
- * Without them every row is evaluated by itself.
+ * Prepares a folded plan of type boolean for evaluation. Kernels change the time that it takes and nothing else. Without
+ * them every row is evaluated by itself.
  *
  * Operands of `AND` and `OR` are evaluated from left to right, and only for rows that are still undecided: in `b <> 0
  * AND a / b > 1` no row divides by zero.
  */
-export function evaluator(plan: Plan, fastPaths: readonly FastPath[]): Evaluator {
-  const test = kept(builder, () => builder(fastPaths, afterPart)).test(plan)
+export function evaluator(plan: Plan, kernels: readonly Kernel[]): Evaluator {
+  const test = kept(builder, () => builder(kernels, afterPart)).test(plan)
   const walk = walker(test.cost)
   const evaluate = (frame: Frame, need: Bitmap) => {
     const yes = frame.bitmap()

@@ -43,7 +43,7 @@ export function valueTestOf(plan: ValueTestPlan): ValueTest {
     return { ...defaults, args: [plan.left], holds: (a) => holds(compareScalars(a, value)) }
   }
   const { arg, negated } = plan
-  // Created on first use: if a fast path applies, they are never used, and predicates may be long.
+  // Created on first use: if a kernel applies, they are never used, and predicates may be long.
   if (plan.kind === 'in') {
     let isIn: ((value: Scalar) => boolean) | undefined
     const holds = (value: Scalar) => {

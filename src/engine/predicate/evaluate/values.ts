@@ -10,7 +10,7 @@ import { expressionRowError, isRowError } from '../errors.ts'
 import type { ValuePlan } from '../plan/expression.ts'
 import type { LiteralPlan } from '../plan/plan.ts'
 import { afterPart, kept, type WorkBudget } from '../work.ts'
-import { builder, type FastPath } from './build.ts'
+import { builder, type Kernel } from './build.ts'
 import { type Allocate, columnBuilder } from './column-builder.ts'
 import type { Frame, Rows } from './frame.ts'
 import type { ValueNode } from './node.ts'
@@ -49,10 +49,10 @@ type ValueSteps = (
 ) => Generator<void, AnyBatch>
 
 /** Prepares an expression for evaluation. */
-export function valueEvaluator({ plan, path, field }: ValuePlan, fastPaths: readonly FastPath[]): ValueSteps {
+export function valueEvaluator({ plan, path, field }: ValuePlan, kernels: readonly Kernel[]): ValueSteps {
   if (path !== undefined) return columnValues(path, field)
   if (plan.kind === 'literal') return constantValues(plan, field)
-  const node = kept(builder, () => builder(fastPaths, afterPart)).value(plan)
+  const node = kept(builder, () => builder(kernels, afterPart)).value(plan)
   const walk = walker(node.cost)
   return function* values(rows, start, end, options) {
     const { live, inPlace = false, budget, numberOf = itself, memory } = options

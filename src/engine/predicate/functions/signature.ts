@@ -3,7 +3,7 @@ import type { CatalogError } from '../../../base/errors.ts'
 import { castPlan } from '../cast/index.ts'
 import { rowError } from '../errors.ts'
 import { fold, isLiteral } from '../plan/fold.ts'
-import type { Kernel, OfNumbers, Plan, Scalar, ScalarFunction } from '../plan/plan.ts'
+import type { FunctionKernel, OfNumbers, Plan, Scalar, ScalarFunction } from '../plan/plan.ts'
 import { cast, refuse, type Scope } from '../plan/scope.ts'
 import { isInteger, isNull, isText, long, sameType, text, typeName } from '../plan/types.ts'
 import { charge } from '../work.ts'
@@ -61,7 +61,7 @@ export function strictCall(
   type: DataType,
   args: readonly Plan[],
   evaluate: (...values: never[]) => Scalar,
-  kernel?: Kernel,
+  kernel?: FunctionKernel,
   ofNumbers?: OfNumbers,
 ): Plan {
   const { name, at } = call

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { DataType } from '@uwdata/flechette'
 import { EditDistance, editDistance } from '../../../base/model/nearest.ts'
-import type { Kernel, LikePlan, Plan, Scalar } from '../plan/plan.ts'
+import type { FunctionKernel, LikePlan, Plan, Scalar } from '../plan/plan.ts'
 import { boolean, bytes, integer, isBytes, text } from '../plan/types.ts'
 import { inPieces, stepsOfPiece } from '../work.ts'
 import {
@@ -27,7 +27,7 @@ function ofText(
   count: number,
   kind: Kind,
   make: (call: Call) => (...texts: string[]) => Scalar,
-  kernel?: Kernel,
+  kernel?: FunctionKernel,
 ): FunctionPlanner {
   return (call) => {
     expectArguments(call, count)
@@ -44,8 +44,12 @@ function ofText(
 /** Steps for a character that is looked up in Unicode's tables. */
 const stepsOfLetter = 120
 
-const simple = (type: DataType, evaluate: (...texts: string[]) => Scalar, count = 1, kernel?: Kernel) =>
-  ofText(type, count, textArgument, () => evaluate, kernel)
+const simple = (
+  type: DataType,
+  evaluate: (...texts: string[]) => Scalar,
+  count = 1,
+  kernel?: FunctionKernel,
+) => ofText(type, count, textArgument, () => evaluate, kernel)
 
 /** Charges the steps of a function that splits texts, beyond those that all functions take for a character. */
 const apart =
@@ -56,8 +60,12 @@ const apart =
     return evaluate(...texts)
   }
 
-const lenient = (type: DataType, evaluate: (...texts: string[]) => Scalar, count = 1, kernel?: Kernel) =>
-  ofText(type, count, asText, () => evaluate, kernel)
+const lenient = (
+  type: DataType,
+  evaluate: (...texts: string[]) => Scalar,
+  count = 1,
+  kernel?: FunctionKernel,
+) => ofText(type, count, asText, () => evaluate, kernel)
 
 /** A test for a substring. With a constant one it becomes a `LIKE`, which can use statistics and fast loops. */
 function partTest(

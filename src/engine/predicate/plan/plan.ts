@@ -157,11 +157,11 @@ export interface ScalarFunction {
   readonly takesFirst?: true
   readonly ofNumbers?: OfNumbers | undefined
   /** How to evaluate whole arrays of values, if that is worthwhile. The results equal those of `evaluate`. */
-  readonly kernel?: Kernel
+  readonly kernel?: FunctionKernel
 }
 
 /** Functions that run over arrays. Values that no kernel supports, such as another layout, are passed to `evaluate`. */
-export type Kernel =
+export type FunctionKernel =
   /** The length of a text in characters or bytes. */
   | { readonly kind: 'textLength'; readonly of: 'characters' | 'bytes' }
   /** A text in small or capital letters; a loop compares it with a literal. */

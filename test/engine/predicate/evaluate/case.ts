@@ -2,7 +2,7 @@ import type { DataType } from '@uwdata/flechette'
 import fc from 'fast-check'
 import { CatalogError } from '../../../../src/base/errors.ts'
 import { noRows, rowsIn } from '../../../../src/engine/arrow/bitmap.ts'
-import type { FastPath } from '../../../../src/engine/predicate/evaluate/build.ts'
+import type { Kernel } from '../../../../src/engine/predicate/evaluate/build.ts'
 import { fold } from '../../../../src/engine/predicate/evaluate/fold.ts'
 import { evaluator, type Rows } from '../../../../src/engine/predicate/evaluate/index.ts'
 import type { ColumnPlan, Plan, Scalar } from '../../../../src/engine/predicate/plan/plan.ts'
@@ -60,16 +60,16 @@ export function caseOf(entries: typeof types): fc.Arbitrary<Case> {
   })
 }
 
-/** The rows the evaluator selects with some fast paths, or that it fails. */
+/** The rows the evaluator selects with some kernels, or that it fails. */
 export function selected(
   { rows, plan, start, end, live }: Omit<Case, 'values' | 'cells'>,
-  fastPaths: readonly FastPath[],
+  kernels: readonly Kernel[],
 ): readonly number[] | 'error' {
   const mask = live && noRows(Math.max(0, end - start))
   live?.slice(0, Math.max(0, end - start)).forEach((value, i) => {
     if (value) mask![i >>> 5]! |= 1 << (i & 31)
   })
-  const { select, count } = evaluator(fold(plan), fastPaths)
+  const { select, count } = evaluator(fold(plan), kernels)
   try {
     const found = [...rowsIn(select(rows, start, end, mask))]
     if (count(rows, start, end, mask) !== found.length) throw new Error('count and select differ')

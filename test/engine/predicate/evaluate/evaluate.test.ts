@@ -17,7 +17,7 @@ import { makeBatch } from '../../../../src/engine/arrow/batch.ts'
 import { noRows, rowsIn } from '../../../../src/engine/arrow/bitmap.ts'
 import { fold } from '../../../../src/engine/predicate/evaluate/fold.ts'
 import { evaluator, type Rows } from '../../../../src/engine/predicate/evaluate/index.ts'
-import { allFastPaths } from '../../../../src/engine/predicate/fast/index.ts'
+import { kernels } from '../../../../src/engine/predicate/kernels/index.ts'
 import type { Plan, Scalar } from '../../../../src/engine/predicate/plan/plan.ts'
 import { prune } from '../../../../src/engine/predicate/prune/prune.ts'
 import { limitEach } from '../../../support/time-limit.ts'
@@ -29,9 +29,9 @@ import { type Cell, isTrue } from './interpret.ts'
 // It evaluates random predicates row by row.
 limitEach(60)
 
-const evaluatorOf = (plan: Plan) => evaluator(fold(plan), allFastPaths)
+const evaluatorOf = (plan: Plan) => evaluator(fold(plan), kernels)
 
-/** Rows are those that the interpreter gives, or both fail; with fast paths and without. */
+/** Rows are those that the interpreter gives, or both fail; with kernels and without. */
 function expectSame(given: Case): void {
   const { cells, plan, start, end, live } = given
   const isLive = (row: number) => live === undefined || live[row - start]!
@@ -45,7 +45,7 @@ function expectSame(given: Case): void {
     expected = 'error'
   }
   expect(selected(given, [])).toEqual(expected)
-  expect(selected(given, allFastPaths)).toEqual(expected)
+  expect(selected(given, kernels)).toEqual(expected)
 }
 
 const boolean = bool()

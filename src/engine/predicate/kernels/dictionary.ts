@@ -1,6 +1,6 @@
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
-import type { FastPath } from '../evaluate/build.ts'
+import type { ValueKernel, VectorTestKernel } from '../evaluate/build.ts'
 import { counted } from '../evaluate/call.ts'
 import { addValidity, validRowsOf, vectorOf } from '../evaluate/column.ts'
 import { eachNeeded, Frame } from '../evaluate/frame.ts'
@@ -13,19 +13,17 @@ import type { CallPlan } from '../plan/plan.ts'
 import { checkTimeAfterProgress } from '../work.ts'
 import { generated } from './generate.ts'
 
-/** Dictionary- or run-end-encoded values: each entry is tested, or computed, once. */
-export const dictionary: FastPath = {
-  name: 'dictionary',
-  vectorTest(plan, slow) {
-    return plan.kind === 'compare' && plan.right.kind !== 'literal' ? undefined : testEntries(slow)
-  },
-  value(plan, slow, build) {
-    if (plan.kind !== 'call') return undefined
-    const varying = plan.args.filter((arg) => arg.kind !== 'literal')
-    const only = varying.length === 1 ? varying[0]! : undefined
-    if (only?.kind !== 'column') return undefined
-    return callEntries(plan, plan.args.indexOf(only), slow, build.value(only))
-  },
+/** A test of dictionary- or run-end-encoded values: each entry is tested once. */
+export const dictionaryTest: VectorTestKernel = (plan, slow) =>
+  plan.kind === 'compare' && plan.right.kind !== 'literal' ? undefined : testEntries(slow)
+
+/** A call whose only varying argument is a column: each entry is computed once. */
+export const dictionaryCall: ValueKernel = (plan, slow, build) => {
+  if (plan.kind !== 'call') return undefined
+  const varying = plan.args.filter((arg) => arg.kind !== 'literal')
+  const only = varying.length === 1 ? varying[0]! : undefined
+  if (only?.kind !== 'column') return undefined
+  return callEntries(plan, plan.args.indexOf(only), slow, build.value(only))
 }
 
 /** Tests each entry of a dictionary once, then looks up the rows' codes. */

@@ -1,6 +1,6 @@
 import { Type } from '@uwdata/flechette'
 import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
-import type { FastPath } from '../evaluate/build.ts'
+import type { VectorTestKernel } from '../evaluate/build.ts'
 import { eachNeeded, type Frame } from '../evaluate/frame.ts'
 import type { Operands, VectorTest } from '../evaluate/node.ts'
 import { compareScalars, holdsFor } from '../evaluate/scalar.ts'
@@ -8,17 +8,18 @@ import type { Longs, NumberArray, Vector, Wide } from '../evaluate/vector.ts'
 import type { CompareOperator } from '../plan/plan.ts'
 import { generated } from './generate.ts'
 
-/** Comparisons of arrays of numbers, with a literal or with each other. */
-export const compareNumbers: FastPath = {
-  name: 'compare-numbers',
-  vectorTest(plan, slow) {
-    if (plan.kind !== 'compare') return undefined
-    const { operator, right } = plan
-    if (right.kind !== 'literal') return comparePairs(operator, slow)
-    const { value } = right
-    if ((typeof value !== 'number' && typeof value !== 'bigint') || Number.isNaN(value)) return undefined
-    return compareWithLiteral(operator, value, slow)
-  },
+/** Comparisons with a literal or of two expressions, by layout. */
+export const comparison: VectorTestKernel = (plan, slow) => {
+  if (plan.kind !== 'compare') return undefined
+  const { operator, left, right } = plan
+  const literal = right.kind === 'literal' ? right.value : undefined
+  if (left.type.typeId === Type.Bool) return compareBooleans(operator, literal as boolean | undefined, slow)
+  if (literal === undefined) return comparePairs(operator, compareWide(operator, undefined, slow))
+  if (typeof literal === 'bigint')
+    return compareWithLiteral(operator, literal, compareWide(operator, literal, slow))
+  return typeof literal === 'number' && !Number.isNaN(literal)
+    ? compareWithLiteral(operator, literal, slow)
+    : undefined
 }
 
 type Values = NumberArray | BigInt64Array
@@ -144,58 +145,49 @@ export const orderOfDoubles: Readonly<Record<CompareOperator, string>> = {
 }
 
 /** Comparisons of booleans, 32 rows at a time. */
-export const booleans: FastPath = {
-  name: 'booleans',
-  vectorTest(plan, slow) {
-    if (plan.kind !== 'compare' || plan.left.type.typeId !== Type.Bool) return undefined
-    const { operator, right } = plan
-    if (right.kind === 'literal' && typeof right.value !== 'boolean') return undefined
-    const holds = (a: boolean, b: boolean) => (holdsFor[operator](compareScalars(a, b)) ? -1 : 0)
-    const [bothTrue, onlyLeft] = [holds(true, true), holds(true, false)]
-    const [onlyRight, none] = [holds(false, true), holds(false, false)]
-    const literal = right.kind === 'literal' ? (right.value === true ? -1 : 0) : undefined
-    return (frame, vectors, need, out) => {
-      const [vector, other] = vectors
-      if (vector.kind !== 'booleans' || (literal === undefined && other?.kind !== 'booleans')) {
-        slow(frame, vectors, need, out)
-        return
-      }
-      const { values } = vector
-      const others = other?.kind === 'booleans' ? other.values : undefined
-      for (let q = 0; q < frame.words; q++) {
-        const a = values[q]!
-        const b = others === undefined ? literal! : others[q]!
-        const forTrue = (b & bothTrue) | (~b & onlyLeft)
-        const forFalse = (b & onlyRight) | (~b & none)
-        out[q] = need[q]! & ((a & forTrue) | (~a & forFalse))
-      }
+function compareBooleans(
+  operator: CompareOperator,
+  literal: boolean | undefined,
+  slow: VectorTest,
+): VectorTest {
+  const holds = (a: boolean, b: boolean) => (holdsFor[operator](compareScalars(a, b)) ? -1 : 0)
+  const [bothTrue, onlyLeft] = [holds(true, true), holds(true, false)]
+  const [onlyRight, none] = [holds(false, true), holds(false, false)]
+  return (frame, vectors, need, out) => {
+    const [vector, other] = vectors
+    if (vector.kind !== 'booleans' || (literal === undefined && other?.kind !== 'booleans')) {
+      slow(frame, vectors, need, out)
+      return
     }
-  },
+    const { values } = vector
+    const others = other?.kind === 'booleans' ? other.values : undefined
+    for (let q = 0; q < frame.words; q++) {
+      const a = values[q]!
+      const b = others === undefined ? (literal ? -1 : 0) : others[q]!
+      const forTrue = (b & bothTrue) | (~b & onlyLeft)
+      const forFalse = (b & onlyRight) | (~b & none)
+      out[q] = need[q]! & ((a & forTrue) | (~a & forFalse))
+    }
+  }
 }
 
 /** Comparisons of integers of 128 and 256 bits, such as decimals: word by word, without a BigInt for each. */
-export const wideIntegers: FastPath = {
-  name: 'wide-integers',
-  vectorTest(plan, slow) {
-    if (plan.kind !== 'compare') return undefined
-    const { operator, right } = plan
-    if (right.kind === 'literal' && typeof right.value !== 'bigint') return undefined
-    const literal = right.kind === 'literal' ? wordsOf(right.value as bigint) : undefined
-    const holds = holdsFor[operator]
-    return (frame, vectors, need, out) => {
-      const [a, b] = vectors
-      const other = literal ? { values: literal, step: 0 } : undefined
-      if (a.kind !== 'wide' || !(other || (b?.kind === 'wide' && b.stride === a.stride))) {
-        slow(frame, vectors, need, out)
-        return
-      }
-      const { values, stride } = a
-      const { values: others, step } = other ?? { values: (b as typeof a).values, step: stride }
-      eachNeeded(frame.length, need, out, (row) =>
-        holds(compareWords(values, row * stride, others, row * step, stride)),
-      )
+function compareWide(operator: CompareOperator, literal: bigint | undefined, slow: VectorTest): VectorTest {
+  const words = literal === undefined ? undefined : wordsOf(literal)
+  const holds = holdsFor[operator]
+  return (frame, vectors, need, out) => {
+    const [a, b] = vectors
+    const other = words ? { values: words, step: 0 } : undefined
+    if (a.kind !== 'wide' || !(other || (b?.kind === 'wide' && b.stride === a.stride))) {
+      slow(frame, vectors, need, out)
+      return
     }
-  },
+    const { values, stride } = a
+    const { values: others, step } = other ?? { values: (b as typeof a).values, step: stride }
+    eachNeeded(frame.length, need, out, (row) =>
+      holds(compareWords(values, row * stride, others, row * step, stride)),
+    )
+  }
 }
 
 /** Compares integers of that many words in two's complement. */

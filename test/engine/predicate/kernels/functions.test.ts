@@ -17,7 +17,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rowsIn } from '../../../../src/engine/arrow/bitmap.ts'
 import { evaluator } from '../../../../src/engine/predicate/evaluate/index.ts'
-import { allFastPaths } from '../../../../src/engine/predicate/fast/index.ts'
+import { kernels } from '../../../../src/engine/predicate/kernels/index.ts'
 import { planPredicate } from '../../../../src/engine/predicate/plan/filter.ts'
 import type { Plan, Scalar } from '../../../../src/engine/predicate/plan/plan.ts'
 import { batchOf } from '../evaluate/batches.ts'
@@ -40,7 +40,7 @@ function expectSame(predicate: string, { type, values }: Column, live?: readonly
   values.forEach((_, row) => {
     if (isLive(row)) bits[row >> 5]! |= 1 << (row & 31)
   })
-  const { select, count } = evaluator(plan, allFastPaths)
+  const { select, count } = evaluator(plan, kernels)
   const rows = { length: values.length, columns: [batchOf(type, values)] }
   expect([...rowsIn(select(rows, 0, values.length, live && bits))]).toEqual(expected)
   const slow = evaluator(plan, [])
@@ -226,7 +226,7 @@ test('times by parts, slice after slice', () => {
           fields: [field('c', type) as Field],
           metadata: null,
         })
-        const { select } = evaluator(plan, allFastPaths)
+        const { select } = evaluator(plan, kernels)
         const rows = { length: values.length, columns: [batchOf(type, values)] }
         for (let start = 0; start < values.length; start += 96) {
           const found = [...rowsIn(select(rows, start, start + 96))].map((row) => row + start)
@@ -255,7 +255,7 @@ test('what lies in memory before a slice does not matter', () => {
   const values = Array.from({ length: 200 }, (_, i) => (i % 7 === 0 ? null : `é${'x'.repeat(i % 5)}`))
   const plan: Plan = planPredicate('length(c) = 3', { fields: [field('c', utf8()) as Field], metadata: null })
   const rows = { length: 200, columns: [batchOf(utf8(), values)] }
-  const found = [...rowsIn(evaluator(plan, allFastPaths).select(rows, 64, 200))].map((row) => row + 64)
+  const found = [...rowsIn(evaluator(plan, kernels).select(rows, 64, 200))].map((row) => row + 64)
   expect(found).toEqual(values.flatMap((value, row) => (row >= 64 && value?.length === 3 ? [row] : [])))
 })
 

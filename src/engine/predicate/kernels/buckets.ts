@@ -1,6 +1,6 @@
 import { type Bitmap, hasRow, subtract } from '../../arrow/bitmap.ts'
 import { floorDiv } from '../../arrow/time/calendar.ts'
-import type { FastPath } from '../evaluate/build.ts'
+import type { TestKernel } from '../evaluate/build.ts'
 import { wantTrue } from '../evaluate/node.ts'
 import { knownRows, valueTestOf } from '../evaluate/value-test.ts'
 import type { Longs } from '../evaluate/vector.ts'
@@ -18,34 +18,31 @@ const stepsOfBucket = 30
 const mixed = 2
 
 /** Tests on functions that are constant within a step. */
-export const buckets: FastPath = {
-  name: 'buckets',
-  test(plan, slow, build) {
-    if (plan.kind !== 'compare' && plan.kind !== 'in') return undefined
-    const steps = plan.kind === 'in' ? stepsOf(plan.arg) : stepsOf(plan.left)
-    if (steps === undefined || bucketBits(steps.step) <= 0) return undefined
-    if (plan.kind === 'compare' && plan.right.kind !== 'literal') return undefined
-    const { holds, negated, falseIsNull } = valueTestOf(plan)
-    const loop = loopFor(bucketBits(steps.step))
-    if (loop === undefined) return undefined
-    const arg = build.value(steps.arg)
-    const table = new Buckets(steps, (value) => holds(value, null), loop)
-    return {
-      ...slow,
-      cost: arg.cost + 5,
-      test(frame, need, wanted, yes, no) {
-        const mark = frame.mark()
-        const vector = arg.vector(frame, need)
-        const validRows = knownRows(frame, vector, need)
-        const [found, missed] = negated ? [no, yes] : [yes, no]
-        if (vector.kind !== 'longs' || !table.test(vector, frame.length, validRows, found)) {
-          slow.test(frame, need, wanted, yes, no)
-        } else if (falseIsNull) missed.fill(0, 0, frame.words)
-        else if (negated || wanted !== wantTrue) subtract(validRows, found, missed, frame.words)
-        frame.release(mark)
-      },
-    }
-  },
+export const stepTest: TestKernel = (plan, slow, build) => {
+  if (plan.kind !== 'compare' && plan.kind !== 'in') return undefined
+  const steps = plan.kind === 'in' ? stepsOf(plan.arg) : stepsOf(plan.left)
+  if (steps === undefined || bucketBits(steps.step) <= 0) return undefined
+  if (plan.kind === 'compare' && plan.right.kind !== 'literal') return undefined
+  const { holds, negated, falseIsNull } = valueTestOf(plan)
+  const loop = loopFor(bucketBits(steps.step))
+  if (loop === undefined) return undefined
+  const arg = build.value(steps.arg)
+  const table = new Buckets(steps, (value) => holds(value, null), loop)
+  return {
+    ...slow,
+    cost: arg.cost + 5,
+    test(frame, need, wanted, yes, no) {
+      const mark = frame.mark()
+      const vector = arg.vector(frame, need)
+      const validRows = knownRows(frame, vector, need)
+      const [found, missed] = negated ? [no, yes] : [yes, no]
+      if (vector.kind !== 'longs' || !table.test(vector, frame.length, validRows, found)) {
+        slow.test(frame, need, wanted, yes, no)
+      } else if (falseIsNull) missed.fill(0, 0, frame.words)
+      else if (negated || wanted !== wantTrue) subtract(validRows, found, missed, frame.words)
+      frame.release(mark)
+    },
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { addRow, type Bitmap, countRows } from '../../arrow/bitmap.ts'
 import { calculate } from '../evaluate/arithmetic.ts'
-import type { FastPath } from '../evaluate/build.ts'
+import type { ValueKernel } from '../evaluate/build.ts'
 import { stepsOfCall, stepsOfSize } from '../evaluate/call.ts'
 import type { Frame } from '../evaluate/frame.ts'
 import type { ValueNode } from '../evaluate/node.ts'
@@ -28,28 +28,25 @@ const slicesWithout = 100
  * 64-bit integers, times and decimals up to 2^53 become numbers, so no row creates a BigInt. All other values go through
  * `evaluate` or `convert`.
  */
-export const numbers: FastPath = {
-  name: 'numbers',
-  value(plan, slow, build) {
-    const operation = operationOf(plan)
-    if (operation === undefined || !isStored(plan.type) || !mayGenerate()) return undefined
-    const args = operation.args.map(build.value)
-    if (args.some(({ constant }) => constant !== undefined && !isExact(constant))) return undefined
-    let pausedFor = 0
-    return {
-      ...slow,
-      cost: args.reduce((sum, arg) => sum + arg.cost, 5),
-      vector(frame, need) {
-        if (frame.length < minRows || pausedFor-- > 0) return slow.vector(frame, need)
-        const mark = frame.mark()
-        const found = compute(operation, args, frame, need)
-        if (found !== undefined) return found
-        frame.release(mark)
-        pausedFor = slicesWithout
-        return slow.vector(frame, need)
-      },
-    }
-  },
+export const numberValues: ValueKernel = (plan, slow, build) => {
+  const operation = operationOf(plan)
+  if (operation === undefined || !isStored(plan.type) || !mayGenerate()) return undefined
+  const args = operation.args.map(build.value)
+  if (args.some(({ constant }) => constant !== undefined && !isExact(constant))) return undefined
+  let pausedFor = 0
+  return {
+    ...slow,
+    cost: args.reduce((sum, arg) => sum + arg.cost, 5),
+    vector(frame, need) {
+      if (frame.length < minRows || pausedFor-- > 0) return slow.vector(frame, need)
+      const mark = frame.mark()
+      const found = compute(operation, args, frame, need)
+      if (found !== undefined) return found
+      frame.release(mark)
+      pausedFor = slicesWithout
+      return slow.vector(frame, need)
+    },
+  }
 }
 
 /** A function, a cast or a division. */

@@ -1,36 +1,33 @@
-import type { FastPath } from '../evaluate/build.ts'
+import type { ValueKernel } from '../evaluate/build.ts'
 import type { Texts } from '../evaluate/vector.ts'
 
 /**
  * `length` and `octet_length`: the difference of two offsets if a slice is ASCII. Otherwise characters are counted by
  * their first bytes. No string is created for a row.
  */
-export const textLength: FastPath = {
-  name: 'text-length',
-  value(plan, slow, build) {
-    const kernel = plan.kind === 'call' ? plan.function.kernel : undefined
-    if (plan.kind !== 'call' || kernel?.kind !== 'textLength') return undefined
-    const { type } = plan
-    const arg = build.value(plan.args[0]!)
-    if (plan.args[0]!.kind !== 'column') return undefined
-    return {
-      ...slow,
-      cost: arg.cost + 5,
-      vector(frame, need) {
-        const mark = frame.mark()
-        const vector = arg.vector(frame, need)
-        if (vector.kind !== 'texts') {
-          frame.release(mark)
-          return slow.vector(frame, need)
-        }
-        const { offsets, bytes, valid } = vector
-        const values = frame.array(Int32Array, frame.length)
-        if (kernel.of === 'bytes' || isAscii(vector, frame.length)) countBytes(offsets, values)
-        else countCharacters(offsets, bytes, values)
-        return { kind: 'numbers', type, valid, values }
-      },
-    }
-  },
+export const textLengths: ValueKernel = (plan, slow, build) => {
+  const kernel = plan.kind === 'call' ? plan.function.kernel : undefined
+  if (plan.kind !== 'call' || kernel?.kind !== 'textLength') return undefined
+  const { type } = plan
+  const arg = build.value(plan.args[0]!)
+  if (plan.args[0]!.kind !== 'column') return undefined
+  return {
+    ...slow,
+    cost: arg.cost + 5,
+    vector(frame, need) {
+      const mark = frame.mark()
+      const vector = arg.vector(frame, need)
+      if (vector.kind !== 'texts') {
+        frame.release(mark)
+        return slow.vector(frame, need)
+      }
+      const { offsets, bytes, valid } = vector
+      const values = frame.array(Int32Array, frame.length)
+      if (kernel.of === 'bytes' || isAscii(vector, frame.length)) countBytes(offsets, values)
+      else countCharacters(offsets, bytes, values)
+      return { kind: 'numbers', type, valid, values }
+    },
+  }
 }
 
 function countBytes(offsets: Int32Array, out: Int32Array): void {

@@ -1,6 +1,6 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import type { Bitmap } from '../../arrow/bitmap.ts'
-import type { FastPath } from '../evaluate/build.ts'
+import type { VectorTestKernel } from '../evaluate/build.ts'
 import { eachNeeded } from '../evaluate/frame.ts'
 import type { NumberArray } from '../evaluate/vector.ts'
 import type { Scalar } from '../plan/plan.ts'
@@ -10,21 +10,18 @@ import { generated } from './generate.ts'
 type Loop<V> = (values: V, n: number, need: Bitmap, out: Bitmap) => void
 
 /** `IN` a list of numbers. */
-export const numberSets: FastPath = {
-  name: 'number-sets',
-  vectorTest(plan, slow) {
-    if (plan.kind !== 'in') return undefined
-    const [first] = plan.values
-    if (typeof first !== 'number' && typeof first !== 'bigint') return undefined
-    const testNumbers = numberSet(plan.values.map(Number))
-    const testLongs = typeof first === 'bigint' ? longSet(longsOf(plan.arg.type, plan.values)) : undefined
-    return (frame, vectors, need, out) => {
-      const [vector] = vectors
-      if (vector.kind === 'longs' && testLongs) testLongs(halvesOf(vector.values), frame.length, need, out)
-      else if (vector.kind === 'numbers') testNumbers(vector.values, frame.length, need, out)
-      else slow(frame, vectors, need, out)
-    }
-  },
+export const numberSetTest: VectorTestKernel = (plan, slow) => {
+  if (plan.kind !== 'in') return undefined
+  const [first] = plan.values
+  if (typeof first !== 'number' && typeof first !== 'bigint') return undefined
+  const testNumbers = numberSet(plan.values.map(Number))
+  const testLongs = typeof first === 'bigint' ? longSet(longsOf(plan.arg.type, plan.values)) : undefined
+  return (frame, vectors, need, out) => {
+    const [vector] = vectors
+    if (vector.kind === 'longs' && testLongs) testLongs(halvesOf(vector.values), frame.length, need, out)
+    else if (vector.kind === 'numbers') testNumbers(vector.values, frame.length, need, out)
+    else slow(frame, vectors, need, out)
+  }
 }
 
 /** Decimals of 128 bits may be stored in 64: larger ones are not among them. */

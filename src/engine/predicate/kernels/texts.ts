@@ -1,5 +1,5 @@
 import type { Bitmap } from '../../arrow/bitmap.ts'
-import type { FastPath } from '../evaluate/build.ts'
+import type { TestKernel, VectorTestKernel } from '../evaluate/build.ts'
 import { eachNeeded } from '../evaluate/frame.ts'
 import { holdsFor, isTexts, valueType } from '../evaluate/scalar.ts'
 import type { Matches } from '../evaluate/text-pattern.ts'
@@ -14,30 +14,27 @@ import { textSetTest } from './text/set.ts'
 import type { TextTest } from './text/text-test.ts'
 
 /** Tests of texts and bytes in place: no string is created for a row. */
-export const texts: FastPath = {
-  name: 'texts',
-  vectorTest(plan, slow) {
-    const { type } = plan.kind === 'compare' ? plan.left : plan.arg
-    if (!isTexts(valueType(type))) return undefined
-    if (plan.kind === 'compare' && plan.right.kind !== 'literal') {
-      const { operator } = plan
-      return (frame, vectors, need, out) => {
-        const [a, b] = vectors
-        if (a.kind === 'texts' && b?.kind === 'texts') {
-          expectSteps(stepsOfBytes(a, frame.length))
-          compareTextPairs(operator, a, b, frame.length, need, out)
-        } else slow(frame, vectors, need, out)
-      }
-    }
-    const test = testOf(plan)
+export const textTest: VectorTestKernel = (plan, slow) => {
+  const { type } = plan.kind === 'compare' ? plan.left : plan.arg
+  if (!isTexts(valueType(type))) return undefined
+  if (plan.kind === 'compare' && plan.right.kind !== 'literal') {
+    const { operator } = plan
     return (frame, vectors, need, out) => {
-      const [vector] = vectors
-      if (vector.kind === 'texts') {
-        expectSteps(stepsOfBytes(vector, frame.length))
-        test(vector, frame.length, need, out)
+      const [a, b] = vectors
+      if (a.kind === 'texts' && b?.kind === 'texts') {
+        expectSteps(stepsOfBytes(a, frame.length))
+        compareTextPairs(operator, a, b, frame.length, need, out)
       } else slow(frame, vectors, need, out)
     }
-  },
+  }
+  const test = testOf(plan)
+  return (frame, vectors, need, out) => {
+    const [vector] = vectors
+    if (vector.kind === 'texts') {
+      expectSteps(stepsOfBytes(vector, frame.length))
+      test(vector, frame.length, need, out)
+    } else slow(frame, vectors, need, out)
+  }
 }
 
 /** The cost of reading all bytes of the texts. */
@@ -112,30 +109,27 @@ function compareBytes(
  * `lower(x) = 'text'`, `upper(x) <> 'TEXT'` as a test of x: texts in ASCII are compared in place, the others through
  * `lower` and `upper` themselves. A row takes 2.7 times as long as comparing a number.
  */
-export const letters: FastPath = {
-  name: 'letters',
-  test(plan, _slow, build) {
-    if (plan.kind !== 'compare' || (plan.operator !== '=' && plan.operator !== '<>')) return undefined
-    const { left, right } = plan
-    if (left.kind !== 'call' || right.kind !== 'literal' || typeof right.value !== 'string') return undefined
-    const { kernel, evaluate } = left.function
-    if (kernel?.kind !== 'letters') return undefined
-    const wanted = right.value
-    const matches: Matches = (bytes, from, to) =>
-      evaluate(Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString()) === wanted
-    const test = lettersEqualTest(Buffer.from(wanted), kernel.to, matches)
-    const valueTest = {
-      args: left.args,
-      holds: (value: Parameters<typeof evaluate>[0]) => evaluate(value) === wanted,
-      negated: plan.operator === '<>',
-      falseIsNull: false,
-    }
-    const each = testEach(valueTest)
-    const entriesTest = testEntries((frame, vectors, need, out) => {
-      const [vector] = vectors
-      if (vector.kind === 'texts') test(vector, frame.length, need, out)
-      else each(frame, vectors, need, out)
-    })
-    return valueTestNode(valueTest, [build.value(left.args[0]!)], entriesTest)
-  },
+export const lettersTest: TestKernel = (plan, _slow, build) => {
+  if (plan.kind !== 'compare' || (plan.operator !== '=' && plan.operator !== '<>')) return undefined
+  const { left, right } = plan
+  if (left.kind !== 'call' || right.kind !== 'literal' || typeof right.value !== 'string') return undefined
+  const { kernel, evaluate } = left.function
+  if (kernel?.kind !== 'letters') return undefined
+  const wanted = right.value
+  const matches: Matches = (bytes, from, to) =>
+    evaluate(Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString()) === wanted
+  const test = lettersEqualTest(Buffer.from(wanted), kernel.to, matches)
+  const valueTest = {
+    args: left.args,
+    holds: (value: Parameters<typeof evaluate>[0]) => evaluate(value) === wanted,
+    negated: plan.operator === '<>',
+    falseIsNull: false,
+  }
+  const each = testEach(valueTest)
+  const entriesTest = testEntries((frame, vectors, need, out) => {
+    const [vector] = vectors
+    if (vector.kind === 'texts') test(vector, frame.length, need, out)
+    else each(frame, vectors, need, out)
+  })
+  return valueTestNode(valueTest, [build.value(left.args[0]!)], entriesTest)
 }

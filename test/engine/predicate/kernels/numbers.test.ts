@@ -24,8 +24,7 @@ import { noRows } from '../../../../src/engine/arrow/bitmap.ts'
 import { scalarAt } from '../../../../src/engine/predicate/evaluate/scalar.ts'
 import { valueEvaluator } from '../../../../src/engine/predicate/evaluate/values.ts'
 import { last } from '../../../../src/engine/predicate/evaluate/walk.ts'
-import { formulas } from '../../../../src/engine/predicate/fast/formula.ts'
-import { numbers } from '../../../../src/engine/predicate/fast/numbers.ts'
+import { chosenKernels } from '../../../../src/engine/predicate/kernels/index.ts'
 import { planExpression } from '../../../../src/engine/predicate/plan/expression.ts'
 import type { Scalar } from '../../../../src/engine/predicate/plan/plan.ts'
 import { WorkBudget } from '../../../../src/engine/predicate/work.ts'
@@ -228,8 +227,8 @@ test('every function, cast and formula that is given for numbers', () => {
           if (!(error instanceof CatalogError)) throw error
         }
       })
-      for (const paths of [[numbers], [formulas], [formulas, numbers], []]) {
-        const steps = valueEvaluator(plan, paths)
+      for (const setting of ['numbers', 'formula', 'formula, numbers', 'off']) {
+        const steps = valueEvaluator(plan, chosenKernels(setting))
         const input = { length: rowCount, columns: batches }
         const made = last(steps(input, 0, rowCount, { live, budget: new WorkBudget() }))
         expect([expression, expected.map((_, i) => plain(scalarAt(made, i)))]).toEqual([

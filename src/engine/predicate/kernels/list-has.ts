@@ -1,7 +1,7 @@
 import { Type } from '@uwdata/flechette'
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { type Bitmap, noRows } from '../../arrow/bitmap.ts'
-import type { FastPath } from '../evaluate/build.ts'
+import type { ValueKernel } from '../evaluate/build.ts'
 import { Frame, sliceRows } from '../evaluate/frame.ts'
 import { type TestNode, wantTrue } from '../evaluate/node.ts'
 import { checkTime } from '../work.ts'
@@ -10,31 +10,28 @@ import { checkTime } from '../work.ts'
  * `array_has` with a literal: all items of a slice's lists are compared at once, then each list is searched for a
  * match. That takes 5.9 ns a row of two items; going through each list took 21.
  */
-export const listHas: FastPath = {
-  name: 'list-has',
-  value(plan, slow, build) {
-    if (plan.kind !== 'call' || plan.function.kernel?.kind !== 'listHas') return undefined
-    const { type } = plan
-    const [list, right] = plan.args
-    if (list?.kind !== 'column' || right?.kind !== 'literal' || right.value === null) return undefined
-    const { located } = build.value(list)
-    const left = { kind: 'column', type: plan.function.kernel.item, path: [0] } as const
-    const isItem = build.test({ kind: 'compare', type, operator: '=', left, right })
-    return {
-      ...slow,
-      cost: 6,
-      vector(frame, need) {
-        const { batch, valid } = located!(frame)
-        if (batch.type.typeId !== Type.List) return slow.vector(frame, need)
-        const offsets = (batch.offsets as Int32Array).subarray(frame.start, frame.start + frame.length + 1)
-        const first = offsets[0]! & ~31
-        const found = search(isItem, batch.children[0]!, first, offsets[frame.length]!)
-        const values = frame.noRows()
-        markOwners(found, first, offsets, values)
-        return { kind: 'booleans', type, valid, values }
-      },
-    }
-  },
+export const listHasValues: ValueKernel = (plan, slow, build) => {
+  if (plan.kind !== 'call' || plan.function.kernel?.kind !== 'listHas') return undefined
+  const { type } = plan
+  const [list, right] = plan.args
+  if (list?.kind !== 'column' || right?.kind !== 'literal' || right.value === null) return undefined
+  const { located } = build.value(list)
+  const left = { kind: 'column', type: plan.function.kernel.item, path: [0] } as const
+  const isItem = build.test({ kind: 'compare', type, operator: '=', left, right })
+  return {
+    ...slow,
+    cost: 6,
+    vector(frame, need) {
+      const { batch, valid } = located!(frame)
+      if (batch.type.typeId !== Type.List) return slow.vector(frame, need)
+      const offsets = (batch.offsets as Int32Array).subarray(frame.start, frame.start + frame.length + 1)
+      const first = offsets[0]! & ~31
+      const found = search(isItem, batch.children[0]!, first, offsets[frame.length]!)
+      const values = frame.noRows()
+      markOwners(found, first, offsets, values)
+      return { kind: 'booleans', type, valid, values }
+    },
+  }
 }
 
 /** Which items from `start`, a multiple of 32, to `end` pass; bit 0 is item `start`. */

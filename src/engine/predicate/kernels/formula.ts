@@ -1,7 +1,7 @@
 import { type DataType, type IntType, Type } from '@uwdata/flechette'
 import { type Bitmap, forEachRow, subtract } from '../../arrow/bitmap.ts'
 import { roundToHalf } from '../../arrow/half.ts'
-import type { FastPath } from '../evaluate/build.ts'
+import type { TestKernel, ValueKernel } from '../evaluate/build.ts'
 import type { Frame } from '../evaluate/frame.ts'
 import { type ValueNode, wantTrue } from '../evaluate/node.ts'
 import { readerOf } from '../evaluate/read.ts'
@@ -23,63 +23,61 @@ const maxOperations = 8
  *
  * Input of a caller, such as the literals of a predicate, is passed to the loop as arguments and is no part of its text.
  */
-export const formulas: FastPath = {
-  name: 'formulas',
-  test(plan, slow, build) {
-    if (plan.kind !== 'compare' || !mayGenerate()) return undefined
-    const { left, right, operator } = plan
-    if (!isNumber(left.type) || !(isStep(left) || isStep(right))) return undefined
-    const areExact = [left, right].every((side) => side.kind === 'literal' || rangeOf(side) !== undefined)
-    const isExact = isShort(left.type) || areExact
-    // Order of 64 bits is that of signed integers.
-    if (!isExact && left.type.typeId === Type.Int && !left.type.signed) return undefined
-    const formula = new Formula(build.value)
-    const [x, y] = [formula.write(left, !isExact), formula.write(right, !isExact)]
-    const { leaves, operations } = formula
-    if (operations === 0) return undefined
-    const mayBeNaN =
-      left.type.typeId === Type.Float && !(right.kind === 'literal' && !Number.isNaN(right.value))
-    const order = (mayBeNaN ? orderOfDoubles : orderWithNumber)[operator]
-    const row = `{${formula.statements}const x=${x},y=${y};w|=(${order})<<$b}`
-    return {
-      cost: leaves.reduce((sum, leaf) => sum + leaf.node.cost, operations),
-      raises: slow.raises,
-      test(frame, need, wanted, yes, no) {
-        const mark = frame.mark()
-        const { text, valid, parameters, names } = formula.read(frame, need, row)
-        const known = knownRows(frame, { valid }, need)
-        const loop = keptFunction(text, () => generate<TestLoop>(names.join(), text))
-        loop(frame.length, known, yes, ...parameters)
-        if (wanted !== wantTrue) subtract(known, yes, no, frame.words)
-        frame.release(mark)
-      },
-    }
-  },
-  value(plan, slow, build) {
-    if (!isStep(plan) || !mayGenerate()) return undefined
-    const { type } = plan
-    const formula = new Formula(build.value)
-    const isHalves = !isShort(type) && rangeOf(plan) !== undefined
-    const x = formula.write(plan, !isShort(type) && !isHalves)
-    const row = formula.statements + (isHalves ? writeHalves(x) : `out[i]=${x}`)
-    const { leaves, operations } = formula
-    return {
-      cost: leaves.reduce((sum, leaf) => sum + leaf.node.cost, operations),
-      raises: slow.raises,
-      vector(frame, need) {
-        const { text, valid, parameters, names } = formula.read(frame, need, row)
-        const out = frame.array(arrayTypeOf(type) as typeof Int32Array, frame.length)
-        const written = isHalves ? new Int32Array(out.buffer, 0, 2 * frame.length) : signed(out)
-        const body = `for(let i=0;i<n;i++){${text.replaceAll('$i', 'i')}}/*${out.constructor.name}*/`
-        keptFunction(body, () => functionOf<ValueLoop>(['n', 'out', ...names], body))(
-          frame.length,
-          written,
-          ...parameters,
-        )
-        return { kind: isShort(type) ? 'numbers' : 'longs', type, valid, values: out } as Vector
-      },
-    }
-  },
+export const formulaTest: TestKernel = (plan, slow, build) => {
+  if (plan.kind !== 'compare' || !mayGenerate()) return undefined
+  const { left, right, operator } = plan
+  if (!isNumber(left.type) || !(isStep(left) || isStep(right))) return undefined
+  const areExact = [left, right].every((side) => side.kind === 'literal' || rangeOf(side) !== undefined)
+  const isExact = isShort(left.type) || areExact
+  // Order of 64 bits is that of signed integers.
+  if (!isExact && left.type.typeId === Type.Int && !left.type.signed) return undefined
+  const formula = new Formula(build.value)
+  const [x, y] = [formula.write(left, !isExact), formula.write(right, !isExact)]
+  const { leaves, operations } = formula
+  if (operations === 0) return undefined
+  const mayBeNaN =
+    left.type.typeId === Type.Float && !(right.kind === 'literal' && !Number.isNaN(right.value))
+  const order = (mayBeNaN ? orderOfDoubles : orderWithNumber)[operator]
+  const row = `{${formula.statements}const x=${x},y=${y};w|=(${order})<<$b}`
+  return {
+    cost: leaves.reduce((sum, leaf) => sum + leaf.node.cost, operations),
+    raises: slow.raises,
+    test(frame, need, wanted, yes, no) {
+      const mark = frame.mark()
+      const { text, valid, parameters, names } = formula.read(frame, need, row)
+      const known = knownRows(frame, { valid }, need)
+      const loop = keptFunction(text, () => generate<TestLoop>(names.join(), text))
+      loop(frame.length, known, yes, ...parameters)
+      if (wanted !== wantTrue) subtract(known, yes, no, frame.words)
+      frame.release(mark)
+    },
+  }
+}
+
+export const formulaValues: ValueKernel = (plan, slow, build) => {
+  if (!isStep(plan) || !mayGenerate()) return undefined
+  const { type } = plan
+  const formula = new Formula(build.value)
+  const isHalves = !isShort(type) && rangeOf(plan) !== undefined
+  const x = formula.write(plan, !isShort(type) && !isHalves)
+  const row = formula.statements + (isHalves ? writeHalves(x) : `out[i]=${x}`)
+  const { leaves, operations } = formula
+  return {
+    cost: leaves.reduce((sum, leaf) => sum + leaf.node.cost, operations),
+    raises: slow.raises,
+    vector(frame, need) {
+      const { text, valid, parameters, names } = formula.read(frame, need, row)
+      const out = frame.array(arrayTypeOf(type) as typeof Int32Array, frame.length)
+      const written = isHalves ? new Int32Array(out.buffer, 0, 2 * frame.length) : signed(out)
+      const body = `for(let i=0;i<n;i++){${text.replaceAll('$i', 'i')}}/*${out.constructor.name}*/`
+      keptFunction(body, () => functionOf<ValueLoop>(['n', 'out', ...names], body))(
+        frame.length,
+        written,
+        ...parameters,
+      )
+      return { kind: isShort(type) ? 'numbers' : 'longs', type, valid, values: out } as Vector
+    },
+  }
 }
 
 type TestLoop = (n: number, need: Bitmap, out: Bitmap, ...parameters: unknown[]) => void

@@ -1,6 +1,6 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
-import type { FastPath } from '../evaluate/build.ts'
+import type { ValueKernel } from '../evaluate/build.ts'
 import type { Frame } from '../evaluate/frame.ts'
 import type { ValueNode } from '../evaluate/node.ts'
 import { isLong } from '../evaluate/scalar.ts'
@@ -51,25 +51,22 @@ function remembered(key: string | undefined, at: Steps['at']): Steps['at'] {
  * A function that is constant within a step, such as a day. It is called once for each step from the least to the
  * greatest, and then looked up. With the comparison, that takes 4.7 times as long as comparing a number.
  */
-export const stepTables: FastPath = {
-  name: 'step-tables',
-  value(plan, slow, build) {
-    const steps = stepsOf(plan)
-    if (steps === undefined) return undefined
-    const arg = build.value(steps.arg)
-    const look = tableFor(plan.type, steps)
-    return {
-      ...slow,
-      cost: arg.cost + 5,
-      vector(frame, need) {
-        const mark = frame.mark()
-        const found = look(frame, need, arg)
-        if (found !== undefined) return found
-        frame.release(mark)
-        return slow.vector(frame, need)
-      },
-    }
-  },
+export const stepValues: ValueKernel = (plan, slow, build) => {
+  const steps = stepsOf(plan)
+  if (steps === undefined) return undefined
+  const arg = build.value(steps.arg)
+  const look = tableFor(plan.type, steps)
+  return {
+    ...slow,
+    cost: arg.cost + 5,
+    vector(frame, need) {
+      const mark = frame.mark()
+      const found = look(frame, need, arg)
+      if (found !== undefined) return found
+      frame.release(mark)
+      return slow.vector(frame, need)
+    },
+  }
 }
 
 function tableFor(type: DataType, { step, at }: Steps) {
