@@ -4,7 +4,7 @@ import { sizeOf } from '../evaluate/scalar.ts'
 import { comparisonType } from '../plan/coerce.ts'
 import { compare, isLiteral } from '../plan/fold.ts'
 import { literal } from '../plan/literals.ts'
-import type { LiteralPlan, NonNullScalar, Plan, Scalar } from '../plan/plan.ts'
+import type { LiteralPlan, NonNullScalar, OfItems, Plan, Scalar } from '../plan/plan.ts'
 import { cast, refuse, type Scope } from '../plan/scope.ts'
 import {
   boolean,
@@ -141,8 +141,8 @@ const hasAll: FunctionPlanner = (call) => {
 
 const length: FunctionPlanner = (call) => {
   expectArguments(call, 1, 2)
+  if (call.args.length === 1) return cardinality(call)
   const { plan } = listArgument(call, 0)
-  if (call.args.length === 1) return strictCall(call, unsignedLong, [plan], count)
   const args = [plan, integerArgument(call, 1)]
   return strictCall(call, unsignedLong, args, (list: List, dimension: bigint) => {
     let level: Scalar = list
@@ -157,12 +157,19 @@ function count(list: List): bigint {
 
 const cardinality: FunctionPlanner = (call) => {
   expectArguments(call, 1)
-  return strictCall(call, unsignedLong, [listArgument(call, 0).plan], count)
+  const { plan, item } = listArgument(call, 0)
+  const apply: OfItems = (from, to) => BigInt(to - from)
+  const kernel = itemType(item) ? undefined : ({ kind: 'listItems', apply } as const)
+  return strictCall(call, unsignedLong, [plan], count, kernel)
 }
 
 const empty: FunctionPlanner = (call) => {
   expectArguments(call, 1)
-  return strictCall(call, boolean, [listArgument(call, 0).plan], (list: List) => list.length === 0)
+  const apply: OfItems = (from, to) => from === to
+  return strictCall(call, boolean, [listArgument(call, 0).plan], (list: List) => list.length === 0, {
+    kind: 'listItems',
+    apply,
+  })
 }
 
 const itemPosition: FunctionPlanner = (call) => {
@@ -202,10 +209,19 @@ export function elementFunction(
   if (!isNull(index.type) && !(isInteger(index.type) && isSmall(index.type))) {
     throw wrongType(call, 1, 'an integer')
   }
-  return strictCall(call, item, [plan, cast(scope, index, long, at)], (list: List, position: bigint) => {
+  const position = cast(scope, index, long, at)
+  const evaluate = (list: List, position: bigint) => {
     const index = Number(position)
     return (index > 0 ? list[index - 1] : index < 0 ? list.at(index) : null) ?? null
-  })
+  }
+  if (!isLiteral(position) || position.value === null)
+    return strictCall(call, item, [plan, position], evaluate)
+  const wanted = Number(position.value)
+  const apply: OfItems = (from, to, item) => {
+    const place = wanted > 0 ? from + wanted - 1 : to + wanted
+    return wanted !== 0 && place >= from && place < to ? item(place) : null
+  }
+  return strictCall(call, item, [plan, position], evaluate, { kind: 'listItems', apply })
 }
 
 function isSmall(type: DataType): boolean {

@@ -4,7 +4,7 @@ import { stepTest } from './buckets.ts'
 import { comparison } from './compare.ts'
 import { dictionaryCall, dictionaryTest } from './dictionary.ts'
 import { formulaTest, formulaValues } from './formula.ts'
-import { listHasValues } from './list-has.ts'
+import { listHasValues, listItemValues } from './lists.ts'
 import { numberValues } from './numbers.ts'
 import { numberSetTest } from './sets.ts'
 import { stepValues } from './steps.ts'
@@ -76,6 +76,12 @@ export const kernels: readonly Kernel[] = [
     chosenFor: 'array_has with a literal, which compares the items of all lists at once',
     example: 'array_has(tags, 7)',
     value: listHasValues,
+  },
+  {
+    name: 'list-items',
+    chosenFor: 'an item or the length of a list, without a list for each row',
+    example: 'tags[1] = 7',
+    value: listItemValues,
   },
   {
     name: 'numbers',

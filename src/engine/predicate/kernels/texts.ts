@@ -1,10 +1,11 @@
+import { Type } from '@uwdata/flechette'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { TestKernel, VectorTestKernel } from '../evaluate/build.ts'
 import { eachNeeded } from '../evaluate/frame.ts'
 import { holdsFor, isTexts, valueType } from '../evaluate/scalar.ts'
 import type { Matches } from '../evaluate/text-pattern.ts'
 import { testEach, type ValueTestPlan, valueTestNode } from '../evaluate/value-test.ts'
-import type { Texts } from '../evaluate/vector.ts'
+import type { NumberArray, Texts, Vector } from '../evaluate/vector.ts'
 import type { CompareOperator, Scalar } from '../plan/plan.ts'
 import { expectSteps } from '../work.ts'
 import { negate } from './compare.ts'
@@ -20,11 +21,10 @@ export const textTest: VectorTestKernel = (plan, slow) => {
   if (plan.kind === 'compare' && plan.right.kind !== 'literal') {
     const { operator } = plan
     return (frame, vectors, need, out) => {
-      const [a, b] = vectors
-      if (a.kind === 'texts' && b?.kind === 'texts') {
-        expectSteps(stepsOfBytes(a, frame.length))
-        compareTextPairs(operator, a, b, frame.length, need, out)
-      } else slow(frame, vectors, need, out)
+      const [a, b] = vectors.map((vector) => readableOf(vector!))
+      if (a === undefined || b === undefined) return slow(frame, vectors, need, out)
+      if (vectors[0].kind === 'texts') expectSteps(stepsOfBytes(vectors[0], frame.length))
+      compareTextPairs(operator, a, b, frame.length, need, out)
     }
   }
   const test = testOf(plan)
@@ -63,11 +63,25 @@ function compareTextTest(operator: CompareOperator, literal: Uint8Array): TextTe
     )
 }
 
+/** Texts by row or, with `codes`, the entries of a dictionary. */
+interface Readable extends Pick<Texts, 'bytes' | 'offsets'> {
+  readonly codes?: NumberArray
+}
+
+function readableOf(vector: Vector): Readable | undefined {
+  if (vector.kind === 'texts') return vector
+  if (vector.kind !== 'codes' || vector.entries.length !== 1) return undefined
+  const { type, values, offsets } = vector.entries[0]!
+  const isPlain = type.typeId === Type.Utf8 || type.typeId === Type.Binary
+  const { codes } = vector
+  return isPlain ? { bytes: values as Uint8Array, offsets: offsets as Int32Array, codes } : undefined
+}
+
 /** Compares texts with others, row by row. */
 function compareTextPairs(
   operator: CompareOperator,
-  left: Texts,
-  right: Texts,
+  left: Readable,
+  right: Readable,
   n: number,
   need: Bitmap,
   out: Bitmap,
@@ -77,8 +91,10 @@ function compareTextPairs(
   const a = left.offsets
   const b = right.offsets
   eachNeeded(n, need, out, (row) => {
-    if (isEquality && a[row + 1]! - a[row]! !== b[row + 1]! - b[row]!) return operator === '<>'
-    return holds(compareBytes(left.bytes, a[row]!, a[row + 1]!, right.bytes, b[row]!, b[row + 1]!))
+    const i = left.codes ? left.codes[row]! : row
+    const j = right.codes ? right.codes[row]! : row
+    if (isEquality && a[i + 1]! - a[i]! !== b[j + 1]! - b[j]!) return operator === '<>'
+    return holds(compareBytes(left.bytes, a[i]!, a[i + 1]!, right.bytes, b[j]!, b[j + 1]!))
   })
 }
 

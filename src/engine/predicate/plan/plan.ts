@@ -168,6 +168,11 @@ export type FunctionKernel =
   | { readonly kind: 'letters'; readonly to: Letters }
   /** Whether a list of `item` holds the second argument, a literal of that type. */
   | { readonly kind: 'listHas'; readonly item: DataType }
+  /**
+   * A function of a list and constants. `item` reads one of the items from `from` to `to`, which are the list's, so no
+   * row creates a list.
+   */
+  | { readonly kind: 'listItems'; readonly apply: OfItems }
   /** A function of a double. */
   | { readonly kind: 'double'; readonly apply: (value: number) => number }
   /**
@@ -175,5 +180,7 @@ export type FunctionKernel =
    * neither fails nor is null. One that `rises` is never less for a later time.
    */
   | { readonly kind: 'step'; readonly step: bigint; readonly key?: string; readonly rises: boolean }
+
+export type OfItems = (from: number, to: number, item: (index: number) => Scalar) => Scalar
 
 export type Letters = 'small' | 'capital'

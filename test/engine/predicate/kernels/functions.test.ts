@@ -150,6 +150,9 @@ test('lists that hold something', () => {
       fc.property(lists, some, someLive, (column, wanted, live) => {
         expectSame(`array_has(c, ${written(wanted)})`, column, live)
         expectSame(`NOT array_has(c, ${written(wanted)})`, column, live)
+        for (const index of [-5, -2, 0, 1, 2, 9]) expectSame(`c[${index}] = ${written(wanted)}`, column, live)
+        for (const size of [0, 1, 3]) expectSame(`array_length(c) = ${size}`, column, live)
+        expectSame('empty(c) OR c[-1] IS NULL', column, live)
       }),
       { numRuns: 40 },
     )

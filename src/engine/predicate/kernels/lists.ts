@@ -2,8 +2,13 @@ import { Type } from '@uwdata/flechette'
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { type Bitmap, noRows } from '../../arrow/bitmap.ts'
 import type { ValueKernel } from '../evaluate/build.ts'
+import { counted } from '../evaluate/call.ts'
 import { Frame, sliceRows } from '../evaluate/frame.ts'
 import { type TestNode, wantTrue } from '../evaluate/node.ts'
+import { valuesFrom } from '../evaluate/read.ts'
+import { scalarAt } from '../evaluate/scalar.ts'
+import { knownRows } from '../evaluate/value-test.ts'
+import type { Scalar } from '../plan/plan.ts'
 import { checkTime } from '../work.ts'
 
 /**
@@ -30,6 +35,32 @@ export const listHasValues: ValueKernel = (plan, slow, build) => {
       const values = frame.noRows()
       markOwners(found, first, offsets, values)
       return { kind: 'booleans', type, valid, values }
+    },
+  }
+}
+
+/** A function of a list and constants, without a list for each row. */
+export const listItemValues: ValueKernel = (plan, slow, build) => {
+  if (plan.kind !== 'call' || plan.function.kernel?.kind !== 'listItems') return undefined
+  const [list] = plan.args
+  if (list?.kind !== 'column') return undefined
+  const { apply } = plan.function.kernel
+  const { located } = build.value(list)
+  return {
+    ...slow,
+    vector(frame, need) {
+      const { batch, valid } = located!(frame)
+      if (batch.type.typeId !== Type.List) return slow.vector(frame, need)
+      const offsets = batch.offsets as Int32Array
+      const items = batch.children[0]!
+      const item = (index: number) => scalarAt(items, index)
+      const evaluate = (row: Scalar) => apply(offsets[row as number]!, offsets[(row as number) + 1]!, item)
+      const call = counted({
+        ...plan,
+        function: { ...plan.function, evaluate: evaluate as typeof plan.function.evaluate },
+      })
+      const known = knownRows(frame, { valid }, need)
+      return valuesFrom(frame, plan.type, known, (row) => call(frame.start + row))
     },
   }
 }
