@@ -2,6 +2,7 @@ import { type DataType, type IntType, Type } from '@uwdata/flechette'
 import { type Bitmap, forEachRow, subtract } from '../../arrow/bitmap.ts'
 import { roundToHalf } from '../../arrow/half.ts'
 import type { TestKernel, ValueKernel } from '../evaluate/build.ts'
+import { operandsOf } from '../evaluate/fold.ts'
 import type { Frame } from '../evaluate/frame.ts'
 import { type ValueNode, wantTrue } from '../evaluate/node.ts'
 import { readerOf } from '../evaluate/read.ts'
@@ -9,7 +10,7 @@ import { knownRows } from '../evaluate/value-test.ts'
 import type { NumberArray, Vector } from '../evaluate/vector.ts'
 import type { Plan } from '../plan/plan.ts'
 import { checkTime } from '../work.ts'
-import { orderOfDoubles, orderWithNumber } from './compare.ts'
+import { halvesOf, orderOfDoubles, orderWithNumber } from './compare.ts'
 import { isNumber, isShort, isStep, type Range, rangeOf } from './formula-range.ts'
 import { functionOf, generate, keptFunction, mayGenerate, numbered } from './generate.ts'
 
@@ -26,25 +27,26 @@ const maxOperations = 8
 export const formulaTest: TestKernel = (plan, slow, build) => {
   if (plan.kind !== 'compare' || !mayGenerate()) return undefined
   const { left, right, operator } = plan
-  if (!isNumber(left.type) || !(isStep(left) || isStep(right))) return undefined
+  const { type } = left
+  if (!isNumber(type) || !(isStep(left) || isStep(right))) return undefined
+  // V8 takes up to 80 ms to compile 32 rows of BigInts. These become arrays, which are compared.
   const areExact = [left, right].every((side) => side.kind === 'literal' || rangeOf(side) !== undefined)
-  const isExact = isShort(left.type) || areExact
-  // Order of 64 bits is that of signed integers.
-  if (!isExact && left.type.typeId === Type.Int && !left.type.signed) return undefined
-  const formula = new Formula(build.value)
-  const [x, y] = [formula.write(left, !isExact), formula.write(right, !isExact)]
-  const { leaves, operations } = formula
-  if (operations === 0) return undefined
-  const mayBeNaN =
-    left.type.typeId === Type.Float && !(right.kind === 'literal' && !Number.isNaN(right.value))
+  if (!isShort(type) && !areExact) return undefined
+  const mayBeNaN = type.typeId === Type.Float && !(right.kind === 'literal' && !Number.isNaN(right.value))
   const order = (mayBeNaN ? orderOfDoubles : orderWithNumber)[operator]
-  const row = `{${formula.statements}const x=${x},y=${y};w|=(${order})<<$b}`
+  let written: { readonly formula: Formula; readonly row: string } | undefined
+  const write = () => {
+    const formula = new Formula(build.value)
+    const [x, y] = [formula.write(left, false), formula.write(right, false)]
+    return { formula, row: `{${formula.statements}const x=${x},y=${y};w|=(${order})<<$b}` }
+  }
   return {
-    cost: leaves.reduce((sum, leaf) => sum + leaf.node.cost, operations),
+    cost: build.value(left).cost + build.value(right).cost,
     raises: slow.raises,
     test(frame, need, wanted, yes, no) {
       const mark = frame.mark()
-      const { text, valid, parameters, names } = formula.read(frame, need, row)
+      written ??= write()
+      const { text, valid, parameters, names } = written.formula.read(frame, need, written.row)
       const known = knownRows(frame, { valid }, need)
       const loop = keptFunction(text, () => generate<TestLoop>(names.join(), text))
       loop(frame.length, known, yes, ...parameters)
@@ -54,27 +56,28 @@ export const formulaTest: TestKernel = (plan, slow, build) => {
   }
 }
 
+/** The values of a formula. */
 export const formulaValues: ValueKernel = (plan, slow, build) => {
   if (!isStep(plan) || !mayGenerate()) return undefined
   const { type } = plan
-  const formula = new Formula(build.value)
-  const isHalves = !isShort(type) && rangeOf(plan) !== undefined
-  const x = formula.write(plan, !isShort(type) && !isHalves)
-  const row = formula.statements + (isHalves ? writeHalves(x) : `out[i]=${x}`)
-  const { leaves, operations } = formula
+  const range = rangeOf(plan)
+  const isHalves = !isShort(type) && range !== undefined
+  let written: { readonly formula: Formula; readonly row: string } | undefined
+  const write = () => {
+    const formula = new Formula(build.value)
+    const x = formula.write(plan, !isShort(type) && !isHalves)
+    return { formula, row: formula.statements + (isHalves ? writeHalves(x, range) : `out[i]=${x}`) }
+  }
   return {
-    cost: leaves.reduce((sum, leaf) => sum + leaf.node.cost, operations),
+    cost: operandsOf(plan).reduce((sum, arg) => sum + build.value(arg).cost, 1),
     raises: slow.raises,
     vector(frame, need) {
-      const { text, valid, parameters, names } = formula.read(frame, need, row)
+      written ??= write()
+      const { text, valid, parameters, names } = written.formula.read(frame, need, written.row)
       const out = frame.array(arrayTypeOf(type) as typeof Int32Array, frame.length)
-      const written = isHalves ? new Int32Array(out.buffer, 0, 2 * frame.length) : signed(out)
       const body = `for(let i=0;i<n;i++){${text.replaceAll('$i', 'i')}}/*${out.constructor.name}*/`
-      keptFunction(body, () => functionOf<ValueLoop>(['n', 'out', ...names], body))(
-        frame.length,
-        written,
-        ...parameters,
-      )
+      const loop = keptFunction(body, () => functionOf<ValueLoop>(['n', 'out', ...names], body))
+      loop(frame.length, isHalves ? halvesOf(out as never) : signed(out), ...parameters)
       return { kind: isShort(type) ? 'numbers' : 'longs', type, valid, values: out } as Vector
     },
   }
@@ -87,7 +90,8 @@ type ValueLoop = (n: number, out: unknown, ...parameters: unknown[]) => void
  * Writes both halves of a 64-bit integer that is given as a double. Most fit into 32 bits: as long as all of them do,
  * V8 computes with integers only.
  */
-function writeHalves(x: string): string {
+function writeHalves(x: string, [min, max]: Range): string {
+  if (isInt32(min) && isInt32(max)) return `const x=${x};out[2*i]=x;out[2*i+1]=x>>31`
   return `const x=${x},low=x|0;out[2*i]=low;out[2*i+1]=x===low?low>>31:Math.floor(x/4294967296)`
 }
 
