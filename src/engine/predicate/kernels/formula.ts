@@ -46,11 +46,15 @@ export const formulaTest: TestKernel = (plan, slow, build) => {
     test(frame, need, wanted, yes, no) {
       const mark = frame.mark()
       written ??= write()
-      const { text, valid, parameters, names } = written.formula.read(frame, need, written.row)
-      const known = knownRows(frame, { valid }, need)
-      const loop = keptFunction(text, () => generate<TestLoop>(names.join(), text))
-      loop(frame.length, known, yes, ...parameters)
-      if (wanted !== wantTrue) subtract(known, yes, no, frame.words)
+      const inputs = written.formula.read(frame, need, written.row)
+      if (inputs === undefined) slow.test(frame, need, wanted, yes, no)
+      else {
+        const { text, valid, parameters, names } = inputs
+        const known = knownRows(frame, { valid }, need)
+        const loop = keptFunction(text, () => generate<TestLoop>(names.join(), text))
+        loop(frame.length, known, yes, ...parameters)
+        if (wanted !== wantTrue) subtract(known, yes, no, frame.words)
+      }
       frame.release(mark)
     },
   }
@@ -73,7 +77,9 @@ export const formulaValues: ValueKernel = (plan, slow, build) => {
     raises: slow.raises,
     vector(frame, need) {
       written ??= write()
-      const { text, valid, parameters, names } = written.formula.read(frame, need, written.row)
+      const inputs = written.formula.read(frame, need, written.row)
+      if (inputs === undefined) return slow.vector(frame, need)
+      const { text, valid, parameters, names } = inputs
       const out = frame.array(arrayTypeOf(type) as typeof Int32Array, frame.length)
       const body = `for(let i=0;i<n;i++){${text.replaceAll('$i', 'i')}}/*${out.constructor.name}*/`
       const loop = keptFunction(body, () => functionOf<ValueLoop>(['n', 'out', ...names], body))
@@ -130,7 +136,7 @@ class Formula {
     if (plan.kind === 'cast') return this.#cast(plan.arg, type)
     if (plan.kind === 'negate') {
       const x = this.write(plan.arg, isLong)
-      return this.#fit(type, type.typeId === Type.Float ? `-${x}` : isLong ? `-${x}` : `0-${x}`, isLong)
+      return this.#fit(type, isLong || type.typeId === Type.Float ? `-${x}` : `0-${x}`, isLong)
     }
     const { operator, left, right } = plan
     const x = this.write(left, isLong)
@@ -146,11 +152,11 @@ class Formula {
   }
 
   #cast(arg: Plan, type: DataType): string {
-    // Whole numbers have no -0.
-    const x = this.write(arg, !isShort(arg.type) && rangeOf(arg) === undefined)
+    const isLong = !isShort(arg.type) && rangeOf(arg) === undefined
+    const x = this.write(arg, isLong)
     if (type.typeId !== Type.Float) return x
-    const number =
-      isShort(arg.type) || rangeOf(arg) ? (arg.type.typeId === Type.Int ? `(${x}+0)` : x) : `Number(${x})`
+    // Whole numbers have no -0.
+    const number = isLong ? `Number(${x})` : arg.type.typeId === Type.Int ? `(${x}+0)` : x
     return type.precision === 1 ? `Math.fround(${number})` : number
   }
 
@@ -193,20 +199,26 @@ class Formula {
     return `k${this.#constants.push(value) - 1}`
   }
 
-  /** The loop's text for the arrays of a slice, its parameters, and the rows that are not null. */
+  /**
+   * The loop's text for the arrays of a slice, its parameters, and the rows that are not null. Undefined if a value does
+   * not fit its type.
+   */
   read(frame: Frame, need: Bitmap, row: string) {
     checkTime()
     let valid: Bitmap | null = null
-    const arrays = this.leaves.map(({ node, type }) => {
+    const arrays: AnyArray[] = []
+    for (const { node, type } of this.leaves) {
       const vector = node.vector(frame, need)
+      const values = flat(frame, vector, need, type)
+      if (values === undefined) return undefined
+      arrays.push(signed(values))
       valid = bothValid(frame, valid, vector.valid, need)
-      return signed(flat(frame, vector, need, type))
-    })
+    }
     // A loop that gets arrays of several types is much slower.
     const kinds = arrays.map((array) => array.constructor.name)
     return {
       text: `/*${kinds} ${this.#functions}*/${row}`,
-      valid: valid as Bitmap | null,
+      valid,
       parameters: [...arrays, ...this.#constants],
       names: [...numbered('v', arrays.length), ...numbered('k', this.#constants.length)],
     }
@@ -241,20 +253,26 @@ function signed(values: AnyArray): AnyArray {
   return new BigInt64Array(values.buffer as ArrayBuffer, values.byteOffset, values.length)
 }
 
-/** A vector's values as an array. Encoded values and function results are copied into one. */
-function flat(frame: Frame, vector: Vector, need: Bitmap, type: DataType): AnyArray {
+/**
+ * A vector's values as an array. Encoded values and function results are copied into one. Undefined if one does not fit,
+ * such as a year of more than 32 bits.
+ */
+function flat(frame: Frame, vector: Vector, need: Bitmap, type: DataType): AnyArray | undefined {
   if (vector.kind === 'numbers' || vector.kind === 'longs') return vector.values
   const read = readerOf(vector)
   const values = frame.array(arrayTypeOf(type), frame.length) as AnyArray
+  let fits = true
   forEachRow(
     need,
     (row) => {
       const value = read(row)
-      if (value !== null) values[row] = value as never
+      if (value === null) return
+      values[row] = value as never
+      fits &&= type.typeId === Type.Float || values[row] === value
     },
     frame.words,
   )
-  return values
+  return fits ? values : undefined
 }
 
 function bothValid(frame: Frame, a: Bitmap | null, b: Bitmap | null, need: Bitmap): Bitmap | null {

@@ -167,6 +167,7 @@ const expressions = [
     `f + x ${operator} f * f`,
     `-f ${operator} f / f`,
   ]),
+  ...['+ 1', '/ 7', '* 0.5', '+ tiny'].map((rest) => `date_part('year', sec) ${rest}`),
   ...['d - i', 'd + tiny', 't - n', 't - d', 'd - d', 'm + 3', '-p', '-q'],
   ...['tiny', 'i', 'l', 'x', 'f', 'p'].flatMap((name) => [
     `abs(${name})`,
