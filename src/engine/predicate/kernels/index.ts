@@ -8,8 +8,7 @@ import { listHasValues, listItemValues } from './lists.ts'
 import { numberValues } from './numbers.ts'
 import { numberSetTest } from './sets.ts'
 import { stepValues } from './steps.ts'
-import { textLengths } from './text-length.ts'
-import { lettersTest, textTest } from './texts.ts'
+import { lettersTest, textLengths, textTest } from './texts.ts'
 
 /**
  * All kernels. For each part of a plan, the builder of nodes takes the first one that supports it, so the order is one of

@@ -1,6 +1,7 @@
 import { Type } from '@uwdata/flechette'
 import type { Bitmap } from '../../arrow/bitmap.ts'
-import type { TestKernel, VectorTestKernel } from '../evaluate/build.ts'
+import { isAscii } from '../evaluate/ascii.ts'
+import type { TestKernel, ValueKernel, VectorTestKernel } from '../evaluate/build.ts'
 import { eachNeeded } from '../evaluate/frame.ts'
 import { holdsFor, isTexts, valueType } from '../evaluate/scalar.ts'
 import type { Matches } from '../evaluate/text-pattern.ts'
@@ -148,4 +149,47 @@ export const lettersTest: TestKernel = (plan, _slow, build) => {
     else each(frame, vectors, need, out)
   })
   return valueTestNode(valueTest, [build.value(left.args[0]!)], entriesTest)
+}
+
+/**
+ * `length` and `octet_length`: the difference of two offsets if a slice is ASCII. Otherwise characters are counted by
+ * their first bytes. No string is created for a row.
+ */
+export const textLengths: ValueKernel = (plan, slow, build) => {
+  const kernel = plan.kind === 'call' ? plan.function.kernel : undefined
+  if (plan.kind !== 'call' || kernel?.kind !== 'textLength') return undefined
+  const { type } = plan
+  const arg = build.value(plan.args[0]!)
+  if (plan.args[0]!.kind !== 'column') return undefined
+  return {
+    ...slow,
+    cost: arg.cost + 5,
+    vector(frame, need) {
+      const mark = frame.mark()
+      const vector = arg.vector(frame, need)
+      if (vector.kind !== 'texts') {
+        frame.release(mark)
+        return slow.vector(frame, need)
+      }
+      const { offsets, bytes, valid } = vector
+      const values = frame.array(Int32Array, frame.length)
+      if (kernel.of === 'bytes' || isAscii(vector, frame.length)) countBytes(offsets, values)
+      else countCharacters(offsets, bytes, values)
+      return { kind: 'numbers', type, valid, values }
+    },
+  }
+}
+
+function countBytes(offsets: Int32Array, out: Int32Array): void {
+  const n = out.length
+  for (let i = 0; i < n; i++) out[i] = offsets[i + 1]! - offsets[i]!
+}
+
+function countCharacters(offsets: Int32Array, bytes: Uint8Array, out: Int32Array): void {
+  const n = out.length
+  for (let i = 0; i < n; i++) {
+    let count = 0
+    for (let j = offsets[i]!; j < offsets[i + 1]!; j++) count += +((bytes[j]! & 0xc0) !== 0x80)
+    out[i] = count
+  }
 }

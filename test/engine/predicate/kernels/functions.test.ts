@@ -244,6 +244,27 @@ test('times by parts, slice after slice', () => {
   )
 })
 
+test('functions of many texts in ASCII, or of which one is not', () => {
+  for (const last of ['Zz', 'é']) {
+    const values = Array.from({ length: 3000 }, (_, i) =>
+      i % 7 === 0 ? null : `aB${i % 11}${'x'.repeat(i % 17)}`,
+    )
+    const column = { type: utf8(), values: [...values, last] }
+    for (const predicate of [
+      "upper(c) LIKE 'AB1_X%' OR c = 'é'",
+      "concat(c, '!') = 'aB3xxx!'",
+      "reverse(c) > 'x'",
+    ]) {
+      expectSame(predicate, column)
+      expectSame(
+        predicate,
+        column,
+        Array.from({ length: 3001 }, (_, i) => i % 2 === 0 || i > 2500),
+      )
+    }
+  }
+})
+
 test('functions of numbers', () => {
   const values = columnOf(float64(), fc.double())
   fc.assert(
