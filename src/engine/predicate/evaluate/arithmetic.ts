@@ -26,7 +26,7 @@ export function arithmeticNode(plan: ArithmeticPlan, left: ValueNode, right: Val
 }
 
 /** Whether a row can cause an error: integers cannot be divided by zero. */
-export function mayFail({ operator, type, right }: ArithmeticPlan): boolean {
+function mayFail({ operator, type, right }: ArithmeticPlan): boolean {
   if (type.typeId !== Type.Int || (operator !== '/' && operator !== '%')) return false
   return right.kind !== 'literal' || right.value === null || !((right.value as Number) > 0)
 }

@@ -14,7 +14,7 @@ import type { Vector } from './vector.ts'
 export type ValueTestPlan = ComparePlan | InPlan | LikePlan
 
 /** The test of a plan. */
-export interface ValueTest {
+interface ValueTest {
   /** The expressions whose values are tested: one, or two that are compared. */
   readonly args: readonly Plan[]
   /** The result for values that are not null. */
