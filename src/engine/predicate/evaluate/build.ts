@@ -28,6 +28,8 @@ export interface Kernel {
   readonly chosenFor: string
   /** A predicate that it is chosen for. */
   readonly example: string
+  /** The kinds of plans that it is asked about. */
+  readonly plans: readonly Plan['kind'][]
   readonly test?: TestKernel
   readonly vectorTest?: VectorTestKernel
   readonly value?: ValueKernel
@@ -59,7 +61,7 @@ export function builder(kernels: readonly Kernel[], afterNode: () => void = () =
       const known = tests.get(given)
       if (known !== undefined) return known
       const plan = given.kind === 'compare' ? literalOnRight(given) : given
-      const node = chosen(plainTest(plan), (kernel, slow) => kernel.test?.(plan, slow, build))
+      const node = chosen(plan, plainTest(plan), (kernel, slow) => kernel.test?.(plan, slow, build))
       tests.set(given, node)
       afterNode()
       return node
@@ -67,7 +69,7 @@ export function builder(kernels: readonly Kernel[], afterNode: () => void = () =
     value(plan) {
       const known = values.get(plan)
       if (known !== undefined) return known
-      const node = chosen(plainValue(plan), (kernel, slow) => kernel.value?.(plan, slow, build))
+      const node = chosen(plan, plainValue(plan), (kernel, slow) => kernel.value?.(plan, slow, build))
       values.set(plan, node)
       afterNode()
       return node
@@ -75,8 +77,9 @@ export function builder(kernels: readonly Kernel[], afterNode: () => void = () =
   }
 
   /** The first kernel that supports a plan. Its `slow` is the next one that does, and finally the plain node. */
-  function chosen<T>(plain: T, make: (kernel: Kernel, slow: T) => T | undefined): T {
-    return kernels.reduceRight((slow, kernel) => make(kernel, slow) ?? slow, plain)
+  function chosen<T>({ kind }: Plan, plain: T, make: (kernel: Kernel, slow: T) => T | undefined): T {
+    const asked = kernels.filter(({ plans }) => plans.includes(kind))
+    return asked.reduceRight((slow, kernel) => make(kernel, slow) ?? slow, plain)
   }
 
   function plainTest(plan: Plan): TestNode {
@@ -105,7 +108,7 @@ export function builder(kernels: readonly Kernel[], afterNode: () => void = () =
 
   function plainValueTest(plan: ValueTestPlan): TestNode {
     const valueTest = valueTestOf(plan)
-    const vectorTest = chosen(testEach(valueTest), (kernel, slow) => kernel.vectorTest?.(plan, slow))
+    const vectorTest = chosen(plan, testEach(valueTest), (kernel, slow) => kernel.vectorTest?.(plan, slow))
     return valueTestNode(valueTest, valueTest.args.map(build.value), vectorTest)
   }
 

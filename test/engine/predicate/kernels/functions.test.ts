@@ -78,7 +78,7 @@ const texts = columnOf(utf8(), word)
 /** A column, and a text that is often one of its values or part of one. */
 const withText = fc.tuple(texts, word, fc.nat(), fc.nat(4)).map(([column, other, pick, cut]) => {
   const found = column.values[pick % (column.values.length + 1)]
-  return { column, text: typeof found === 'string' ? found.slice(cut) : other }
+  return { column, text: typeof found === 'string' ? Array.from(found).slice(cut).join('') : other }
 })
 
 test('lower and upper beside a literal', () => {
