@@ -123,7 +123,7 @@ function longIndices(
 }
 
 /**
- * As `longPlaces`, for any values below 2^53. The caller knows that the steps of needed values are in the table. There,
+ * As `longIndices`, for any values below 2^53. The caller knows that the steps of needed values are in the table. There,
  * a quotient of doubles never reaches the next whole number.
  */
 function anyLongIndices(
