@@ -185,7 +185,8 @@ test('parts of dates and times, and times cut to units', () => {
     ],
     [timestamp(TimeUnit.MICROSECOND), near.map((value) => value * 1_000_000n)],
     [dateDay(), fc.integer({ min: -50_000, max: 50_000 })],
-    [dateMillisecond(), of(1_000n)],
+    // date_trunc makes them nanoseconds.
+    [dateMillisecond(), of(1_000n).filter((value) => BigInt.asIntN(43, value) === value)],
   ]
   for (const [type, value] of kinds) {
     fc.assert(
