@@ -10,10 +10,9 @@ export {
   toJsonSchema,
 } from '../arrow/schema.ts'
 export type { ColumnStatistics } from '../predicate/prune/statistics.ts'
-export type { ColumnAlteration } from './columns/alter.ts'
-export { type FieldMetadataUpdate, metadataOf } from './columns/edits.ts'
+export { metadataOf } from './columns/edits.ts'
 export { type EngineOptions, tableEngine } from './engine.ts'
-export type { NewIndex, TableIndex } from './indices.ts'
+export type { ManifestRef } from './format/manifest.ts'
 export type { Measure } from './search/measures.ts'
 export { namesFrom } from './storage/objects.ts'
 export type {
@@ -22,10 +21,12 @@ export type {
   Change,
   ChangeResult,
   CheckedObject,
+  ColumnAlteration,
   CountOptions,
-  ManifestRef,
+  FieldMetadataUpdate,
   MergeOptions,
   NewColumn,
+  NewIndex,
   OptimizeOptions,
   Ordering,
   Progress,
@@ -35,6 +36,7 @@ export type {
   SchemaChange,
   Snapshot,
   TableEngine,
+  TableIndex,
   UpdateOptions,
   VectorSearch,
   WorkOptions,

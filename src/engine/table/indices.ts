@@ -4,40 +4,15 @@ import { quote } from '../../base/model/identifier.ts'
 import { type IndexType, vectorIndexTypes } from '../../base/model/index-types.ts'
 import { childFields } from '../arrow/layout.ts'
 import { typeName } from '../arrow/type-name.ts'
-import type { IndexParameters, StoredIndex } from './format/manifest.ts'
+import type { StoredIndex } from './format/manifest.ts'
 import type { LoadedSnapshot } from './format/snapshot.ts'
 import { idsOfSchema, type TableSchema } from './format/table-schema.ts'
 import { Job } from './job.ts'
 import { inOtherCase, resolve } from './read/projection.ts'
 import { type Element, formatPath, vectorOf } from './search/vector-column.ts'
-import type { Storage } from './storage/objects.ts'
-import type { Change, Snapshot } from './table-engine.ts'
+import type { Storage } from './storage/storage.ts'
+import type { CheckedChange, NewIndex, TableIndex } from './table-engine.ts'
 import { reviseManifest } from './write/write-manifest.ts'
-
-/** An index on a table. */
-export interface TableIndex extends StoredIndex {
-  /** The path of its column. */
-  readonly column: string
-}
-
-/** An index to be created. */
-export interface NewIndex {
-  /** The path of the column. */
-  readonly column: string
-  readonly type: IndexType
-  /** Default: the column's path and `_idx`. */
-  readonly name?: string | undefined
-  /** Whether to replace an index of that name on the same column. Default true. */
-  readonly replace?: boolean | undefined
-  readonly parameters: IndexParameters
-  readonly uuid: string
-  readonly createdAt: number
-}
-
-/** A change that can check in advance whether it would be refused. */
-export interface CheckedChange extends Change {
-  check(base: Snapshot): void
-}
 
 /** Most indexes of a table, all of which its manifests name. */
 const maxIndices = 1_000

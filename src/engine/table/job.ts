@@ -1,5 +1,5 @@
 import { TimeSlice } from '../../base/scheduling/time-slice.ts'
-import type { Storage } from './storage/objects.ts'
+import type { Storage } from './storage/storage.ts'
 import type { ApplyOptions } from './table-engine.ts'
 
 /**

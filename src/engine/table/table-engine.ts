@@ -1,23 +1,10 @@
-import type { Field, Schema, Table } from '@uwdata/flechette'
+import type { DataType, Field, Schema, Table } from '@uwdata/flechette'
 import type { Content } from '../../base/content/content.ts'
 import type { CatalogError } from '../../base/errors.ts'
+import type { IndexType } from '../../base/model/index-types.ts'
 import type { Hold } from '../../base/scheduling/byte-budget.ts'
-import type { ColumnAlteration } from './columns/alter.ts'
-import type { FieldMetadataUpdate } from './columns/edits.ts'
-import type { CheckedChange, NewIndex, TableIndex } from './indices.ts'
+import type { IndexParameters, ManifestRef, StoredIndex } from './format/manifest.ts'
 import type { Measure } from './search/measures.ts'
-
-/** Refers to the manifest of a table version. `path` is relative to the table's location. */
-export interface ManifestRef {
-  readonly path: string
-  readonly size: number
-  readonly etag: string
-  /**
-   * The folders of other tables whose files the version may use, relative to the table's location, each ending in a
-   * slash. A manifest with any others is refused.
-   */
-  readonly bases?: readonly string[] | undefined
-}
 
 /** One version of a table's content as described by its manifest. Opening it reads no row. */
 export interface Snapshot {
@@ -329,4 +316,46 @@ export interface CacheUse {
   /** How often a requested value was cached, and how often it had to be read. */
   readonly hits: number
   readonly misses: number
+}
+
+/** An index on a table. */
+export interface TableIndex extends StoredIndex {
+  /** The path of its column. */
+  readonly column: string
+}
+
+/** An index to be created. */
+export interface NewIndex {
+  /** The path of the column. */
+  readonly column: string
+  readonly type: IndexType
+  /** Default: the column's path and `_idx`. */
+  readonly name?: string | undefined
+  /** Whether to replace an index of that name on the same column. Default true. */
+  readonly replace?: boolean | undefined
+  readonly parameters: IndexParameters
+  readonly uuid: string
+  readonly createdAt: number
+}
+
+/** A change that can check in advance whether it would be refused. */
+export interface CheckedChange extends Change {
+  check(base: Snapshot): void
+}
+
+/** The changes to the field at a path. Absent members leave it unchanged. */
+export interface ColumnAlteration {
+  readonly path: string
+  readonly rename?: string | undefined
+  readonly nullable?: boolean | undefined
+  readonly type?: DataType | undefined
+}
+
+/** New metadata for the field at a path. */
+export interface FieldMetadataUpdate {
+  readonly path: string
+  /** Null removes a key. */
+  readonly metadata: Readonly<Record<string, string | null>>
+  /** Whether to remove all other keys. */
+  readonly replace?: boolean | undefined
 }

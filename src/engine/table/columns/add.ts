@@ -5,9 +5,10 @@ import { typeName } from '../../arrow/type-name.ts'
 import type { ValueExpression } from '../../predicate/index.ts'
 import { compileValues } from '../scan/evaluate.ts'
 import type { NewColumn } from '../table-engine.ts'
-import type { ColumnWork, EditColumns } from './column-change.ts'
+import type { EditColumns } from './column-change.ts'
 import { checkNames, idsFrom, treeOfSchema } from './edits.ts'
 import { type FieldNode, idsOf, noMetadata, treeOf } from './field-tree.ts'
+import type { ColumnWork } from './make-columns.ts'
 import { computing } from './make-columns.ts'
 
 interface Computed {

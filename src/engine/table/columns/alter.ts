@@ -9,17 +9,11 @@ import { typeName } from '../../arrow/type-name.ts'
 import { statisticsIn } from '../format/statistics.ts'
 import type { TableSchema } from '../format/table-schema.ts'
 import { batchAt } from '../read/projection.ts'
-import type { ColumnEdit, ColumnWork } from './column-change.ts'
+import type { ColumnAlteration } from '../table-engine.ts'
+import type { ColumnEdit } from './column-change.ts'
 import { checkNames, type FoundField, findField, idsFrom, isInStructs, taken, treeOfSchema } from './edits.ts'
 import { type FieldNode, fieldOf, treeOf } from './field-tree.ts'
-
-/** The changes to the field at a path. Absent members leave it unchanged. */
-export interface ColumnAlteration {
-  readonly path: string
-  readonly rename?: string | undefined
-  readonly nullable?: boolean | undefined
-  readonly type?: DataType | undefined
-}
+import type { ColumnWork } from './make-columns.ts'
 
 /** A column whose values get another type: before and after. */
 interface Cast {

@@ -13,13 +13,13 @@ import { fragmentsOf, groupsOf, type LoadedSnapshot } from '../format/snapshot.t
 import { storedColumnsOf, type TableSchema, withLayout, withSchema } from '../format/table-schema.ts'
 import { Job } from '../job.ts'
 import { readColumns } from '../read/fragment-read.ts'
-import type { Storage } from '../storage/objects.ts'
+import type { Storage } from '../storage/storage.ts'
 import type { ApplyOptions, ChangeResult, SchemaChange, Snapshot, WorkOptions } from '../table-engine.ts'
 import { Growth } from '../write/growth.ts'
 import { reviseManifest, storeSchema, writeSegment } from '../write/write-manifest.ts'
 import { ColumnFileWriter } from './column-file-writer.ts'
 import { type FieldNode, fieldOf, idsOf, noMetadata } from './field-tree.ts'
-import { bytesOfComputed, type ColumnSource, type ComputedColumn, compactRows } from './make-columns.ts'
+import { bytesOfComputed, type ColumnWork, compactRows } from './make-columns.ts'
 
 /** The columns of a table after a change. */
 export interface ColumnEdit {
@@ -27,19 +27,6 @@ export interface ColumnEdit {
   readonly nextId: number
   /** The work for each fragment; absent if only the schema changes. */
   readonly work?: ColumnWork | undefined
-}
-
-export interface ColumnWork extends ColumnSource {
-  /** Equal for two versions of a table if the work for a fragment of one is valid for the other. */
-  readonly key: string
-  /** The columns that are written. Without any, the rows are only checked. */
-  readonly writes: readonly FieldNode[]
-  /** Whether statistics show that a fragment needs no work. */
-  readonly isDone?: (entry: FragmentEntry) => boolean
-  /** The most bytes that are written for the given number of rows, if the types determine it. */
-  readonly maxBytes?: (rows: number) => number
-  /** The expressions of all columns, if each has one: then worker threads can do the work. */
-  readonly expressions?: readonly ComputedColumn[]
 }
 
 /** Plans the new columns of a schema. Refuses what the schema does not allow. */

@@ -1,17 +1,18 @@
 import { performance } from '../../../base/time.ts'
-import type { ColumnFile, FragmentEntry } from '../format/manifest.ts'
+import type { ColumnFile, EncodedFile, FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import type { TableSchema } from '../format/table-schema.ts'
 import type { Job } from '../job.ts'
 import { readColumns } from '../read/fragment-read.ts'
+import type { ColumnTask } from '../scan/message.ts'
 import { WorkerLost } from '../scan/pool.ts'
 import { minPrefetchDepth } from '../scan/prefetch-depth.ts'
 import { type FragmentThreads, type Sent, threadsFor } from '../scan/threads.ts'
 import { ValueHold } from '../write/value-memory.ts'
 import { storeSchema } from '../write/write-manifest.ts'
-import { type EncodedFile, fragmentBytes, putFile } from '../write/write-rows.ts'
-import type { ColumnWork } from './column-change.ts'
-import { type ColumnTask, makeColumns, type PendingFragment } from './make-columns.ts'
+import { fragmentBytes, putFile } from '../write/write-rows.ts'
+import type { ColumnWork } from './make-columns.ts'
+import { makeColumns, type PendingFragment } from './make-columns.ts'
 
 /** The cost of a row of a computed column, relative to evaluating a predicate on a row. */
 const rowWork = 2

@@ -4,17 +4,9 @@ import { quote } from '../../../base/model/identifier.ts'
 import { isRowColumn } from '../../arrow/schema.ts'
 import { idsOfSchema, storedColumnsOf, type TableSchema } from '../format/table-schema.ts'
 import { namesOf, splitPath } from '../read/projection.ts'
+import type { FieldMetadataUpdate } from '../table-engine.ts'
 import type { ColumnEdit } from './column-change.ts'
 import { type FieldNode, noMetadata, treeOf } from './field-tree.ts'
-
-/** New metadata for the field at a path. */
-export interface FieldMetadataUpdate {
-  readonly path: string
-  /** Null removes a key. */
-  readonly metadata: Readonly<Record<string, string | null>>
-  /** Whether to remove all other keys. */
-  readonly replace?: boolean | undefined
-}
 
 /** The fields of a table as a tree, and the next free id. */
 export function treeOfSchema(schema: TableSchema): { tree: FieldNode[]; nextId: number } {

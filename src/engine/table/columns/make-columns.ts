@@ -7,23 +7,14 @@ import { bytesInUse } from '../../arrow/cast/cast-size.ts'
 import { nullBatch } from '../../arrow/null-batch.ts'
 import { assemble, wholeOf } from '../../arrow/take/take.ts'
 import type { ValueExpression, ValueOptions, WorkBudget } from '../../predicate/index.ts'
-import type { FragmentLayout } from '../format/manifest.ts'
+import type { EncodedFile, FragmentEntry, FragmentLayout } from '../format/manifest.ts'
 import type { TableSchema } from '../format/table-schema.ts'
 import type { FragmentRows } from '../read/fragment-read.ts'
 import { selectRows } from '../read/row-selection.ts'
 import { valueParts } from '../scan/evaluate.ts'
 import { rowNumbers } from '../scan/row-columns.ts'
-import { type EncodedFile, encodeFile, fragmentBytes } from '../write/write-rows.ts'
-
-/** New columns to compute for a fragment. Sent to worker threads in this form. */
-export interface ColumnTask {
-  /** The texts of the expressions, and the times that they are compiled for. */
-  readonly expressions: readonly { readonly text: string; readonly now: number | undefined }[]
-  /** The schema of their file, in the form of manifests. */
-  readonly file: string
-  /** The number of the fragment's first live row, for errors. */
-  readonly firstRow: number
-}
+import { encodeFile, fragmentBytes } from '../write/write-rows.ts'
+import type { FieldNode } from './field-tree.ts'
 
 /** Where new columns come from. */
 export interface ColumnSource {
@@ -154,4 +145,17 @@ function tooLong({ name }: Field, cause?: unknown): Error {
     `The values of column ${JSON.stringify(name)} are too long: in one fragment, which is a file of its own, all new columns together take more than ${fragmentBytes.toLocaleString('en')} bytes. Add fewer columns at a time, compute shorter values, or add the column without values and then update it: updated rows are written in as many fragments as they need.`,
     { cause },
   )
+}
+
+export interface ColumnWork extends ColumnSource {
+  /** Equal for two versions of a table if the work for a fragment of one is valid for the other. */
+  readonly key: string
+  /** The columns that are written. Without any, the rows are only checked. */
+  readonly writes: readonly FieldNode[]
+  /** Whether statistics show that a fragment needs no work. */
+  readonly isDone?: (entry: FragmentEntry) => boolean
+  /** The most bytes that are written for the given number of rows, if the types determine it. */
+  readonly maxBytes?: (rows: number) => number
+  /** The expressions of all columns, if each has one: then worker threads can do the work. */
+  readonly expressions?: readonly ComputedColumn[]
 }

@@ -5,7 +5,8 @@ import { allRows, type Bitmap, clearTrailing, countRows, noRows } from '../../ar
 import { encodeArrow } from '../../arrow/ipc/encode.ts'
 import { readFooter } from '../../arrow/ipc/message.ts'
 import { noMetadata } from '../columns/field-tree.ts'
-import { brokenObject, type ReadStorage, readRange, type Storage } from '../storage/objects.ts'
+import { brokenObject, type ReadStorage, readRange } from '../storage/objects.ts'
+import type { Storage } from '../storage/storage.ts'
 import { FileParts } from './file-parts.ts'
 import type { DeletionEntry, FragmentEntry, FragmentLayout } from './manifest.ts'
 

@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto'
 import type { IndexType } from '../../../base/model/index-types.ts'
 import * as sealed from '../../../base/model/sealed-json.ts'
 import { brokenObject, type Range } from '../storage/objects.ts'
-import type { ManifestRef } from '../table-engine.ts'
-import type { StoredStatistics } from './statistics.ts'
 
 /** An immutable Arrow file of one record batch with columns of a fragment, and the byte ranges of its parts. */
 export interface ColumnFile {
@@ -304,3 +302,34 @@ export interface StoredIndex {
 }
 
 export type IndexParameters = Readonly<Record<string, string | number>>
+
+/** Refers to the manifest of a table version. `path` is relative to the table's location. */
+export interface ManifestRef {
+  readonly path: string
+  readonly size: number
+  readonly etag: string
+  /**
+   * The folders of other tables whose files the version may use, relative to the table's location, each ending in a
+   * slash. A manifest with any others is refused.
+   */
+  readonly bases?: readonly string[] | undefined
+}
+
+/**
+ * Statistics in a manifest, by field path. 64-bit integers, `NaN`, infinities and `-0` are texts, as JSON lacks them.
+ */
+export type StoredStatistics = Readonly<Record<string, StoredColumnStatistics>>
+
+/** A fragment's file before it is written: its bytes, and its manifest entry. */
+export interface EncodedFile extends Omit<ColumnFile, 'path'> {
+  readonly parts: readonly Uint8Array[]
+}
+
+export interface StoredColumnStatistics {
+  readonly nulls?: number
+  readonly min?: string | number | boolean
+  readonly max?: string | number | boolean
+  readonly nan?: boolean
+  /** Which bounds were truncated; absent if both are exact. */
+  readonly cut?: 'min' | 'max' | 'both'
+}

@@ -1,7 +1,8 @@
 import { leadsOut } from '../../../base/model/relative-path.ts'
 import { uncached } from '../storage/coalesced-read.ts'
 import { brokenObject, isEngineObject, type ReadStorage, readChecked } from '../storage/objects.ts'
-import type { ManifestRef, Snapshot } from '../table-engine.ts'
+import type { Snapshot } from '../table-engine.ts'
+import type { ManifestRef } from './manifest.ts'
 import {
   type FragmentEntry,
   type Kind,

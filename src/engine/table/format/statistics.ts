@@ -5,6 +5,7 @@ import type { Scalar } from '../../predicate/plan/plan.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 import { type Bounds, floatBounds, integerBounds, longBounds, type Present, textBounds } from './bounds.ts'
 import { sourcePath } from './column-source.ts'
+import type { StoredColumnStatistics, StoredStatistics } from './manifest.ts'
 import { type FragmentEntry, filesOf } from './manifest.ts'
 import type { TableSchema } from './table-schema.ts'
 
@@ -126,27 +127,20 @@ function dictionaryBounds(batch: AnyBatch, present: Present, rows: number): Part
   return { ...inner, nullCount: nulls } as Partial<ColumnStatistics>
 }
 
-/**
- * Statistics in a manifest, by field path. 64-bit integers, `NaN`, infinities and `-0` are texts, as JSON lacks them.
- */
-export type StoredStatistics = Readonly<Record<string, StoredColumn>>
-
-interface StoredColumn {
-  readonly nulls?: number
-  readonly min?: string | number | boolean
-  readonly max?: string | number | boolean
-  readonly nan?: boolean
-  /** Which bounds were truncated; absent if both are exact. */
-  readonly cut?: 'min' | 'max' | 'both'
-}
-
 export function storeStatistics(statistics: FragmentStatistics): StoredStatistics {
-  const stored: Record<string, StoredColumn> = {}
+  const stored: Record<string, StoredColumnStatistics> = {}
   for (const [path, column] of statistics) stored[path] = storeColumn(column)
   return stored
 }
 
-function storeColumn({ nullCount, min, max, hasNaN, minExact, maxExact }: ColumnStatistics): StoredColumn {
+function storeColumn({
+  nullCount,
+  min,
+  max,
+  hasNaN,
+  minExact,
+  maxExact,
+}: ColumnStatistics): StoredColumnStatistics {
   const cut =
     minExact === false ? (maxExact === false ? 'both' : 'min') : maxExact === false ? 'max' : undefined
   return {

@@ -10,7 +10,7 @@ import { readColumns } from '../read/fragment-read.ts'
 import { piecesOf, selectRows } from '../read/row-selection.ts'
 import { compile, prune } from '../scan/evaluate.ts'
 import { minPrefetchDepth, prefetchDepth } from '../scan/prefetch-depth.ts'
-import type { Storage } from '../storage/objects.ts'
+import type { Storage } from '../storage/storage.ts'
 import type {
   ApplyOptions,
   Change,

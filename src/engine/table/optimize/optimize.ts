@@ -17,7 +17,7 @@ import {
   withLayoutKey,
 } from '../format/table-schema.ts'
 import { Job } from '../job.ts'
-import type { Storage } from '../storage/objects.ts'
+import type { Storage } from '../storage/storage.ts'
 import type { ApplyOptions, Change, ChangeResult, OptimizeOptions, Snapshot } from '../table-engine.ts'
 import { reviseManifest } from '../write/write-manifest.ts'
 import { type Merged, merge, type Source } from './merge.ts'

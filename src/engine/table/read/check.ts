@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib'
 import type { Content } from '../../../base/content/content.ts'
 import { CatalogError, type ErrorCode } from '../../../base/errors.ts'
 import { pathIn } from '../../../base/model/relative-path.ts'
+import type { ManifestRef } from '../format/manifest.ts'
 import {
   type ColumnFile,
   type DeletionEntry,
@@ -12,15 +13,9 @@ import {
 } from '../format/manifest.ts'
 import { type LoadedSnapshot, openSegment, openSnapshot } from '../format/snapshot.ts'
 import { ByteCache } from '../storage/cache.ts'
-import { uncached } from '../storage/coalesced-read.ts'
-import {
-  brokenObject,
-  type Range,
-  type ReadContent,
-  type ReadStorage,
-  readChecked,
-} from '../storage/objects.ts'
-import type { CheckedObject, ManifestRef, TableEngine } from '../table-engine.ts'
+import { type ReadContent, uncached } from '../storage/coalesced-read.ts'
+import { brokenObject, type Range, type ReadStorage, readChecked } from '../storage/objects.ts'
+import type { CheckedObject, TableEngine } from '../table-engine.ts'
 
 /** Bytes of an object that are in memory at a time. */
 const pieceBytes = 4 << 20

@@ -17,14 +17,8 @@ import { fileAt, type TableFiles } from '../format/table-schema.ts'
 import { type FragmentPosition, rowColumn } from '../scan/row-columns.ts'
 import { BlockReader } from '../storage/block-reader.ts'
 import type { ByteCache } from '../storage/cache.ts'
-import { coalesceReads, gatherReads } from '../storage/coalesced-read.ts'
-import {
-  brokenObject,
-  type Range,
-  type ReadContent,
-  type ReadStorage,
-  readRange,
-} from '../storage/objects.ts'
+import { coalesceReads, gatherReads, type ReadContent } from '../storage/coalesced-read.ts'
+import { brokenObject, type Range, type ReadStorage, readRange } from '../storage/objects.ts'
 import { columnKey, type FewRows } from './few-rows.ts'
 
 /** The rows of a fragment: the requested columns, at their index in the schema, followed by row columns. */

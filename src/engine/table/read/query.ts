@@ -1,4 +1,3 @@
-import { invalid } from '../../../base/errors.ts'
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { performance } from '../../../base/time.ts'
@@ -17,7 +16,7 @@ import { AnswerReader } from './answer-reader.ts'
 import { orderedRows } from './ordered.ts'
 import { projection } from './projection.ts'
 import { type SelectedRows, selectedRows } from './selected-rows.ts'
-import { type SortKey, sortKeys } from './sort-keys.ts'
+import { bound, type SortKey, sortKeys } from './sort-keys.ts'
 
 /** The requested rows as an Arrow IPC file, as a whole. */
 export async function queryRows(
@@ -219,14 +218,6 @@ class TimedRows {
 }
 
 async function* none(): AsyncGenerator<never> {}
-
-export function bound(name: string, value: number | undefined): number | undefined {
-  if (value === undefined) return undefined
-  if (!Number.isSafeInteger(value) || value < 0) {
-    throw invalid(`The ${name} is ${value}. Give a whole number of rows, 0 or more.`)
-  }
-  return value
-}
 
 /** Counts the rows that match a predicate. Without a predicate it counts all rows and reads none. */
 export async function countMatching(

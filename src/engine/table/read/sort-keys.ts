@@ -290,3 +290,11 @@ function isArrayOfNumbers({ type, values }: AnyBatch): boolean {
       return false
   }
 }
+
+export function bound(name: string, value: number | undefined): number | undefined {
+  if (value === undefined) return undefined
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw invalid(`The ${name} is ${value}. Give a whole number of rows, 0 or more.`)
+  }
+  return value
+}

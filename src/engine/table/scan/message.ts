@@ -1,18 +1,16 @@
 import { CatalogError, type ErrorCode } from '../../../base/errors.ts'
+import type { Values } from '../../arrow/batch.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
-import type { ColumnTask } from '../columns/make-columns.ts'
-import type { FragmentLayout, StoredColumns } from '../format/manifest.ts'
-import type { FragmentNearest, SearchTask } from '../search/search-fragment.ts'
-import type { EncodedFile } from '../write/write-rows.ts'
+import type { EncodedFile, FragmentLayout, StoredColumns } from '../format/manifest.ts'
+import type { Measure, QueryVector } from '../search/measures.ts'
+import type { Nearest } from '../search/nearest.ts'
+import type { VectorColumn } from '../search/vector-column.ts'
 
 /** The data that a worker thread starts with. */
 export interface WorkerSettings {
   /** Bytes of decoded columns that it caches. */
   readonly cacheBytes: number
 }
-
-/** Whether a scan counts or selects the matching rows of a fragment. */
-export type ScanResultKind = 'count' | 'rows'
 
 /** The result of a scan of a fragment, or the file of new columns for it. */
 export type ScanResult = number | Bitmap | FragmentNearest | EncodedFile
@@ -72,4 +70,39 @@ export function toFailure(error: unknown): Failure {
 export function fromFailure({ code, message, cause }: Failure): Error {
   const options = cause === undefined ? undefined : { cause }
   return code === undefined ? new Error(message, options) : new CatalogError(code, message, options)
+}
+
+/** New columns to compute for a fragment. Sent to worker threads in this form. */
+export interface ColumnTask {
+  /** The texts of the expressions, and the times that they are compiled for. */
+  readonly expressions: readonly { readonly text: string; readonly now: number | undefined }[]
+  /** The schema of their file, in the form of manifests. */
+  readonly file: string
+  /** The number of the fragment's first live row, for errors. */
+  readonly firstRow: number
+}
+
+/** Whether a scan counts or selects the matching rows of a fragment. */
+export type ScanResultKind = 'count' | 'rows'
+
+/** The search in each fragment. Sent to worker threads in this form. */
+export interface SearchTask {
+  readonly column: VectorColumn
+  readonly measure: Measure
+  readonly queries: readonly QueryVector[]
+  /** Rows at this distance or farther. */
+  readonly lower: number | undefined
+  /** Rows nearer than this. */
+  readonly upper: number | undefined
+  /** Rows to find for each search, at most. */
+  readonly limit: number
+  /** Whether the vectors of the rows are wanted, too. */
+  readonly withVectors: boolean
+}
+
+/** The nearest rows of a fragment for each search; positions are rows of the fragment. */
+export interface FragmentNearest {
+  readonly nearest: readonly Nearest[]
+  /** The vectors of all these rows, in order, in the layout of the column. */
+  readonly vectors?: Values
 }

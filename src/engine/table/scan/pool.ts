@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads'
 import { startWorker } from '../../../base/scheduling/start-worker.ts'
 import type { WorkBudget } from '../../predicate/index.ts'
+import type { EncodedFile } from '../format/manifest.ts'
 import type { ByteCache } from '../storage/cache.ts'
-import type { EncodedFile } from '../write/write-rows.ts'
 import {
   fromFailure,
   type GivenBack,

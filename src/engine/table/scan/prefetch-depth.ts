@@ -1,7 +1,7 @@
 import { isRemote } from '../../../base/scheduling/merge-ranges.ts'
 import type { FragmentLayout } from '../format/manifest.ts'
 import { bytesOfColumn, type TableSchema } from '../format/table-schema.ts'
-import type { ReadContent } from '../storage/objects.ts'
+import type { ReadContent } from '../storage/coalesced-read.ts'
 
 export const minPrefetchDepth = 2
 /** Bytes that are prefetched at once. */

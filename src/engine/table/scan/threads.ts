@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events'
 import { pathIn } from '../../../base/model/relative-path.ts'
 import type { WorkBudget } from '../../predicate/index.ts'
+import type { EncodedFile } from '../format/manifest.ts'
 import { type FragmentEntry, layoutOfEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
-import type { EncodedFile } from '../write/write-rows.ts'
 import type { ScanResult } from './message.ts'
 import type { ScanPool, ScanTask } from './pool.ts'
 

@@ -9,17 +9,18 @@ import {
   type ValueExpression,
   WorkBudget,
 } from '../../predicate/index.ts'
-import { type ColumnTask, computing, makeColumns } from '../columns/make-columns.ts'
+import { computing, makeColumns } from '../columns/make-columns.ts'
 import { readLive } from '../format/deletions.ts'
+import type { EncodedFile } from '../format/manifest.ts'
 import { decodeTableSchema, type TableSchema } from '../format/table-schema.ts'
 import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import { beginSearch } from '../search/search-fragment.ts'
 import { ByteCache } from '../storage/cache.ts'
 import type { ReadStorage } from '../storage/objects.ts'
-import type { EncodedFile } from '../write/write-rows.ts'
 import { evaluateFragment, readFragment } from './evaluate.ts'
 import {
   type Cancel,
+  type ColumnTask,
   type GivenBack,
   type Reply,
   type ScanRequest,

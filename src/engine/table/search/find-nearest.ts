@@ -5,11 +5,12 @@ import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
 import { prune } from '../scan/evaluate.ts'
+import type { FragmentNearest, SearchTask } from '../scan/message.ts'
 import { liveRowsOf, withPositions } from '../scan/row-columns.ts'
 import { startScan } from '../scan/scan.ts'
 import { type FoundFragment, fragmentPlaces } from './fetch-rows.ts'
 import { type Nearest, NearestRows } from './nearest.ts'
-import { type FragmentNearest, type SearchTask, searchesOf } from './search-fragment.ts'
+import { searchesOf } from './search-fragment.ts'
 
 /** The nearest rows of a table for each search, and where to find them. */
 export interface Found {

@@ -8,27 +8,12 @@ import type { TableFiles } from '../format/table-schema.ts'
 import { readColumns } from '../read/fragment-read.ts'
 import { batchAt } from '../read/projection.ts'
 import { readFragment, selectMatches } from '../scan/evaluate.ts'
+import type { FragmentNearest, SearchTask } from '../scan/message.ts'
 import type { ReadStorage } from '../storage/objects.ts'
 import { type Comparison, comparisonOf } from './comparison.ts'
-import type { Measure, QueryVector } from './measures.ts'
 import { type Nearest, NearestRows } from './nearest.ts'
 import { simdBlocks } from './simd.ts'
 import type { VectorColumn } from './vector-column.ts'
-
-/** The search in each fragment. Sent to worker threads in this form. */
-export interface SearchTask {
-  readonly column: VectorColumn
-  readonly measure: Measure
-  readonly queries: readonly QueryVector[]
-  /** Rows at this distance or farther. */
-  readonly lower: number | undefined
-  /** Rows nearer than this. */
-  readonly upper: number | undefined
-  /** Rows to find for each search, at most. */
-  readonly limit: number
-  /** Whether the vectors of the rows are wanted, too. */
-  readonly withVectors: boolean
-}
 
 /**
  * The number of searches of a task: one for each query, or one for all of them together if rows are lists of vectors.
@@ -41,13 +26,6 @@ export function searchesOf({
   readonly queries: readonly unknown[]
 }): number {
   return column.isList ? 1 : queries.length
-}
-
-/** The nearest rows of a fragment for each search; positions are rows of the fragment. */
-export interface FragmentNearest {
-  readonly nearest: readonly Nearest[]
-  /** The vectors of all these rows, in order, in the layout of the column. */
-  readonly vectors?: Values
 }
 
 /** Reads the columns for a search of a fragment. Returns a function that searches among the matching rows. */

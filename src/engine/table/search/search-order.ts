@@ -14,7 +14,6 @@ import { withRowColumns } from '../scan/row-columns.ts'
 import type { Ordering } from '../table-engine.ts'
 import { distanceColumn } from './distance-column.ts'
 import { fetchRows, type RowsToFetch } from './fetch-rows.ts'
-import type { Hits } from './search.ts'
 
 /** The sort keys for the rows that a search found. The distance may be one; it has no path. */
 export function searchOrder(schema: Schema, orderBy: readonly Ordering[], most?: number): SortKey[] {
@@ -66,4 +65,12 @@ export async function inOrder(
 function fieldAt(fields: Schema['fields'], [first, ...rest]: readonly number[]): Schema['fields'][number] {
   const field = fields[first!]!
   return rest.length === 0 ? field : fieldAt((field.type as { children: Schema['fields'] }).children, rest)
+}
+
+/** The rows that a search found, in the order of the answer. */
+export interface Hits {
+  readonly positions: Float64Array
+  readonly distances: Float32Array
+  /** For each hit, the search that found it. */
+  readonly queries: Int32Array
 }

@@ -11,16 +11,18 @@ import type { LoadedSnapshot } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
 import { tooLarge } from '../read/answer.ts'
 import { PlainColumns } from '../read/plain-columns.ts'
-import { bound } from '../read/query.ts'
 import type { SortKey } from '../read/sort-keys.ts'
+import { bound } from '../read/sort-keys.ts'
 import { compile, compileValues, selectMatches, valueParts } from '../scan/evaluate.ts'
+import type { SearchTask } from '../scan/message.ts'
 import { readsOffsets } from '../scan/row-columns.ts'
 import type { QueryOptions, VectorSearch } from '../table-engine.ts'
 import { answerColumns, type DistanceExpression, type SearchColumns } from './answer-columns.ts'
 import { DistanceInputs, withDistance } from './distance-column.ts'
 import { columnsOf, fetchRows, type RowsToFetch } from './fetch-rows.ts'
 import { type Found, findNearest } from './find-nearest.ts'
-import { type SearchTask, searchesOf } from './search-fragment.ts'
+import { searchesOf } from './search-fragment.ts'
+import type { Hits } from './search-order.ts'
 import { inOrder, searchOrder } from './search-order.ts'
 import { columnToSearch, measureFor, queryVector } from './vector-column.ts'
 
@@ -32,14 +34,6 @@ const maxRanked = 1_000_000
 
 /** Most rows whose vectors are kept when they are found. For more, the column is read again if it is requested. */
 const maxWithVectors = 1_000
-
-/** The rows that a search found, in the order of the answer. */
-export interface Hits {
-  readonly positions: Float64Array
-  readonly distances: Float32Array
-  /** For each hit, the search that found it. */
-  readonly queries: Int32Array
-}
 
 /** A search, checked against the columns of a table. */
 export interface SearchPlan {

@@ -3,8 +3,8 @@ import type { ByteRange } from '../../../base/content/content.ts'
 import { type MergedRange, mergeRanges, readCostOf } from '../../../base/scheduling/merge-ranges.ts'
 import { nextTurn, setImmediate } from '../../../base/time.ts'
 import type { SumOfBlock } from '../format/file-parts.ts'
-import { uncached } from './coalesced-read.ts'
-import { brokenObject, type ReadContent } from './objects.ts'
+import { type ReadContent, uncached } from './coalesced-read.ts'
+import { brokenObject } from './objects.ts'
 
 /** Blocks whose checksums are computed in one turn of the event loop, in about a millisecond. */
 const blocksAtOnce = 1_024

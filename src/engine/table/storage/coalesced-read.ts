@@ -1,6 +1,5 @@
-import type { ByteRange } from '../../../base/content/content.ts'
+import type { ByteRange, Content } from '../../../base/content/content.ts'
 import { queueMicrotask } from '../../../base/time.ts'
-import type { ReadContent } from './objects.ts'
 
 /**
  * A content that coalesces all reads of one object, or of a part of it: the first read fetches the whole part, which
@@ -57,4 +56,9 @@ export function gatherReads(content: ReadContent, path: string): ReadContent {
 /** The content without caches. */
 export function uncached(content: ReadContent): ReadContent {
   return content.uncached ?? content
+}
+
+/** The part of a content that tables are read from. */
+export interface ReadContent extends Pick<Content, 'url' | 'get' | 'getRanges' | 'readCost'> {
+  readonly uncached?: ReadContent | undefined
 }

@@ -4,37 +4,17 @@ import type { Content } from '../../../base/content/content.ts'
 import { CatalogError } from '../../../base/errors.ts'
 import { checksumOfRead } from '../../../base/scheduling/checksum.ts'
 import { wallClock } from '../../../base/time.ts'
-import type { ScanPool } from '../scan/pool.ts'
 import type { ByteCache } from './cache.ts'
+import type { ReadContent } from './coalesced-read.ts'
 import { uncached } from './coalesced-read.ts'
 
 /** Part of an object: its offset, its length and its CRC-32. */
 export type Range = readonly [offset: number, length: number, crc: number]
 
-/** The part of a content that tables are read from. */
-export interface ReadContent extends Pick<Content, 'url' | 'get' | 'getRanges' | 'readCost'> {
-  readonly uncached?: ReadContent | undefined
-}
-
 /** The storage of tables that are only read. */
 export interface ReadStorage {
   readonly content: ReadContent
   readonly cache: ByteCache
-}
-
-/** The storage that the engine reads from and writes to. */
-export interface Storage extends ReadStorage {
-  readonly writer: ObjectWriter
-  /** Makes the name of a new object. */
-  readonly newName: NewName
-  /** The time, in milliseconds since the epoch. */
-  readonly now: () => number
-  /** Most bytes that one change may write beyond those that the table holds. Default: no limit. */
-  readonly growthBytes?: number | undefined
-  /** Most rows of a fragment: a multiple of 64. */
-  readonly fragmentRows: number
-  /** Worker threads that scan large tables, if the engine has any. */
-  readonly pool?: ScanPool | undefined
 }
 
 /** Puts new objects: a content, or the group of objects that one writer makes durable together. */

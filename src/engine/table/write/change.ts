@@ -14,7 +14,7 @@ import {
   withLayoutKey,
 } from '../format/table-schema.ts'
 import { Job } from '../job.ts'
-import type { Storage } from '../storage/objects.ts'
+import type { Storage } from '../storage/storage.ts'
 import type { Change } from '../table-engine.ts'
 import { reviseManifest, storeSchema, writeManifest } from './write-manifest.ts'
 

@@ -14,8 +14,8 @@ import { groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
 import { checkBytes } from '../read/check.ts'
 import { ByteCache } from '../storage/cache.ts'
-import { uncached } from '../storage/coalesced-read.ts'
-import { brokenObject, type ReadContent, type ReadStorage, readChecked } from '../storage/objects.ts'
+import { type ReadContent, uncached } from '../storage/coalesced-read.ts'
+import { brokenObject, type ReadStorage, readChecked } from '../storage/objects.ts'
 import { writeManifest, writeSegment } from './write-manifest.ts'
 
 /*

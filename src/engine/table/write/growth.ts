@@ -3,7 +3,7 @@ import { invalid } from '../../../base/errors.ts'
 import type { ValueExpression } from '../../predicate/index.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { bytesOfColumn } from '../format/table-schema.ts'
-import type { Storage } from '../storage/objects.ts'
+import type { Storage } from '../storage/storage.ts'
 
 /**
  * The limit of one change: as many bytes of new values as the table has, and some more. Without it, a request of a few

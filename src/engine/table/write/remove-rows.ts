@@ -5,7 +5,7 @@ import { contentKey, type DeletionEntry, type FragmentEntry, type SegmentEntry }
 import { groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
 import type { PendingResult } from '../scan/scan.ts'
-import type { Storage } from '../storage/objects.ts'
+import type { Storage } from '../storage/storage.ts'
 import { writeSegment } from './write-manifest.ts'
 
 /** Finds the rows of fragments that a change removes. The result for a fragment depends on its rows alone. */

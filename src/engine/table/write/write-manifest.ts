@@ -20,7 +20,7 @@ import {
 } from '../format/manifest.ts'
 import { type LoadedSnapshot, snapshotOf } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
-import type { Storage } from '../storage/objects.ts'
+import type { Storage } from '../storage/storage.ts'
 
 /** Fragments that a manifest lists itself, and the bytes of their entries. Further entries move to a segment. */
 const maxTail = 256

@@ -11,11 +11,13 @@ import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import type { Piece } from '../../arrow/take/take.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 import { FileParts, withBlockSums } from '../format/file-parts.ts'
+import type { EncodedFile } from '../format/manifest.ts'
 import { type ColumnFile, type FragmentEntry, rangesOf } from '../format/manifest.ts'
 import { addStatistics, storeStatistics } from '../format/statistics.ts'
 import type { TableFiles, TableSchema } from '../format/table-schema.ts'
 import type { Job } from '../job.ts'
-import type { Range, Storage } from '../storage/objects.ts'
+import type { Range } from '../storage/objects.ts'
+import type { Storage } from '../storage/storage.ts'
 
 /** Most bytes of a fragment, as estimated before it is written. */
 export const fragmentBytes = 128 * 1024 * 1024
@@ -81,11 +83,6 @@ function piecesOf(batches: readonly AnyBatch[], start: number, end: number): Pie
     if (at >= end) break
   }
   return pieces
-}
-
-/** A fragment's file before it is written: its bytes, and its manifest entry. */
-export interface EncodedFile extends Omit<ColumnFile, 'path'> {
-  readonly parts: readonly Uint8Array[]
 }
 
 /** Writes one batch for each column as a fragment. */
