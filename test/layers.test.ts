@@ -230,13 +230,27 @@ describe('rooms', () => {
     expect(inside.filter((found) => placeOf(found.file) < placeOf(target(found)))).toEqual([])
   })
 
-  it('no files of the catalog import each other in a circle, not for types either', () => {
-    const left = new Map<string, ReadonlySet<string>>()
+  /** Files that need each other: what they read or make is nested, or one is the class behind a public function. */
+  const recursive = [
+    ['engine/arrow/take/dictionary.ts', 'engine/arrow/take/take.ts'],
+    ['engine/arrow/take/special.ts', 'engine/arrow/take/take.ts'],
+    ['engine/predicate/evaluate/case.ts', 'engine/predicate/evaluate/build.ts'],
+    ['engine/predicate/plan/fold.ts', 'engine/predicate/evaluate/fold.ts'],
+    ['engine/predicate/syntax/kept-syntax.ts', 'engine/predicate/syntax/parser.ts'],
+    ['engine/predicate/syntax/prefix.ts', 'engine/predicate/syntax/parser.ts'],
+    ['stores/memory/store.ts', 'stores/memory/index.ts'],
+    ['contents/memory/content.ts', 'contents/memory/index.ts'],
+  ] as const
+
+  it('no files import each other in a circle, not for types either', () => {
+    const left = new Map<string, Set<string>>()
     for (const [file, source] of sources) {
       const own = importsOf(file, source).filter(({ from }) => from.startsWith('.'))
-      if (file.startsWith('catalog/')) left.set(file, new Set(own.map(target)))
+      left.set(file, new Set(own.map(target)))
     }
-    expect(left.size).toBeGreaterThan(100)
+    expect(left.size).toBeGreaterThan(500)
+    const unneeded = recursive.filter(([file, other]) => !left.get(file)?.delete(other))
+    expect(unneeded).toEqual([])
     // Takes away what imports nothing that is left. Only circles, and what leads to them, stay.
     const isFree = (imports: ReadonlySet<string>) => ![...imports].some((file) => left.has(file))
     let before: number

@@ -1,5 +1,6 @@
 import { CatalogError } from '../base/errors.ts'
 import type { Settings } from './options.ts'
+import { isHeaderValue } from './options.ts'
 
 /** Provides the access token, and a new one after the server refused it. */
 export interface Credentials {
@@ -40,9 +41,4 @@ function checked(token: unknown): string {
     'Unauthenticated',
     'The token function returned no valid token. Let it return the access token as a string without line breaks.',
   )
-}
-
-/** Whether a credential is valid as a header value. An invalid one is still a secret: never put it in a message. */
-export function isHeaderValue(text: string): boolean {
-  return /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text)
 }

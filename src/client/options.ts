@@ -1,6 +1,5 @@
 import { invalid } from '../base/errors.ts'
 import { type OptionNames, requireKnown } from '../base/model/options.ts'
-import { isHeaderValue } from './credentials.ts'
 
 /** A token, or a function that returns one. Called before the first request, and when the server refuses a token. */
 export type TokenSource = string | (() => string | Promise<string>)
@@ -108,4 +107,9 @@ function nonNegative(name: string, given: number | undefined, fallback: number):
   const value = given ?? fallback
   if (!(value >= 0)) throw invalid(`${name} must be a number from 0; it is ${String(given)}.`)
   return value
+}
+
+/** Whether a credential is valid as a header value. An invalid one is still a secret: never put it in a message. */
+export function isHeaderValue(text: string): boolean {
+  return /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text)
 }

@@ -1,6 +1,8 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Listing, type Page, type Pages } from './listing.ts'
+import { formatRoute, type Route } from './model/route.ts'
 import { plainText } from './model/text.ts'
+import type { RefreshCounters } from './refresh-counters.ts'
 
 /** The state of a request. */
 export interface Loaded<T> {
@@ -147,4 +149,18 @@ export function useActiveRow<T>(
 export function announce(text: string): void {
   const region = document.getElementById('status')
   if (region) region.textContent = plainText(text)
+}
+
+/** Navigates at once. The browser fires `hashchange` later, and a key press before it would act on the old view. */
+export function navigate(route: Route): void {
+  location.hash = formatRoute(route)
+  window.dispatchEvent(new Event('hashchange'))
+}
+
+export interface ViewProps {
+  /** Counts changes by this page. A higher count triggers a reload. */
+  readonly revision: number
+  /** Counts changes from the stream. */
+  readonly counters: RefreshCounters
+  readonly changed: () => void
 }

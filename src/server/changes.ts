@@ -2,7 +2,6 @@ import { Readable } from 'node:stream'
 import { invalid, unsupported } from '../base/errors.ts'
 import { checkDelimiter, quote } from '../base/model/identifier.ts'
 import { inTransactionHeader } from '../base/model/transaction-id.ts'
-import { clearTimeout, setTimeout } from '../base/time.ts'
 import type { Changes, CommittedChange, MayRead } from '../catalog/index.ts'
 import { principalKey, visibleChanges } from '../catalog/index.ts'
 import { changesPath, eventStreamType, eventText, lastEventHeader } from '../protocol/events.ts'
@@ -14,8 +13,6 @@ import type { HttpContext } from './core/context.ts'
 import type { Exchange } from './core/exchange.ts'
 import { problemOf } from './core/problem.ts'
 import { mountEnd } from './core/routing.ts'
-import { Throttled } from './limits/admission-control.ts'
-import type { Limits } from './options.ts'
 
 /** How often an idle stream sends its position, in milliseconds. */
 const quietMillis = 15_000
@@ -170,66 +167,4 @@ async function visibleChange(
   if (mayRead === undefined) return change
   const changes = await visibleChanges(change.changes, mayRead)
   return changes.length === 0 ? undefined : { ...change, changes }
-}
-
-/** Counts the open event streams, in total and for each caller. */
-export class EventStreams {
-  readonly #limits: Pick<Limits, 'streams' | 'streamsPerCaller'>
-  readonly #byCaller = new Map<string, number>()
-  /** Callbacks that end the waits of streams. An `AbortSignal` would warn about so many listeners. */
-  readonly #endWaits = new Set<() => void>()
-  #isStopping = false
-  #open = 0
-
-  constructor(limits: Pick<Limits, 'streams' | 'streamsPerCaller'>) {
-    this.#limits = limits
-  }
-
-  /** Whether the server stops. Streams then end. */
-  get isStopping(): boolean {
-    return this.#isStopping
-  }
-
-  /** The result of a promise; undefined after `millis` milliseconds, or when the server stops. */
-  withTimeout<T>(promise: Promise<T>, millis: number): Promise<T | undefined> {
-    return new Promise((resolve, reject) => {
-      const cleanUp = () => {
-        clearTimeout(timer)
-        this.#endWaits.delete(end)
-      }
-      const end = () => {
-        cleanUp()
-        resolve(undefined)
-      }
-      const timer = setTimeout(end, millis)
-      this.#endWaits.add(end)
-      promise.then(resolve, reject).finally(cleanUp)
-      if (this.#isStopping) end()
-    })
-  }
-
-  /** Registers a stream, and returns the function that removes it. Fails with `Throttling` above a limit. */
-  enter(caller: string): () => void {
-    const { streams, streamsPerCaller } = this.#limits
-    const own = this.#byCaller.get(caller) ?? 0
-    if (this.#open >= streams) throw new Throttled('The server has as many streams of changes as it takes')
-    if (own >= streamsPerCaller)
-      throw new Throttled(`One caller has at most ${streamsPerCaller} streams of changes at once`)
-    this.#open++
-    this.#byCaller.set(caller, own + 1)
-    let isRemoved = false
-    return () => {
-      if (isRemoved) return
-      isRemoved = true
-      this.#open--
-      const left = this.#byCaller.get(caller)! - 1
-      if (left > 0) this.#byCaller.set(caller, left)
-      else this.#byCaller.delete(caller)
-    }
-  }
-
-  stop(): void {
-    this.#isStopping = true
-    for (const end of this.#endWaits) end()
-  }
 }

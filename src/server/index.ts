@@ -4,18 +4,12 @@
  *
  * @module
  */
-export type { AuthOptions, Principal, TokenVerifier } from './auth/auth.ts'
+export type { AuthOptions, TokenVerifier } from './auth/auth.ts'
 export type { JwtOptions } from './auth/jwt.ts'
+export type { Principal, RequestInfo } from './auth/principal.ts'
 export type { StaticToken } from './auth/tokens.ts'
 export { type FetchCaller, type FetchHandler, fetchHandler } from './fetch.ts'
-export type {
-  AuthorizeRequest,
-  HttpOptions,
-  LimitOptions,
-  PluginOptions,
-  RefusedRequest,
-  RequestInfo,
-} from './options.ts'
+export type { AuthorizeRequest, HttpOptions, LimitOptions, PluginOptions, RefusedRequest } from './options.ts'
 export { type OpenApiDocument, openApiDocument } from './pages/openapi.ts'
 export { catalogPlugin } from './plugin.ts'
 export { type RunningServer, type ServeOptions, serve, type TimeoutOptions } from './serve.ts'

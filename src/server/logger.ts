@@ -1,7 +1,6 @@
 import { hostname } from 'node:os'
 import { invalid } from '../base/errors.ts'
 import { wallClock } from '../base/time.ts'
-import type { Log } from './core/context.ts'
 
 /** The levels, with the numbers that log tools expect. */
 const levels = { debug: 20, info: 30, warn: 40, error: 50 } as const
@@ -50,4 +49,9 @@ function causesOf(error: Error): Error[] {
   for (let next: unknown = error; next instanceof Error && !found.includes(next); next = next.cause)
     found.push(next)
   return found
+}
+
+/** The log for the operators of the server. */
+export interface Log {
+  error(fields: Readonly<Record<string, unknown>>, message: string): void
 }

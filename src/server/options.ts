@@ -1,26 +1,10 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { invalid } from '../base/errors.ts'
 import type { Identifier } from '../base/model/identifier.ts'
 import { type OptionNames, requireKnown } from '../base/model/options.ts'
 import type { Catalog } from '../catalog/index.ts'
 import type { OperationName } from '../catalog/operations/index.ts'
-import type { AuthOptions, Principal } from './auth/auth.ts'
-
-/** The request data for hooks. */
-export interface RequestInfo {
-  /** The id of the request, as in logs and in the header `x-request-id` of the response. */
-  readonly requestId: string
-  readonly method: string
-  /** The path, without the query string. */
-  readonly path: string
-  /** All headers, with names in lower case, including credentials. */
-  readonly headers: IncomingHttpHeaders
-  readonly remoteAddress: string | undefined
-  /** The parsed body; absent before the body was read. */
-  readonly body?: unknown
-  /** The table location in the body, in normalized form. */
-  readonly location?: string
-}
+import type { AuthOptions } from './auth/auth.ts'
+import type { Principal, RequestInfo } from './auth/principal.ts'
 
 /**
  * Decides whether a caller may run an operation on the namespace or table `id`, which is undefined when the path has no

@@ -14,10 +14,12 @@ export type { Seed, SeedChange, SeedNode, SeedRows, SeedTable, SeedVersion } fro
 export { type FakeServer, type FakeServerOptions, fakeServer } from './fake/server.ts'
 export type { CatalogUnderTest } from './suites/catalog/trial.ts'
 export { type CatalogGroup, type CatalogSuiteOptions, catalogSuite } from './suites/catalog-suite.ts'
-export { type ContentPlace, type ContentSuiteOptions, contentSuite } from './suites/content-suite.ts'
+export type { ContentPlace } from './suites/content/trial.ts'
+export { type ContentSuiteOptions, contentSuite } from './suites/content-suite.ts'
 export { type HttpSuiteOptions, httpSuite } from './suites/http-suite.ts'
 export { conformanceRules } from './suites/rules.ts'
-export { type StorePlace, type StoreSuiteOptions, storeSuite } from './suites/store-suite.ts'
+export type { StorePlace } from './suites/store/trial.ts'
+export { type StoreSuiteOptions, storeSuite } from './suites/store-suite.ts'
 export { BrokenRule, type Rule, type Runner } from './suites/suite.ts'
 export {
   type TransactionSuiteOptions,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Key, Range, Reader, Store, Writer } from '../../src/base/store/store.ts'
-import type { StorePlace } from '../../src/testing/suites/store-suite.ts'
+import type { StorePlace } from '../../src/testing/suites/store/trial.ts'
 import { anyRange, commonKey } from './arbitraries.ts'
 import { Model } from './model.ts'
 import { encodeKey } from './ordered-binary.ts'

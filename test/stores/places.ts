@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLmdbStore } from '../../src/stores/lmdb/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
-import type { StorePlace } from '../../src/testing/suites/store-suite.ts'
+import type { StorePlace } from '../../src/testing/suites/store/trial.ts'
 
 export async function memoryPlace(): Promise<StorePlace> {
   return { open: async () => memoryStore() }

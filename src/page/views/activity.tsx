@@ -1,12 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import { useLoaded } from '../hooks.ts'
+import { navigate, useLoaded, type ViewProps } from '../hooks.ts'
 import { type LatestChange, type ListedTransaction, latestChanges } from '../model/latest.ts'
 import { formatRoute } from '../model/route.ts'
 import { plainText, shownTime } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Path, Properties, Text } from '../parts/text.tsx'
 import { listTransactions, post, seenTransactions, settings } from '../server.ts'
-import { navigate, type ViewProps } from './app.tsx'
 import { CancelTransaction } from './changes.tsx'
 
 interface Transaction {

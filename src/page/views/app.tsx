@@ -1,19 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
+import type { ViewProps } from '../hooks.ts'
 import { announce } from '../hooks.ts'
 import { formatRoute, parseRoute, type Route, startRoute, tokenIn } from '../model/route.ts'
-import { type RefreshCounters, useRefreshCounters } from '../refresh-counters.ts'
+import { useRefreshCounters } from '../refresh-counters.ts'
 import { onUnauthenticated, settings, token } from '../server.ts'
 import { Activity } from './activity.tsx'
 import { NamespaceView } from './namespace.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { TableView } from './table.tsx'
-
-/** Navigates at once. The browser fires `hashchange` later, and a key press before it would act on the old view. */
-export function navigate(route: Route): void {
-  location.hash = formatRoute(route)
-  window.dispatchEvent(new Event('hashchange'))
-}
 
 /** The whole page. */
 export function App() {
@@ -124,14 +119,6 @@ export function App() {
 function namespaceOf(route: Route): Identifier | undefined {
   if (route.view === 'table') return route.id.slice(0, -1)
   return route.view === 'namespace' ? route.id : undefined
-}
-
-export interface ViewProps {
-  /** Counts changes by this page. A higher count triggers a reload. */
-  readonly revision: number
-  /** Counts changes from the stream. */
-  readonly counters: RefreshCounters
-  readonly changed: () => void
 }
 
 function View({ route, ...props }: ViewProps & { readonly route: Route }) {

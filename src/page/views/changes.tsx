@@ -7,12 +7,12 @@ import {
   type NamedTag,
   requireTag,
 } from '../checked-changes.ts'
+import { navigate } from '../hooks.ts'
 import { emptyTable, typeNames } from '../model/schema.ts'
 import { plainText } from '../model/text.ts'
 import { Dialog, Field } from '../parts/dialog.tsx'
 import { Path, Text } from '../parts/text.tsx'
 import { post } from '../server.ts'
-import { navigate } from './app.tsx'
 
 interface Props {
   readonly changed: () => void

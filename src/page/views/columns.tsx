@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
 import { announce } from '../hooks.ts'
+import type { Description } from '../model/description.ts'
 import { columnPath, typeText } from '../model/schema.ts'
 import { shownCount } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Text } from '../parts/text.tsx'
 import { post } from '../server.ts'
-import type { Description } from './table.tsx'
 
 const maxColumns = 500
 

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
+import type { ViewProps } from '../hooks.ts'
 import { useLoaded } from '../hooks.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Path, Properties } from '../parts/text.tsx'
 import { get, post, settings } from '../server.ts'
-import type { ViewProps } from './app.tsx'
 import { CreateNamespace, CreateTable, DropNamespace } from './changes.tsx'
 
 interface Found {

@@ -1,19 +1,13 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { NamedTable } from '../checked-changes.ts'
+import type { ViewProps } from '../hooks.ts'
 import { usePaged } from '../hooks.ts'
+import type { Opened, Tag } from '../model/description.ts'
 import { formatRoute, type TableRoute } from '../model/route.ts'
 import { shownTime } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Text } from '../parts/text.tsx'
 import { get, settings } from '../server.ts'
-import type { ViewProps } from './app.tsx'
-import type { Opened } from './table.tsx'
-
-export interface Tag {
-  readonly name: string
-  readonly version: number
-  readonly branch?: string
-}
 
 interface Branch {
   readonly name: string

@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { announce, useLoaded } from '../hooks.ts'
+import { announce, navigate, useLoaded } from '../hooks.ts'
+import { type Description, selectionOf } from '../model/description.ts'
 import { errorOffset, splitAt } from '../model/predicate-error.ts'
 import type { TableRoute, VersionSelection } from '../model/route.ts'
 import { columnPath, typeText } from '../model/schema.ts'
@@ -7,8 +8,6 @@ import { rowsText, shownCount } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { RowGrid } from '../parts/row-grid.tsx'
 import { post, ServerError } from '../server.ts'
-import { navigate } from './app.tsx'
-import { type Description, selectionOf } from './table.tsx'
 
 /** The most columns that are fetched and shown at once. */
 const columnsAtOnce = 40

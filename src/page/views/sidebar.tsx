@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
-import { useActiveRow, usePaged } from '../hooks.ts'
+import { navigate, useActiveRow, usePaged } from '../hooks.ts'
 import type { Page } from '../listing.ts'
 import type { Route } from '../model/route.ts'
 import { plainText, shownCount } from '../model/text.ts'
@@ -9,7 +9,6 @@ import { Path, Text } from '../parts/text.tsx'
 import { VirtualList } from '../parts/virtual-list.tsx'
 import type { RefreshCounters } from '../refresh-counters.ts'
 import { get, settings } from '../server.ts'
-import { navigate } from './app.tsx'
 import { NamespaceTree } from './namespace-tree.tsx'
 
 interface Props {

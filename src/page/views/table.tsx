@@ -1,42 +1,22 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
 import { latestOf, type NamedTable } from '../checked-changes.ts'
-import { useLoaded } from '../hooks.ts'
+import { navigate, useLoaded, type ViewProps } from '../hooks.ts'
+import { type Description, type Opened, selectionOf } from '../model/description.ts'
 import { formatRoute, type Tab, type TableRoute, tabs, type VersionSelection } from '../model/route.ts'
-import type { SchemaField } from '../model/schema.ts'
 import { rowsText, shownCount } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Path, Properties, Text } from '../parts/text.tsx'
 import { post, settings } from '../server.ts'
-import { navigate, type ViewProps } from './app.tsx'
 import { DeleteTag, DropTable, PutTag, RenameTable } from './changes.tsx'
 import { Columns } from './columns.tsx'
-import { Refs, type Tag } from './refs.tsx'
+import { Refs } from './refs.tsx'
 import { RowsView } from './rows.tsx'
 import { Versions } from './versions.tsx'
-
-/** The response of `describeTable`, and its branch. */
-export interface Description {
-  readonly branch?: string | undefined
-  readonly version?: number
-  readonly location: string
-  readonly schema?: { readonly fields: readonly SchemaField[] }
-  readonly metadata?: Readonly<Record<string, string>>
-  readonly properties?: Readonly<Record<string, string>>
-  readonly stats?: { readonly num_deleted_rows: number; readonly num_fragments: number }
-  readonly is_only_declared?: boolean
-}
 
 /** A description with the identity of the table. */
 interface Found extends Description {
   readonly named: NamedTable
-}
-
-/** An open dialog, with the table and the tag as they were when it opened. */
-export interface Opened {
-  readonly act: 'rename' | 'drop' | 'create tag' | 'move tag' | 'delete tag'
-  readonly table: NamedTable
-  readonly tag?: Tag
 }
 
 const titles: Readonly<Record<Tab, string>> = {
@@ -44,14 +24,6 @@ const titles: Readonly<Record<Tab, string>> = {
   rows: 'Rows',
   versions: 'Versions',
   refs: 'Tags and branches',
-}
-
-export function selectionOf({ version, tag, branch }: VersionSelection): VersionSelection {
-  return {
-    ...(version === undefined ? {} : { version }),
-    ...(tag ? { tag } : {}),
-    ...(branch ? { branch } : {}),
-  }
 }
 
 /** Describes the selected version. Resolves a tag first: its version number alone would refer to the main branch. */

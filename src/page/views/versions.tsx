@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
 import { useActiveRow, useLoaded, usePaged } from '../hooks.ts'
+import type { Description } from '../model/description.ts'
 import { changeText, type Difference, differenceOf, type VersionFacts } from '../model/difference.ts'
 import { formatRoute, type TableRoute } from '../model/route.ts'
 import { plainText, rowsText, shownBytes, shownCount, shownTime, signed } from '../model/text.ts'
@@ -8,7 +9,6 @@ import { Failure } from '../parts/failure.tsx'
 import { Text } from '../parts/text.tsx'
 import { VirtualList } from '../parts/virtual-list.tsx'
 import { get, post } from '../server.ts'
-import type { Description } from './table.tsx'
 
 interface Version {
   readonly version: number

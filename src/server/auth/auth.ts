@@ -1,17 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { CatalogError, invalid } from '../../base/errors.ts'
 import type { RateLimit } from '../limits/rate-limit.ts'
-import type { RequestInfo } from '../options.ts'
 import { type JwtOptions, jwtVerifier } from './jwt.ts'
+import type { Principal, RequestInfo } from './principal.ts'
 import { type StaticToken, tokenVerifier } from './tokens.ts'
-
-/** The caller who sent a request. */
-export interface Principal {
-  /** The name of a static token, the subject of a JWT, or the name that your own function gives. */
-  readonly name: string
-  /** The claims of a JWT, or what your own function adds. */
-  readonly claims?: Readonly<Record<string, unknown>>
-}
 
 /**
  * Returns the owner of a token, or undefined when the token is not valid. The token comes from `Authorization: Bearer`

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import type { JSONWebKeySet, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { optionalPackage } from '../optional-package.ts'
-import type { Principal } from './auth.ts'
+import type { Principal } from './principal.ts'
 
 /** Which JSON Web Tokens are valid. */
 export interface JwtOptions {

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { invalid } from '../../base/errors.ts'
-import type { Principal } from './auth.ts'
+import type { Principal } from './principal.ts'
 
 /** A static token. */
 export interface StaticToken {

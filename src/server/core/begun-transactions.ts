@@ -1,7 +1,7 @@
 import type { Catalog } from '../../catalog/index.ts'
 import { principalKey } from '../../catalog/index.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
-import type { Principal } from '../auth/auth.ts'
+import type { Principal } from '../auth/principal.ts'
 import type { Fields } from '../dialects/dialect.ts'
 
 /** The most transactions that are tracked. By default, the catalog allows fewer at once. */

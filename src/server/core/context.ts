@@ -1,16 +1,18 @@
 import { invalid } from '../../base/errors.ts'
 import type { Catalog } from '../../catalog/index.ts'
-import { authenticator, type Principal } from '../auth/auth.ts'
+import { authenticator } from '../auth/auth.ts'
 import { Authorizer } from '../auth/authorize.ts'
 import { requireLocal } from '../auth/loopback.ts'
-import { EventStreams } from '../changes.ts'
+import type { Principal } from '../auth/principal.ts'
 import {
   AdmissionControl,
   type EventLoopWatch,
   type Silences,
   watchEventLoop,
 } from '../limits/admission-control.ts'
+import { EventStreams } from '../limits/event-streams.ts'
 import { type RateLimit, rateLimiter } from '../limits/rate-limit.ts'
+import type { Log } from '../logger.ts'
 import { limitsOf, type PluginOptions, staleMillisOf } from '../options.ts'
 import { Metrics } from '../pages/metrics.ts'
 import { Forwarder } from '../servers/forwarder.ts'
@@ -19,11 +21,6 @@ import { BegunTransactions } from './begun-transactions.ts'
 import type { Exchange } from './exchange.ts'
 import { Readiness } from './readiness.ts'
 import { ResponseCache } from './response-cache.ts'
-
-/** The log for the operators of the server. */
-export interface Log {
-  error(fields: Readonly<Record<string, unknown>>, message: string): void
-}
 
 /** The settings of an adapter. */
 export interface AdapterOptions {

@@ -3,9 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { performance } from '../../base/time.ts'
 import { requestIdHeader } from '../../protocol/wire.ts'
-import type { Principal } from '../auth/auth.ts'
+import type { Principal, RequestInfo } from '../auth/principal.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import type { RequestInfo } from '../options.ts'
 import type { Match } from './routing.ts'
 
 /** One request and its state until it is answered. Each adapter has a subclass. The core uses only this class. */

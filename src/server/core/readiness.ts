@@ -2,7 +2,7 @@ import { CatalogError } from '../../base/errors.ts'
 import { CachedQuery, QueryTimeout, QueryWithTimeout } from '../../base/scheduling/cached-query.ts'
 import type { Catalog } from '../../catalog/index.ts'
 import { readStore } from '../../catalog/index.ts'
-import type { Log } from './context.ts'
+import type { Log } from '../logger.ts'
 
 /** Times in milliseconds. */
 interface Times {

@@ -12,7 +12,7 @@ import { type OperationName, operations } from '../../catalog/operations/index.t
 import { decodeSegment } from '../../protocol/path-id.ts'
 import { singleValue } from '../../protocol/query.ts'
 import { contextOfHeaders, decodePathId, decodeQuery } from '../../protocol/wire.ts'
-import type { Principal } from '../auth/auth.ts'
+import type { Principal } from '../auth/principal.ts'
 import type { Fields } from '../dialects/dialect.ts'
 import type { HttpOptions } from '../options.ts'
 import type { Exchange } from './exchange.ts'

@@ -4,6 +4,7 @@ import { ByteBudget } from '../../base/scheduling/byte-budget.ts'
 import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
 import { clearInterval, setInterval } from '../../base/time.ts'
 import type { Limits } from '../options.ts'
+import { Throttled } from './rate-limit.ts'
 
 /** Idle timeouts of transfers, in milliseconds. */
 export interface Silences {
@@ -55,17 +56,6 @@ export class AdmissionControl {
 
   close(): void {
     this.#closing = true
-  }
-}
-
-/** An error with status 503 "Slow down". */
-export class Throttled extends CatalogError {
-  /** The delay before a retry, in seconds, if it is known. */
-  readonly seconds: number | undefined
-
-  constructor(why: string, seconds?: number) {
-    super('Throttling', `${why}. Wait as long as Retry-After says, and send less at a time.`)
-    this.seconds = seconds
   }
 }
 

@@ -1,6 +1,5 @@
+import { CatalogError } from '../../base/errors.ts'
 import { performance } from '../../base/time.ts'
-import type { HttpOptions } from '../options.ts'
-import { Throttled } from './admission-control.ts'
 
 /** Counts a request of a caller. Fails with `Throttling` above the limit. */
 export interface RateLimit {
@@ -19,7 +18,7 @@ interface Window {
 
 /** Limits each caller's requests in a window from the first request. `what` names the requests in errors. */
 export function rateLimiter(
-  { requests, perMillis }: NonNullable<HttpOptions['rateLimit']>,
+  { requests, perMillis }: { readonly requests: number; readonly perMillis: number },
   now: () => number = () => performance.now(),
   what = 'requests',
 ): RateLimit {
@@ -46,4 +45,15 @@ export function rateLimiter(
     if (window !== undefined && window.requests > 0) window.requests--
   }
   return Object.assign(count, { refund })
+}
+
+/** An error with status 503 "Slow down". */
+export class Throttled extends CatalogError {
+  /** The delay before a retry, in seconds, if it is known. */
+  readonly seconds: number | undefined
+
+  constructor(why: string, seconds?: number) {
+    super('Throttling', `${why}. Wait as long as Retry-After says, and send less at a time.`)
+    this.seconds = seconds
+  }
 }

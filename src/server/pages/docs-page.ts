@@ -1,5 +1,5 @@
-import type { OpenApiDocument, OpenApiOperation } from './openapi.ts'
-import type { JsonSchema } from './openapi-schemas.ts'
+import type { OpenApiDocument } from './openapi.ts'
+import type { JsonSchema, OpenApiOperation } from './openapi-schemas.ts'
 
 /** The document as static HTML, without scripts and external resources. */
 export function docsPage(document: OpenApiDocument, hasPage = false): string {

@@ -1,7 +1,6 @@
 import { changesPath, eventStreamType, lastEventHeader } from '../../protocol/events.ts'
 import { jsonType } from '../../protocol/wire.ts'
-import type { OpenApiOperation } from './openapi.ts'
-import type { JsonSchema } from './openapi-schemas.ts'
+import type { JsonSchema, OpenApiOperation } from './openapi-schemas.ts'
 
 /** The member that marks extensions of the protocol. */
 const extension = 'x-tabularium-extension'

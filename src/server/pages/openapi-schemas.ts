@@ -139,3 +139,23 @@ export function bodyOf(
     ...(inBody.length > 0 && { required: inBody }),
   }
 }
+
+export interface OpenApiOperation {
+  readonly operationId: string
+  readonly summary: string
+  readonly tags: readonly string[]
+  readonly parameters: readonly {
+    readonly name: string
+    readonly in: string
+    readonly required: boolean
+    readonly description: string
+    readonly schema: JsonSchema
+  }[]
+  readonly requestBody?: { readonly required: boolean; readonly content: Content }
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content: Content }>>
+}
+
+/** Bodies by their content type. */
+export type Content = Readonly<
+  Record<string, { readonly schema: JsonSchema; readonly [extension: `x-${string}`]: unknown }>
+>

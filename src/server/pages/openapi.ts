@@ -15,6 +15,7 @@ import {
   wire,
 } from '../../protocol/wire.ts'
 import { changesDescription } from './openapi-changes.ts'
+import type { Content, OpenApiOperation } from './openapi-schemas.ts'
 import { bodyOf, type JsonSchema, schemaOf, withoutNull } from './openapi-schemas.ts'
 
 /** An OpenAPI document, as plain JSON. */
@@ -31,25 +32,6 @@ export interface OpenApiOptions {
   /** The server's handling of unknown fields. */
   readonly unknownFields?: 'refuse' | 'ignore' | undefined
 }
-
-export interface OpenApiOperation {
-  readonly operationId: string
-  readonly summary: string
-  readonly tags: readonly string[]
-  readonly parameters: readonly {
-    readonly name: string
-    readonly in: string
-    readonly required: boolean
-    readonly description: string
-    readonly schema: JsonSchema
-  }[]
-  readonly requestBody?: { readonly required: boolean; readonly content: Content }
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content: Content }>>
-}
-
-type Content = Readonly<
-  Record<string, { readonly schema: JsonSchema; readonly [extension: `x-${string}`]: unknown }>
->
 
 /** The errors that any operation may return, besides its own. */
 const shared: readonly ErrorCode[] = [

@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module'
+import type { Key as LmdbKey, RootDatabase } from 'lmdb'
 import { unsupported } from '../../base/errors.ts'
+import type { Value } from '../../base/store/store.ts'
 import { withOwnTimers } from '../../base/time.ts'
 
 /** Loads the driver's CommonJS build: it is one file, and loads in half the time of the twenty ES modules. */
@@ -15,3 +17,6 @@ export function requireRuntime(): void {
     "In Deno, open 'memory:', the URL of a database, or that of a server (https://…).",
   )
 }
+
+/** @internal Published types would need those of the driver. */
+export type Database = RootDatabase<Value, LmdbKey>

@@ -1,10 +1,11 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Key as LmdbKey, RootDatabase } from 'lmdb'
+import type { Key as LmdbKey } from 'lmdb'
 import { CatalogError, unsupported } from '../../base/errors.ts'
 import type { Value } from '../../base/store/store.ts'
 import { DiskSpace } from './disk-space.ts'
+import type { Database } from './driver.ts'
 import { loadDriver } from './driver.ts'
 import { FileLock } from './file-lock.ts'
 import { fileSystemOf, hasFreeAddressSpace, isMountedReadOnly, isWritable } from './file-system.ts'
@@ -36,9 +37,6 @@ export interface LmdbStoreOptions {
    */
   readonly companions?: readonly string[]
 }
-
-/** @internal Published types would need those of the driver. */
-export type Database = RootDatabase<Value, LmdbKey>
 
 /** What {@link excludeWriters} needs of an environment. */
 type Readable = Pick<Environment, 'path' | 'lock' | 'readers'>

@@ -14,14 +14,8 @@ import type {
 } from '../../base/store/store.ts'
 import { withOwnTimers } from '../../base/time.ts'
 import { LmdbReader, LmdbWriter, markState, readState } from './access.ts'
-import { requireRuntime } from './driver.ts'
-import {
-  type Database,
-  type Environment,
-  excludeWriters,
-  type LmdbStoreOptions,
-  storeFiles,
-} from './environment.ts'
+import { type Database, requireRuntime } from './driver.ts'
+import { type Environment, excludeWriters, type LmdbStoreOptions, storeFiles } from './environment.ts'
 import { explain, storeFailure } from './failure.ts'
 import { inspectFile } from './inspect.ts'
 import { acquire, noCatalog, release } from './registry.ts'

@@ -1,6 +1,6 @@
 import type { Key as LmdbKey } from 'lmdb'
 import type { Key } from '../../base/store/store.ts'
-import type { Database } from './environment.ts'
+import type { Database } from './driver.ts'
 
 /** The driver's method to decode a key. The driver looks it up on the database for each key of a walk. */
 type ReadKey = (buffer: Buffer, start: number, end: number) => LmdbKey

@@ -1,27 +1,11 @@
 import { CatalogError, unsupported } from '../../base/errors.ts'
-import type { StoreHome } from '../../base/store/home.ts'
 import type { Address } from './address.ts'
 import type { Connection } from './connection.ts'
 import { refusalOfEngine, UnfitServer } from './failure.ts'
+import type { Engine } from './home.ts'
 import { askHome, homeOf, timelineOf } from './home.ts'
 import { allFunctions, ownFunctions, ownFunctionsOf, storeFormat } from './schema.ts'
 import { begin, end, named } from './statements.ts'
-
-/** The server behind a connection, which may be another engine with PostgreSQL's protocol. */
-export interface Engine {
-  /** Whether table locks serialize writers, as in PostgreSQL itself and in products based on it. */
-  readonly hasTurns: boolean
-  /** The name and version that the server reports. */
-  readonly version: string
-  /** Whether a pooler is in between: then the process id differs from the one at the connection's start. */
-  readonly isPooled: boolean
-  /** Whether commits survive a power cut: `fsync` and `full_page_writes` are on. */
-  readonly isDurable: boolean
-  /** The location of the database; undefined for engines that are not PostgreSQL. */
-  readonly home?: StoreHome
-  /** The timeline: each failover to a standby increments it. Undefined where it is unknown. */
-  readonly timeline?: number
-}
 
 /** Checks a new connection: it must reach a primary server, and a catalog of this release's format. */
 export async function check(connection: Connection, address: Address): Promise<Engine> {

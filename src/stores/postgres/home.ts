@@ -2,7 +2,6 @@ import { CatalogError } from '../../base/errors.ts'
 import { isOtherHome, type StoreHome } from '../../base/store/home.ts'
 import { type CatalogRecord, keys } from '../../base/store/records.ts'
 import type { Address } from './address.ts'
-import type { Engine } from './check.ts'
 import type { Connection } from './connection.ts'
 import { explain, stateOf, UnfitServer } from './failure.ts'
 import { bytesOf } from './key-bytes.ts'
@@ -103,4 +102,20 @@ export async function isHomeThere(
       throw explain(error, label)
     })
   return rows.length > 0
+}
+
+/** The server behind a connection, which may be another engine with PostgreSQL's protocol. */
+export interface Engine {
+  /** Whether table locks serialize writers, as in PostgreSQL itself and in products based on it. */
+  readonly hasTurns: boolean
+  /** The name and version that the server reports. */
+  readonly version: string
+  /** Whether a pooler is in between: then the process id differs from the one at the connection's start. */
+  readonly isPooled: boolean
+  /** Whether commits survive a power cut: `fsync` and `full_page_writes` are on. */
+  readonly isDurable: boolean
+  /** The location of the database; undefined for engines that are not PostgreSQL. */
+  readonly home?: StoreHome
+  /** The timeline: each failover to a standby increments it. Undefined where it is unknown. */
+  readonly timeline?: number
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { Content } from '../../base/content/content.ts'
 import { during, refused } from './checks.ts'
 import { pathRules } from './content/paths.ts'
+import type { ContentPlace } from './content/trial.ts'
 import { bytesOf, type ContentTrial, paths, text } from './content/trial.ts'
 import { type Runner, register, rule, type Topic } from './suite.ts'
 
@@ -169,13 +170,6 @@ const lasting: Topic<ContentTrial> = {
       },
     ),
   ],
-}
-
-/** A place where contents can be opened. Durable contents of one place share their objects. */
-export interface ContentPlace {
-  open(): Content | Promise<Content>
-  /** Called after each case. */
-  dispose?(): void | Promise<void>
 }
 
 export interface ContentSuiteOptions {

@@ -6,7 +6,7 @@ import { histories } from './store/histories.ts'
 import { keys } from './store/keys.ts'
 import { misuse } from './store/misuse.ts'
 import { ranges } from './store/ranges.ts'
-import type { StoreTrial } from './store/trial.ts'
+import type { StorePlace, StoreTrial } from './store/trial.ts'
 import { records, values } from './store/values.ts'
 import { writes } from './store/writes.ts'
 import { type Runner, register, rule, type Topic } from './suite.ts'
@@ -51,18 +51,6 @@ const closing: Topic<StoreTrial> = {
       },
     ),
   ],
-}
-
-/** A place where stores can be opened. Durable stores of one place share their records. */
-export interface StorePlace {
-  open(): Store | Promise<Store>
-  /**
-   * A place with what would remain if the process ended at this moment, such as a copy of the files. It tests a
-   * durable store; without it, the suite only closes and opens the store again.
-   */
-  afterCrash?(): Promise<StorePlace>
-  /** Called after each case, when all stores are closed. */
-  dispose?(): void | Promise<void>
 }
 
 export interface StoreSuiteOptions {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Throttled } from '../../../src/server/limits/admission-control.ts'
-import { rateLimiter } from '../../../src/server/limits/rate-limit.ts'
+import { rateLimiter, Throttled } from '../../../src/server/limits/rate-limit.ts'
 
 function limited(requests: number, perMillis: number) {
   const clock = { now: 0 }

@@ -3,7 +3,8 @@ import { readAddress } from '../../../src/stores/postgres/address.ts'
 import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
 import { PostgresStore } from '../../../src/stores/postgres/store.ts'
 import type { Store } from '../../../src/tabularium/index.ts'
-import { type StorePlace, storeSuite } from '../../../src/testing/suites/store-suite.ts'
+import type { StorePlace } from '../../../src/testing/suites/store/trial.ts'
+import { storeSuite } from '../../../src/testing/suites/store-suite.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 
 /** Schemas that are empty again: making one takes longer than most cases. */

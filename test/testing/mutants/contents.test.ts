@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
-import { type ContentPlace, contentSuite } from '../../../src/testing/suites/content-suite.ts'
+import type { ContentPlace } from '../../../src/testing/suites/content/trial.ts'
+import { contentSuite } from '../../../src/testing/suites/content-suite.ts'
 import { brokenContents } from './contents.ts'
 import { collect, failureOf } from './run-cases.ts'
 

@@ -1,6 +1,6 @@
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import type { Content } from '../../../src/tabularium/index.ts'
-import type { ContentPlace } from '../../../src/testing/suites/content-suite.ts'
+import type { ContentPlace } from '../../../src/testing/suites/content/trial.ts'
 
 function broken(replace: (real: Content) => Partial<Content>, real: Content = memoryContent()): Content {
   const sound: Content = {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
-import { type StorePlace, storeSuite } from '../../../src/testing/suites/store-suite.ts'
+import type { StorePlace } from '../../../src/testing/suites/store/trial.ts'
+import { storeSuite } from '../../../src/testing/suites/store-suite.ts'
 import { collect, failureOf } from './run-cases.ts'
 import { brokenPlaces, brokenStores } from './stores.ts'
 

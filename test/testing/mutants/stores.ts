@@ -10,7 +10,7 @@ import type {
   Writer,
 } from '../../../src/base/store/store.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
-import type { StorePlace } from '../../../src/testing/suites/store-suite.ts'
+import type { StorePlace } from '../../../src/testing/suites/store/trial.ts'
 
 /** A correct store with some members replaced. */
 interface Breaks {

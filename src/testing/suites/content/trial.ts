@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import type { Content } from '../../../base/content/content.ts'
-import type { ContentPlace } from '../content-suite.ts'
 
 /** The context of a case of the content suite: an empty content in its own place. */
 export interface ContentTrial {
@@ -29,4 +28,11 @@ export async function paths(content: Content, prefix: string): Promise<string[]>
   const found: string[] = []
   for await (const { path } of content.list(prefix)) found.push(path)
   return found.sort()
+}
+
+/** A place where contents can be opened. Durable contents of one place share their objects. */
+export interface ContentPlace {
+  open(): Content | Promise<Content>
+  /** Called after each case. */
+  dispose?(): void | Promise<void>
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { Store } from '../../../base/store/store.ts'
 import { nextTurn, sleep } from '../../../base/time.ts'
 import { during, refused } from '../checks.ts'
-import type { StorePlace } from '../store-suite.ts'
 import { rule, type Topic } from '../suite.ts'
+import type { StorePlace } from './trial.ts'
 import { all, type StoreTrial } from './trial.ts'
 
 /** The further methods of a store with `snapshots`. */

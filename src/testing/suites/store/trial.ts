@@ -1,5 +1,4 @@
 import type { Entry, Range, Store, Value } from '../../../base/store/store.ts'
-import type { StorePlace } from '../store-suite.ts'
 
 /** The context of a case of the store suite: an empty store in its own place. */
 export interface StoreTrial {
@@ -21,4 +20,16 @@ export function read(store: Store, range: Range): Promise<Value[]> {
 /** All entries of a store. */
 export function all(store: Store): Promise<Entry[]> {
   return store.read((reader) => [...reader.range({})])
+}
+
+/** A place where stores can be opened. Durable stores of one place share their records. */
+export interface StorePlace {
+  open(): Store | Promise<Store>
+  /**
+   * A place with what would remain if the process ended at this moment, such as a copy of the files. It tests a
+   * durable store; without it, the suite only closes and opens the store again.
+   */
+  afterCrash?(): Promise<StorePlace>
+  /** Called after each case, when all stores are closed. */
+  dispose?(): void | Promise<void>
 }
