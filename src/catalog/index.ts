@@ -1,8 +1,7 @@
 /*
- * What other rooms know of the catalog, beside its operations. What is loaded later is imported from its own file.
+ * What describes and offers operations, in process and over HTTP. What is loaded later is imported from its own file.
  */
 
-export { checkRecord, placeOf, readRecord } from './handle/catalog-record.ts'
 export type { Core, Settings } from './handle/core.ts'
 export type {
   Backing,
@@ -31,18 +30,13 @@ export type {
   RowsRequest,
 } from './handle/iteration/types.ts'
 export type { CatalogOptions } from './handle/open-core.ts'
-export { catalogOptionNames, makeCore, openCore } from './handle/open-core.ts'
 export type { ReadOnlyOption } from './handle/read-only.ts'
-export { openedReadOnly } from './handle/read-only.ts'
 export type { OpenTransactionOptions } from './handle/session-limits.ts'
 export type { FunctionRun } from './handle/transaction-function.ts'
 export { checkFunction, runFunction } from './handle/transaction-function.ts'
-export { watchChanges } from './handle/watch.ts'
 export { joinIdentifier } from './listing/paging.ts'
 export type { StorageOptionsHook } from './locations/context.ts'
-export { requireNotInherited } from './locations/inherited.ts'
 export type { ContentRoot } from './locations/locations.ts'
-export { folderUrl, tablesFolder } from './locations/locations.ts'
 export type { AuthorizeHook, CallerHook } from './lookup/access.ts'
 export { principalKey } from './lookup/access.ts'
 export type { AdoptCounts, AdoptReport } from './maintenance/adopt/report.ts'
@@ -51,10 +45,8 @@ export type { RestoreOptions, RestoreReport } from './maintenance/backup/restore
 export type { ExportOptions, ExportReport } from './maintenance/plain-files/export.ts'
 export type { ImportOptions, ImportReport } from './maintenance/plain-files/import.ts'
 export type { VacuumOptions, VacuumReport } from './maintenance/vacuum.ts'
-export { vacuum } from './maintenance/vacuum.ts'
 export type { Finding, VerifyOptions, VerifyProgress, VerifyReport } from './maintenance/verify/report.ts'
 export { checkCallerHook } from './operations/framework/access.ts'
-export { denied } from './operations/framework/authorize.ts'
 export { checkRequest } from './operations/framework/check.ts'
 export type { SessionServer } from './operations/framework/inside.ts'
 export { beginsOrEnds, isAboutTransactions, transactionNamed } from './operations/framework/inside.ts'
@@ -73,12 +65,8 @@ export {
   sessionServer,
 } from './operations/framework/operation.ts'
 export type { Method, QueryKind, Route } from './operations/framework/route.ts'
-export { runOperation } from './operations/framework/run.ts'
-export { identifiersIn, subjectsInBody } from './operations/framework/subjects.ts'
 export { fieldsOf, hintFor, removeUnknown } from './operations/framework/unknown-fields.ts'
 export type { MayRead } from './operations/framework/visible-changes.ts'
-export { visibleChanges } from './operations/framework/visible-changes.ts'
 export { requestDoc, responseDoc } from './operations/types/field-docs.ts'
 export type { BackgroundOptimize } from './rows/background.ts'
 export type { ClientRules, UnreadableColumn } from './rows/client-rules.ts'
-export { clientRules } from './rows/client-rules.ts'

@@ -6,7 +6,7 @@ import { type CatalogRecord, keys } from '../base/store/records.ts'
 import type { Store, Writer } from '../base/store/store.ts'
 import { wallClock } from '../base/time.ts'
 import type { AdoptCounts, AdoptReport } from '../catalog/index.ts'
-import { checkRecord, makeCore, placeOf, readRecord } from '../catalog/index.ts'
+import { checkRecord, makeCore, placeOf, readRecord } from '../catalog/local.ts'
 
 export interface AdoptOptions {
   /**

@@ -4,7 +4,7 @@ import type { Content } from '../base/content/content.ts'
 import { invalid } from '../base/errors.ts'
 import type { CatalogRecord } from '../base/store/records.ts'
 import type { CatalogOptions, ContentRoot } from '../catalog/index.ts'
-import { folderUrl } from '../catalog/index.ts'
+import { folderUrl } from '../catalog/local.ts'
 
 /**
  * Opens the content at a URL: `s3://bucket/prefix`, `az://container/prefix`, `gs://bucket/prefix` or `file:///folder`.

@@ -18,15 +18,8 @@ import type {
   VerifyReport,
   WatchRequest,
 } from '../catalog/index.ts'
-import {
-  createHandle,
-  openedReadOnly,
-  readRecord,
-  runOperation,
-  unknownState,
-  vacuum,
-  watchChanges,
-} from '../catalog/index.ts'
+import { createHandle, unknownState } from '../catalog/index.ts'
+import { openedReadOnly, readRecord, runOperation, vacuum, watchChanges } from '../catalog/local.ts'
 
 /** A catalog that is in this process, on this machine's disk, or in a database. */
 export interface LocalCatalog extends Catalog {

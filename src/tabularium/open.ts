@@ -17,7 +17,7 @@ import {
   readRecord,
   requireNotInherited,
   tablesFolder,
-} from '../catalog/index.ts'
+} from '../catalog/local.ts'
 import type { ClientOptions, ServedCatalog } from '../client/index.ts'
 import type { MemoryStore } from '../stores/memory/index.ts'
 import {

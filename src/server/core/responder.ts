@@ -7,7 +7,6 @@ import { performance } from '../../base/time.ts'
 import type { Catalog, OperationOptions } from '../../catalog/index.ts'
 import {
   callerHook,
-  clientRules,
   isAboutTransactions,
   isUnsupported,
   removeUnknown,
@@ -15,6 +14,7 @@ import {
   sessionServer,
   transactionNamed,
 } from '../../catalog/index.ts'
+import { clientRules } from '../../catalog/local.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import { arrowStreamType, type Method } from '../../protocol/wire.ts'
 import { changesResponder, isChangesPath } from '../changes.ts'

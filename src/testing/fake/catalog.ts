@@ -9,7 +9,7 @@ import type {
   Transact,
   TransactionOptions,
 } from '../../catalog/index.ts'
-import { catalogOptionNames, runOperation } from '../../catalog/index.ts'
+import { catalogOptionNames, runOperation } from '../../catalog/local.ts'
 import { localHandle } from '../../tabularium/local-handle.ts'
 import type { MemoryCatalog, MemorySnapshot } from '../../tabularium/open.ts'
 import { CallLog, type CallName, type Calls, OpenCalls } from './calls.ts'

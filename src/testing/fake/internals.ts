@@ -1,6 +1,6 @@
 import { type CatalogRecord, catalogFormat, keys } from '../../base/store/records.ts'
 import type { CatalogOptions, Core, Settings } from '../../catalog/index.ts'
-import { makeCore } from '../../catalog/index.ts'
+import { makeCore } from '../../catalog/local.ts'
 import type { MemoryStore } from '../../stores/memory/index.ts'
 import { type MemoryParts, memoryParts, memoryRoot } from '../../tabularium/memory.ts'
 import type { DeclaredFolder } from './lance-folder.ts'

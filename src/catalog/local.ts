@@ -1,0 +1,16 @@
+/*
+ * What runs operations over a store. Apart from `index.ts`, so that a client does not load it.
+ */
+
+export { checkRecord, placeOf, readRecord } from './handle/catalog-record.ts'
+export { catalogOptionNames, makeCore, openCore } from './handle/open-core.ts'
+export { openedReadOnly } from './handle/read-only.ts'
+export { watchChanges } from './handle/watch.ts'
+export { requireNotInherited } from './locations/inherited.ts'
+export { folderUrl, tablesFolder } from './locations/locations.ts'
+export { vacuum } from './maintenance/vacuum.ts'
+export { denied } from './operations/framework/authorize.ts'
+export { runOperation } from './operations/framework/run.ts'
+export { identifiersIn, subjectsInBody } from './operations/framework/subjects.ts'
+export { visibleChanges } from './operations/framework/visible-changes.ts'
+export { clientRules } from './rows/client-rules.ts'
