@@ -138,6 +138,8 @@ describe('assigns', () => {
     ['[1]', fixedSizeList(field('item', float32()), 2), /which does not fit column "n"/],
     ['1e300', float32(), /does not fit/],
     ['a', struct([field('x', int32())]), /cannot be converted/],
+    // A constant keeps its type when it is null.
+    ['NOT (5 > NULL)', types.milliseconds, /type bool for column .* cannot be converted/],
     ['st', int32(), /can only be handed on to a column of its own type/],
     ['a * 100', int8(), /failed on row 1 \(counted from 0\): int32 "200" does not fit/],
     ['d', int32(), /failed on row 0 .*double "1.5" does not fit/],

@@ -111,12 +111,14 @@ export function isNullable(plan: Plan, schema: Schema): boolean {
  */
 export function assigned(scope: Scope, plan: Plan, target: Field, at: number): Plan {
   const type = logicalType(target.type)
-  if (isNull(plan.type) || (isLiteral(plan) && plan.value === null)) {
+  const same = sameType(plan.type, type)
+  const convert = !same && isReadable(type) ? lossless(plan.type, type) : undefined
+  const fits = same || convert !== undefined
+  if (isNull(plan.type) || (fits && isLiteral(plan) && plan.value === null)) {
     if (target.nullable) return literal(type, null)
     throw refuse(scope, at, `NULL for ${nameOf(target)}, which takes none,`, 'Give another value.')
   }
-  if (sameType(plan.type, type)) return isLiteral(plan) ? checked(scope, plan, target, at) : plan
-  const convert = isReadable(type) ? lossless(plan.type, type) : undefined
+  if (same) return isLiteral(plan) ? checked(scope, plan, target, at) : plan
   if (!convert) {
     const problem = `a value of type ${typeName(plan.type)} for ${nameOf(target)}, to which it cannot be converted,`
     throw refuse(scope, at, problem, 'Give a value of its type, or CAST through STRING.')
