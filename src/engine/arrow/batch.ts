@@ -136,12 +136,15 @@ export function byteLength(batch: AnyBatch): number {
   return sum
 }
 
-/** The bytes of all dictionaries of a batch, at any depth. */
-export function dictionaryBytes(batch: AnyBatch): number {
+/** The bytes of all dictionaries of a batch, at any depth, without those that are known already. */
+export function dictionaryBytes(batch: AnyBatch, known: Set<AnyColumn> = new Set()): number {
   const { children, dictionary } = batch as unknown as BatchParts
   let sum = 0
-  for (const entries of dictionary?.data ?? []) sum += byteLength(entries) + dictionaryBytes(entries)
-  for (const child of children ?? []) sum += dictionaryBytes(child)
+  if (dictionary && !known.has(dictionary)) {
+    known.add(dictionary)
+    for (const entries of dictionary.data) sum += byteLength(entries) + dictionaryBytes(entries, known)
+  }
+  for (const child of children ?? []) sum += dictionaryBytes(child, known)
   return sum
 }
 

@@ -1,5 +1,12 @@
 import { type DataType, Type } from '@uwdata/flechette'
-import { type AnyBatch, byteLength, dictionaryBytes, dictionaryOf, isNullAt } from '../batch.ts'
+import {
+  type AnyBatch,
+  type AnyColumn,
+  byteLength,
+  dictionaryBytes,
+  dictionaryOf,
+  isNullAt,
+} from '../batch.ts'
 import { childFields, layoutOf } from '../layout.ts'
 import { entryPositions, hasViews } from './layouts.ts'
 
@@ -24,9 +31,9 @@ export function castSize(batch: AnyBatch, to: DataType): number {
 /** Fewer bytes of entries than these are counted as they are, whether rows use them or not. */
 const fewBytes = 1 << 16
 
-/** The bytes of a batch, with those entries of its dictionary that its rows use. */
-export function bytesInUse(batch: AnyBatch): number {
-  const whole = dictionaryBytes(batch)
+/** The bytes of a batch, with those entries of its dictionary that its rows use, unless the dictionary is known. */
+export function bytesInUse(batch: AnyBatch, known?: Set<AnyColumn>): number {
+  const whole = dictionaryBytes(batch, known)
   if (whole < fewBytes || batch.type.typeId !== Type.Dictionary) return byteLength(batch) + whole
   let used = 0
   for (const size of entrySizes(batch)) used += size
@@ -46,9 +53,10 @@ function* entrySizes(batch: AnyBatch): Generator<number> {
   const sizes = new Map<AnyBatch, (at: number) => number>()
   for (const entries of dictionaryOf(batch).data as readonly AnyBatch[]) {
     const { offsets } = entries
-    const whole = byteLength(entries)
-    const isText = layoutOf(entries.type).kind === 'bytes' && offsets !== undefined
-    sizes.set(entries, (at) => (isText ? Number(offsets[at + 1]) - Number(offsets[at]) : whole))
+    const layout = layoutOf(entries.type)
+    const each = layout.kind === 'fixed' ? layout.bytes : byteLength(entries)
+    const isText = layout.kind === 'bytes' && offsets !== undefined
+    sizes.set(entries, (at) => (isText ? Number(offsets[at + 1]) - Number(offsets[at]) : each))
   }
   for (const [entries, at] of entryPositions(batch)) yield entries ? sizes.get(entries)!(at) : 0
 }

@@ -1,4 +1,4 @@
-import type { AnyBatch } from '../../arrow/batch.ts'
+import type { AnyBatch, AnyColumn } from '../../arrow/batch.ts'
 import {
   allRows,
   type Bitmap,
@@ -40,6 +40,8 @@ export class RowWriter {
   #pendingRows = 0
   /** About how many bytes they take. */
   #pendingBytes = 0
+  /** Their dictionaries: rows of one fragment share theirs. */
+  #dictionaries = new Set<AnyColumn>()
   #fragmentRows = Number.POSITIVE_INFINITY
 
   constructor(table: TableFiles) {
@@ -54,7 +56,7 @@ export class RowWriter {
     this.#pendingRows += length
     for (const [i, batch] of batches.entries()) {
       this.#pending[i]!.push(wholeOf(batch))
-      this.#pendingBytes += bytesInUse(batch)
+      this.#pendingBytes += bytesInUse(batch, this.#dictionaries)
     }
     const perRow = this.#pendingBytes / this.#pendingRows
     this.#fragmentRows = rowsOfFragment(perRow, job.storage.fragmentRows, fragmentBytes)
@@ -83,6 +85,7 @@ export class RowWriter {
     const pieces = this.#pending.map((column) => part(column, 0, rows))
     this.#pending = this.#pending.map((column) => part(column, rows, all))
     this.#pendingBytes *= 1 - rows / all
+    this.#dictionaries = new Set()
     this.#pendingRows -= rows
     return pieces
   }

@@ -5,6 +5,8 @@ import {
   field,
   fixedSizeList,
   int8,
+  int32,
+  int64,
   largeList,
   list,
   struct,
@@ -12,9 +14,15 @@ import {
 } from '@uwdata/flechette'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type AnyBatch, byteLength } from '../../../../src/engine/arrow/batch.ts'
+import {
+  type AnyBatch,
+  type AnyColumn,
+  byteLength,
+  dictionaryOf,
+  makeBatch,
+} from '../../../../src/engine/arrow/batch.ts'
 import { castBatch } from '../../../../src/engine/arrow/cast/cast.ts'
-import { castSize } from '../../../../src/engine/arrow/cast/cast-size.ts'
+import { bytesInUse, castSize } from '../../../../src/engine/arrow/cast/cast-size.ts'
 
 /* A few bytes of a dictionary may be repeated by any number of rows. The size of a cast is known before it is made. */
 
@@ -58,4 +66,34 @@ test('a dictionary counts as often as it is shown, however deep it lies', () => 
     }),
     { numRuns: 300 },
   )
+})
+
+test('a batch takes the entries that its rows use, and those of a dictionary that is known only once', () => {
+  const texts = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(200, 'x'))
+  const batchOf = (values: readonly unknown[], type: DataType) =>
+    columnFromArray([...values], type).data[0] as AnyBatch
+  const all = batchOf(texts, dictionary(utf8(), int32()))
+  expect(bytesInUse(all)).toBe(byteLength(all) + 1_000 * 200)
+  const few = makeBatch(all.type, {
+    length: 10,
+    values: (all.values as Int32Array).slice(0, 10),
+    dictionary: dictionaryOf(all),
+  })
+  expect(bytesInUse(few)).toBe(byteLength(few) + 10 * 200)
+  const known = new Set<AnyColumn>()
+  bytesInUse(all, known)
+  expect(bytesInUse(few, known)).toBe(byteLength(few))
+  const lists = batchOf([texts, texts], list(dictionary(utf8(), int32())))
+  expect(bytesInUse(lists)).toBeGreaterThan(200_000)
+  expect(bytesInUse(lists, new Set([dictionaryOf(lists.children[0]!)]))).toBe(byteLength(lists))
+  const numbers = batchOf(
+    Array.from({ length: 20_000 }, (_, i) => BigInt(i)),
+    dictionary(int64(), int32()),
+  )
+  const one = makeBatch(numbers.type, {
+    length: 1,
+    values: (numbers.values as Int32Array).slice(0, 1),
+    dictionary: dictionaryOf(numbers),
+  })
+  expect(bytesInUse(one)).toBe(byteLength(one) + 8)
 })
