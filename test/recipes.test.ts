@@ -159,7 +159,7 @@ export function paintStore(): Store {
 export const paintDialect: Dialect = { name: 'paint', plusIsSpace: true }
 `,
       )
-      const file = 'src/server/dialects/dialect.ts'
+      const file = 'src/server/dialects/index.ts'
       add(file, '', "import { paintDialect } from './paint.ts'\n")
       add(
         file,
