@@ -12,6 +12,7 @@ import {
 } from '../../base/model/fields.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import { keys, type TableRecord, type VersionRecord } from '../../base/store/records.ts'
+import type { Reader } from '../../base/store/store.ts'
 import { claimLocation } from '../locations/claim.ts'
 import type { LocationContext } from '../locations/context.ts'
 import {
@@ -98,9 +99,16 @@ async function clone(
   options: OperationOptions,
 ): Promise<v.InferOutput<typeof response>> {
   const { id } = asked
-  const sourceId = await sourceOf(core, asked)
+  const requireFree = (reader: Reader) =>
+    requireFreeName(reader, findNamespace(reader, id.slice(0, -1)), id, 'TableAlreadyExists')
+  const sourceId = await sourceOf(core, asked, requireFree)
   const wanted = { branch: asked.source_branch, version: asked.source_version, tag: asked.source_tag }
-  const source = await openVersion(core, sourceId, wanted)
+  // One read decides on both names, so a refusal is what some order of concurrent changes explains.
+  const source = await openVersion(core, sourceId, wanted, requireFree).catch((error) => {
+    // A table that was found by its location has another name by now.
+    const isGone = error instanceof CatalogError && /^(?:Table|Namespace)NotFound$/.test(error.code)
+    throw asked.source == null && isGone ? new TargetReplaced(sourceId, { cause: error }) : error
+  })
   await requireReadable(options, source.snapshot.schema)
   const target = newTable(core, id, asked.properties ?? source.table.record.properties)
   const isShallow = asked.is_shallow ?? true
@@ -153,8 +161,12 @@ async function clone(
 }
 
 /** The identifier of the table to clone. Refuses at once what is known to fail. */
-async function sourceOf(core: LocationContext, asked: Request): Promise<Identifier> {
-  const { id, source, source_location, source_version, source_tag, source_branch } = asked
+async function sourceOf(
+  core: LocationContext,
+  asked: Request,
+  requireFree: (reader: Reader) => void,
+): Promise<Identifier> {
+  const { source, source_location, source_version, source_tag, source_branch } = asked
   if ((source == null) === (source_location == null)) {
     throw invalid(
       'cloneTable takes the table to clone either as source, its identifier, or as source_location. Give one of them.',
@@ -165,9 +177,9 @@ async function sourceOf(core: LocationContext, asked: Request): Promise<Identifi
       'source_tag cannot be used together with source_version or source_branch, since it says both. Give one of them.',
     )
   }
+  if (source != null) return source
   return core.store.read((reader) => {
-    requireFreeName(reader, findNamespace(reader, id.slice(0, -1)), id, 'TableAlreadyExists')
-    if (source != null) return source
+    requireFree(reader)
     const location = checkLocation(core.contentRoots, source_location!)
     const table = tableAt(core.contentRoots, reader, location)
     if (table === undefined) {

@@ -1,6 +1,7 @@
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import { recordFormat, type VersionRecord } from '../../base/store/records.ts'
+import type { Reader } from '../../base/store/store.ts'
 import type { ManifestRef, Snapshot, TableEngine } from '../../engine/table/index.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { type ContentFolder, contentFolderOf, locationOf } from '../locations/locations.ts'
@@ -38,13 +39,14 @@ export const versionErrors = [
   'InvalidTableState',
 ] as const
 
-/** The rows of one version. */
+/** The rows of one version. `check` may refuse in the same read that finds the version. */
 export async function openVersion(
   core: RowsContext,
   id: Identifier,
   wanted: WantedVersion,
+  check?: (reader: Reader) => void,
 ): Promise<{ table: FoundTable; engine: TableEngine; snapshot: Snapshot; found: FoundVersion }> {
-  const { table, found } = await readRows(core, id, wanted)
+  const { table, found } = await readRows(core, id, wanted, check)
   const folder = requireContentFolder(core, id, table)
   const engine = await core.engine(folder.content)
   const snapshot = await retryIfReplaced(core, id, table, () =>
@@ -81,8 +83,10 @@ export async function readRows(
   core: RowsContext,
   id: Identifier,
   wanted: WantedVersion,
+  check?: (reader: Reader) => void,
 ): Promise<{ table: FoundTable; found: FoundVersion }> {
   const { table, found } = await core.store.read((reader) => {
+    check?.(reader)
     const table = findTable(reader, id)
     const { branch, version } = wantedVersion(reader, id, table, wanted)
     if (version === undefined && headOf(reader, id, table, branch).latest === null)
