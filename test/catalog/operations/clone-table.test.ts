@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, it, test } from 'vitest'
-import type { AuthorizeHook, Catalog } from '../../../src/tabularium/index.ts'
+import { memoryContent } from '../../../src/contents/memory/index.ts'
+import { memoryStore } from '../../../src/stores/memory/index.ts'
+import type { AuthorizeHook, Catalog, Store } from '../../../src/tabularium/index.ts'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { overHttp } from '../../client/over-http.ts'
 import { closedAfterwards, eachCatalog, eachLocalCatalog, freshFolder } from '../../support/catalogs.ts'
@@ -277,3 +279,52 @@ test('a server is told the location, and whose rows are read', async () => {
   await remote.cloneTable({ id, source_location: location })
   expect(await rowsOf(remote, id)).toEqual(numbered(1))
 })
+
+describe.each([1, 2])(
+  'a rename of the source to the name of the clone, after %i reads of the store',
+  (reads) => {
+    /** Two catalogs over one store. `renames` is called once, after some reads by the first. */
+    async function opened() {
+      const store = memoryStore()
+      const state: { left: number; renames: (() => Promise<unknown>) | undefined } = {
+        left: Number.POSITIVE_INFINITY,
+        renames: undefined,
+      }
+      const read: Store['read'] = async (body) => {
+        const result = await store.read(body)
+        if (--state.left === 0) await state.renames?.()
+        return result
+      }
+      const watched = new Proxy(store, {
+        get: (target, name) => {
+          if (name === 'read') return read
+          const member = target[name as keyof typeof target] as unknown
+          return typeof member === 'function' ? member.bind(target) : member
+        },
+      })
+      const content = memoryContent()
+      const other = closedAfterwards(await openCatalog({ store, content }))
+      const catalog = closedAfterwards(await openCatalog({ store: watched, content }))
+      state.renames = () => other.renameTable({ id: source, new_table_name: 'clone' })
+      return { catalog, other, begin: () => Object.assign(state, { left: reads }) }
+    }
+
+    it('gives an answer or an error that some order of both explains', async () => {
+      const { catalog, other, begin } = await opened()
+      await other.createTable({ id: source, data: numbered(2) })
+      begin()
+      const code = await catalog.cloneTable({ id, source, source_version: 7 }).catch(({ code }) => code)
+      // Before the rename the version is missing, and after it the name is taken.
+      expect(['TableVersionNotFound', 'TableAlreadyExists']).toContain(code)
+    })
+
+    it('matters little where the source is named by its location', async () => {
+      const { catalog, other, begin } = await opened()
+      const { location } = await other.createTable({ id: source, data: numbered(2) })
+      begin()
+      const refused = await catalog.cloneTable({ id, source_location: location }).catch(({ code }) => code)
+      expect(refused).toBe('TableAlreadyExists')
+      expect(await countOf(catalog, id)).toBe(2)
+    })
+  },
+)
