@@ -26,8 +26,15 @@ import {
 } from '../locations/locations.ts'
 import { removeUnused } from '../locations/removal.ts'
 import { folderIn, putShares } from '../locations/shared-content.ts'
-import { findNamespace, identifierOf, putTable, requireFreeName, tableById } from '../lookup/names.ts'
-import { putVersion } from '../lookup/versions.ts'
+import {
+  findNamespace,
+  identifierOf,
+  lookUpTable,
+  putTable,
+  requireFreeName,
+  tableById,
+} from '../lookup/names.ts'
+import { putVersion, wantedVersion } from '../lookup/versions.ts'
 import { requireReadable } from '../rows/client-columns.ts'
 import { openVersion, requireContentFolder, retryIfReplaced, versionOf } from '../rows/rows.ts'
 import { runLong } from '../transactions/long-transaction.ts'
@@ -120,6 +127,12 @@ async function clone(
   }
   const engine = await core.engine(target.folder.content)
   let isUnused = true
+  // Others may have moved or deleted the tag meanwhile.
+  const isStillTagged = (reader: Reader) => {
+    if (asked.source_tag == null) return true
+    const { branch, version } = wantedVersion(reader, sourceId, source.table, wanted)
+    return branch === source.found.branch && version === source.found.version
+  }
   const work = () =>
     runLong(core, options, { operation: 'CloneTable', subject: id }, async (transaction, work) => {
       const writing = engine.writtenBy(transaction.id)
@@ -134,16 +147,18 @@ async function clone(
         const { branch, version, record } = source.found
         // The files that the clone names stay only while a version names them.
         const there = writer.get<VersionRecord>(keys.version(source.table.id, branch, version))
-        const isThere = tableById(writer, source.table.id) && there?.manifest_path === record.manifest_path
-        if (!isThere) throw new TargetReplaced(sourceId)
+        const table =
+          asked.source == null ? tableById(writer, source.table.id) : lookUpTable(writer, sourceId)
+        const isThere = table?.id === source.table.id && there?.manifest_path === record.manifest_path
+        if (!isThere || !isStillTagged(writer)) throw new TargetReplaced(sourceId)
         const parent = findNamespace(writer, id.slice(0, -1))
         requireFreeName(writer, parent, id, 'TableAlreadyExists')
         const { internalId } = target
         if (target.record.location !== null) claimLocation(core, writer, target.record.location, internalId)
-        const table = { id: internalId, record: { ...target.record, parent, created_at: now } }
+        const made = { id: internalId, record: { ...target.record, parent, created_at: now } }
         noted.noteSubject(internalId)
-        putTable(writer, internalId, table.record)
-        putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
+        putTable(writer, internalId, made.record)
+        putVersion(writer, made, '', 1, versionOf(snapshot, transactionId, now))
         const bases = snapshot.manifest.bases ?? []
         const folders = bases.map((base) => folderIn(target.folder, base))
         putShares(core, writer, target.folder, folders)

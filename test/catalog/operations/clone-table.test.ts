@@ -306,8 +306,37 @@ describe.each([1, 2])(
       const other = closedAfterwards(await openCatalog({ store, content }))
       const catalog = closedAfterwards(await openCatalog({ store: watched, content }))
       state.renames = () => other.renameTable({ id: source, new_table_name: 'clone' })
-      return { catalog, other, begin: () => Object.assign(state, { left: reads }) }
+      const begin = (renames = state.renames) => Object.assign(state, { left: reads, renames })
+      return { catalog, other, begin }
     }
+
+    // A clone of a table that is named takes one read before its commit.
+    it.skipIf(reads > 1).each([{ source_version: 1 }, { source_tag: 'v1' }, {}])(
+      'makes no clone of %o later than that',
+      async (of) => {
+        const { catalog, other, begin } = await opened()
+        await other.createTable({ id: source, data: numbered(2) })
+        await other.createTableTag({ id: source, tag: 'v1', version: 1 })
+        begin(async () => {
+          await other.renameTable({ id: source, new_table_name: 'moved' })
+          // Whoever looks now sees the source moved, and no clone.
+          expect((await other.listTables({ id: [] })).tables).toEqual(['moved'])
+        })
+        expect(await catalog.cloneTable({ id, source, ...of }).catch(({ code }) => code)).toBe(
+          'TableNotFound',
+        )
+      },
+    )
+
+    it.skipIf(reads > 1)('makes no clone by a tag that was moved', async () => {
+      const { catalog, other, begin } = await opened()
+      await other.createTable({ id: source, data: numbered(2) })
+      await other.insertIntoTable({ id: source, data: numbered(3, 10) })
+      await other.createTableTag({ id: source, tag: 'v1', version: 1 })
+      begin(() => other.updateTableTag({ id: source, tag: 'v1', version: 2 }))
+      await catalog.cloneTable({ id, source, source_tag: 'v1' })
+      expect(await countOf(catalog, id)).toBe(5)
+    })
 
     it('gives an answer or an error that some order of both explains', async () => {
       const { catalog, other, begin } = await opened()
