@@ -82,6 +82,19 @@ eachCatalog((open) => {
     expect(await catalog.countTableRows({ id })).toMatchObject({ count: 200 })
   })
 
+  test('deleted rows take no room in a new column of long values', async () => {
+    const catalog = await open({ growthBytes: 16 * mebibyte })
+    await catalog.createTable({ id, data: Array.from({ length: 3_000 }, (_, x) => ({ x })) })
+    await catalog.deleteFromTable({ id, predicate: 'x % 1000 <> 7' })
+    const before = (await catalog.getTableStats({ id })).total_bytes
+    await catalog.alterTableAddColumns({
+      id,
+      new_columns: [{ name: 'n', expression: "repeat('x', 1000000)" }],
+    })
+    expect(await catalog.countTableRows({ id, predicate: 'length(n) = 1000000' })).toMatchObject({ count: 3 })
+    expect((await catalog.getTableStats({ id })).total_bytes - before).toBeLessThan(4 * mebibyte)
+  })
+
   test('changes that fit are made, however many rows they are of', async () => {
     const catalog = await open({ growthBytes: mebibyte })
     await catalog.createTable({ id, data: rows })

@@ -63,19 +63,22 @@ export function compactRows(rows: FragmentRows, live: Bitmap | undefined): Fragm
   }
 }
 
-/** Moves values of live rows to the positions of these rows. Deleted rows get any existing value. */
+/** Moves values of live rows to the positions of these rows. Deleted rows get nulls: a value of each might be long. */
 function expandRows(batch: AnyBatch, type: DataType, live: Bitmap | undefined, rows: number): AnyBatch {
   if (live === undefined) return batch
   if (batch.length === 0) return nullBatch(type, rows, Number.POSITIVE_INFINITY)
-  const runs: number[] = []
+  const none = nullBatch(type, 1, Number.POSITIVE_INFINITY)
+  const pieces: { readonly batch: AnyBatch; readonly runs: number[] }[] = []
   let next = 0
   for (let row = 0; row < rows; row++) {
     const isLive = hasRow(live, row)
-    const from = isLive ? next++ : 0
-    if (isLive && row > 0 && runs.at(-1) === from) runs[runs.length - 1] = from + 1
-    else runs.push(from, from + 1)
+    const [from, at] = isLive ? [batch, next++] : [none, 0]
+    const last = pieces.at(-1)
+    if (last?.batch !== from) pieces.push({ batch: from, runs: [at, at + 1] })
+    else if (isLive) last.runs[last.runs.length - 1] = at + 1
+    else last.runs.push(0, 1)
   }
-  return assemble(type, [{ batch, runs }])
+  return assemble(type, pieces)
 }
 
 /** A column whose values come from an expression. */
