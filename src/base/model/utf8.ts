@@ -1,3 +1,9 @@
+/**
+ * Most characters of a text that V8 hashes by its content. It hashes longer ones by their length alone, so thousands of
+ * them as keys take seconds.
+ */
+export const maxHashed = 16_383
+
 /** How many bytes a text takes as UTF-8. A lone surrogate counts three, as the character that replaces it. */
 export function utf8Length(text: string): number {
   let bytes = text.length

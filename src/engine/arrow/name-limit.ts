@@ -1,6 +1,6 @@
 import { invalid } from '../../base/errors.ts'
 import { quote } from '../../base/model/identifier.ts'
-import { maxHashed } from './value-map.ts'
+import { maxHashed } from '../../base/model/utf8.ts'
 
 /** Returns the name of a field or of metadata. Refuses one that would be slow in a `Map`. */
 export function requireShort(name: string): string {

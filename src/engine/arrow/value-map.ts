@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
-
-/** V8 hashes longer texts by their length alone, so thousands of them in one `Map` take seconds. */
-export const maxHashed = 16_383
+import { maxHashed } from '../../base/model/utf8.ts'
 
 /** A map by values of cells: by their content, also for bytes and for texts of any length. -0 and 0 are the same. */
 export class ValueMap {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { type CatalogError, invalid } from '../../base/errors.ts'
+import { maxHashed } from '../../base/model/utf8.ts'
 import { TimeSlice } from '../../base/scheduling/time-slice.ts'
 import type { Limits } from '../options.ts'
 
@@ -88,9 +89,7 @@ class Container {
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
 
-/** V8 hashes longer names by their length alone, so thousands of them in one body would take seconds. */
-const maxHashed = 16_383
-/** Most of such names in one body. */
+/** Most names in one body that are longer than V8 hashes by their content. */
 const maxLongNames = 64
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
