@@ -44,12 +44,12 @@ function ofText(
 /** Steps for a character that is looked up in Unicode's tables. */
 const stepsOfLetter = 120
 
-const simple = (
-  type: DataType,
-  evaluate: (...texts: string[]) => Scalar,
-  count = 1,
-  kernel?: FunctionKernel,
-) => ofText(type, count, textArgument, () => evaluate, kernel)
+const ofKind =
+  (kind: Kind) =>
+  (type: DataType, evaluate: (...texts: string[]) => Scalar, count = 1, kernel?: FunctionKernel) =>
+    ofText(type, count, kind, () => evaluate, kernel)
+const simple = ofKind(textArgument)
+const lenient = ofKind(asText)
 
 /** Charges the steps of a function that splits texts, beyond those that all functions take for a character. */
 const apart =
@@ -59,13 +59,6 @@ const apart =
     chargeCall(call, texts.reduce((sum, text) => sum + text.length, 0) * steps)
     return evaluate(...texts)
   }
-
-const lenient = (
-  type: DataType,
-  evaluate: (...texts: string[]) => Scalar,
-  count = 1,
-  kernel?: FunctionKernel,
-) => ofText(type, count, asText, () => evaluate, kernel)
 
 /** A test for a substring. With a constant one it becomes a `LIKE`, which can use statistics and fast loops. */
 function partTest(
