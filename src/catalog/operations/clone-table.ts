@@ -106,12 +106,15 @@ async function clone(
   options: OperationOptions,
 ): Promise<v.InferOutput<typeof response>> {
   const { id } = asked
-  const requireFree = (reader: Reader) =>
-    requireFreeName(reader, findNamespace(reader, id.slice(0, -1)), id, 'TableAlreadyExists')
-  const sourceId = await sourceOf(core, asked, requireFree)
+  const freeParent = (reader: Reader) => {
+    const parent = findNamespace(reader, id.slice(0, -1))
+    requireFreeName(reader, parent, id, 'TableAlreadyExists')
+    return parent
+  }
+  const sourceId = await sourceOf(core, asked, freeParent)
   const wanted = { branch: asked.source_branch, version: asked.source_version, tag: asked.source_tag }
   // One read decides on both names, so a refusal is what some order of concurrent changes explains.
-  const source = await openVersion(core, sourceId, wanted, requireFree).catch((error) => {
+  const source = await openVersion(core, sourceId, wanted, freeParent).catch((error) => {
     // A table that was found by its location has another name by now.
     const isGone = error instanceof CatalogError && /^(?:Table|Namespace)NotFound$/.test(error.code)
     throw asked.source == null && isGone ? new TargetReplaced(sourceId, { cause: error }) : error
@@ -151,8 +154,7 @@ async function clone(
           asked.source == null ? tableById(writer, source.table.id) : lookUpTable(writer, sourceId)
         const isThere = table?.id === source.table.id && there?.manifest_path === record.manifest_path
         if (!isThere || !isStillTagged(writer)) throw new TargetReplaced(sourceId)
-        const parent = findNamespace(writer, id.slice(0, -1))
-        requireFreeName(writer, parent, id, 'TableAlreadyExists')
+        const parent = freeParent(writer)
         const { internalId } = target
         if (target.record.location !== null) claimLocation(core, writer, target.record.location, internalId)
         const made = { id: internalId, record: { ...target.record, parent, created_at: now } }

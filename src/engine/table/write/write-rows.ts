@@ -137,7 +137,7 @@ export async function putFile(
 }
 
 /** About how many bytes a row of these batches takes. */
-export function bytesPerRow(columns: readonly (readonly AnyBatch[])[], rows: number): number {
+function bytesPerRow(columns: readonly (readonly AnyBatch[])[], rows: number): number {
   let sum = 0
   for (const batches of columns) for (const batch of batches) sum += bytesInUse(batch)
   return rows === 0 ? 0 : sum / rows
