@@ -112,7 +112,8 @@ export async function valid(seed: number): Promise<
       } catch (error) {
         if ((error as Error).name === 'TimeoutError') counts.abandoned++
         else if (error instanceof CatalogError && error.code !== 'Internal') counts.refused++
-        else throw new Error(`${current} failed.`, { cause: error })
+        // What the client is told of an unexpected failure is kept short: the server's log has the rest.
+        else throw new Error(`${current} failed. ${served.errors}`, { cause: error })
       }
       const grown = mebibytesIn(directory) - before
       counts['MiB on disk at most'] = Math.max(counts['MiB on disk at most'], grown)

@@ -43,11 +43,15 @@ const closing: Topic<StoreTrial> = {
       [],
       async ({ store }: StoreTrial) => {
         const closing = store.close()
-        const attempts = () => [store.read((tx) => tx.get(['a'])), store.write((tx) => tx.put(['a'], 1))]
-        const early = attempts()
-        for (const attempt of early) await refused(attempt, 'ServiceUnavailable', /closed/)
+        const attempts = () =>
+          Promise.all(
+            [store.read((tx) => tx.get(['a'])), store.write((tx) => tx.put(['a'], 1))].map((attempt) =>
+              refused(attempt, 'ServiceUnavailable', /closed/),
+            ),
+          )
+        await attempts()
         await closing
-        for (const attempt of attempts()) await refused(attempt, 'ServiceUnavailable', /closed/)
+        await attempts()
       },
     ),
   ],

@@ -221,9 +221,12 @@ it('a server over a catalog on another server refuses what its hook cannot be as
   await client.createTable({ id: ['mallory', 't'], data: [{ x: 1 }] })
   const { location } = await client.describeTable({ id: ['mallory', 't'] })
   for (const led of [
-    client.cloneTable({ id: ['mallory', 'u'], source_location: location! }),
-    client.listTransactions({}),
-    client.batchCommitTables({ operations: [{ declare_table: { id: ['mallory', 'u'], location } }] }),
+    () => client.cloneTable({ id: ['mallory', 'u'], source_location: location! }),
+    () => client.listTransactions({}),
+    () => client.batchCommitTables({ operations: [{ declare_table: { id: ['mallory', 'u'], location } }] }),
   ])
-    await expect(led).rejects.toMatchObject({ code: 'Unsupported', message: expect.stringContaining('hook') })
+    await expect(led()).rejects.toMatchObject({
+      code: 'Unsupported',
+      message: expect.stringContaining('hook'),
+    })
 })

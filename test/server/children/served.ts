@@ -35,6 +35,11 @@ export class Served implements Disposable {
     }
   }
 
+  /** What it wrote on standard error so far. */
+  get errors(): string {
+    return this.#errors
+  }
+
   /** How it ended and what it wrote on standard error, once it has ended; undefined until then. */
   get ending(): string | undefined {
     const { exitCode, signalCode } = this.#child

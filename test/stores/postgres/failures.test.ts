@@ -185,8 +185,8 @@ describe.skipIf(missingPostgres)('a database', () => {
       CREATE FUNCTION as_pglite.version() RETURNS text LANGUAGE sql AS
         $$ SELECT 'PostgreSQL 18.6 (PGlite 0.5.14) on wasm32-unknown-emscripten'::text $$`)
     const pglite = `${url}&options=${encodeURIComponent('-c search_path=as_pglite,pg_catalog')}`
-    for (const refusing of [opened(pglite), refusal(migratePostgres(pglite))]) {
-      expect(await refusing).toMatchObject({
+    for (const refused of [await opened(pglite), await refusal(migratePostgres(pglite))]) {
+      expect(refused).toMatchObject({
         code: 'Unsupported',
         message: expect.stringMatching(/the server is PGlite, .* Use a PostgreSQL server, or a directory\.$/),
       })
@@ -202,8 +202,8 @@ describe.skipIf(missingPostgres)('a database', () => {
       CREATE FUNCTION as_h2.pg_is_in_recovery() RETURNS boolean LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION 'Function not found' USING ERRCODE = '90022'; END $$`)
     const other = `${url}&options=${encodeURIComponent('-c search_path=as_h2,pg_catalog')}`
-    for (const refusing of [opened(other), refusal(migratePostgres(other))]) {
-      expect(await refusing).toMatchObject({
+    for (const refused of [await opened(other), await refusal(migratePostgres(other))]) {
+      expect(refused).toMatchObject({
         code: 'Unsupported',
         message: expect.stringMatching(
           /is another engine \(it answered 90022\)\. Use PostgreSQL 12 or later\.$/,
