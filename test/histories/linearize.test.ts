@@ -177,3 +177,31 @@ test('the version that a merge returns inside of a transaction is one that other
 function answerOf(outcome: Outcome): object {
   return 'answer' in outcome ? (outcome.answer as object) : {}
 }
+
+describe('a change of rows in a table that is renamed meanwhile', () => {
+  const before = beginningWithRows.reduce(
+    (world, { operation, request }) => having(world, [operation, request]),
+    emptyWorld(),
+  )
+  const rename = done(before, 'renameTable', { id: ['a', 't'], new_table_name: 'u' }, [10, 20])
+  const renamed = linearize([before], [rename])[0]!
+  /** A call that sees the new name, and two versions. */
+  const seen = done(renamed, 'listTableVersions', { id: ['a', 'u'] }, [21, 22])
+  const insertion = (start: number) => {
+    const request = { id: ['a', 't'], data: [{ id: 3, note: 'y' }], schema: beginningWithRows[1]!.request }
+    const { schema } = request.schema as unknown as { schema: object }
+    return done(before, 'insertIntoTable', { ...request, schema }, [start, 30])
+  }
+
+  test('goes on under the new name', () => {
+    const worlds = linearize([before], [rename, seen, insertion(5)])
+    expect(worlds.length).toBeGreaterThan(0)
+    const after = done(worlds[0]!, 'listTableVersions', { id: ['a', 'u'] }, [31, 32])
+    expect((after.outcome as { answer: { versions: unknown[] } }).answer.versions).toHaveLength(3)
+    expect(linearize(worlds, [after]).length).toBeGreaterThan(0)
+  })
+
+  test('does not find the old name once that is gone', () => {
+    expect(linearize([before], [rename, seen, insertion(21)])).toEqual([])
+  })
+})
