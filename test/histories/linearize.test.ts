@@ -205,3 +205,28 @@ describe('a change of rows in a table that is renamed meanwhile', () => {
     expect(linearize([before], [rename, seen, insertion(21)])).toEqual([])
   })
 })
+
+test('a clone is of the version that was the latest when the call began', () => {
+  const before = beginningWithRows.reduce(
+    (world, { operation, request }) => having(world, [operation, request]),
+    emptyWorld(),
+  )
+  const insertion = done(
+    before,
+    'insertIntoTable',
+    { ...beginningWithRows[2]!.request, data: [{ id: 3, note: 'y' }] },
+    [10, 20],
+  )
+  const seen = done(linearize([before], [insertion])[0]!, 'countTableRows', { id: ['a', 't'] }, [21, 22])
+  const clone = (start: number) => done(before, 'cloneTable', { id: ['u'], source: ['a', 't'] }, [start, 30])
+  const worlds = linearize([before], [insertion, seen, clone(5)])
+  const rows = worlds.map((world) => {
+    const { outcome } = done(world, 'countTableRows', { id: ['u'] }, [31, 32])
+    return (outcome as { answer: { count: number } }).answer.count
+  })
+  expect(new Set(rows)).toEqual(new Set([2, 3]))
+  const late = linearize([before], [insertion, seen, clone(21)])
+  expect(late.map((world) => done(world, 'countTableRows', { id: ['u'] }, [31, 32]).outcome)).toEqual([
+    { answer: { count: 3 } },
+  ])
+})

@@ -1,6 +1,6 @@
 import { Binding } from './binding.ts'
 import { type Command, type ModelOperation, type Outcome, predict } from './model/index.ts'
-import { emptyState, type State, walk } from './model/state.ts'
+import { emptyState, type ModelTable, type State, walk } from './model/state.ts'
 import { outlasting, type Removals, removalsAfter, removingSince } from './removals.ts'
 
 /** A possible state of the catalog: concurrent calls may have taken effect in several orders. */
@@ -8,19 +8,20 @@ export interface World {
   readonly state: State
   readonly binding: Binding
   readonly removals: Removals
-  readonly moves: readonly Move[]
+  readonly former: readonly Former[]
 }
 
-/** A table that got another name. `until` is the end of the call. */
-interface Move {
-  readonly from: readonly string[]
+/** A name that a table had, or the latest version of a branch, until a call that ended at `until`. */
+interface Former {
   readonly key: number
   readonly until: number
+  readonly path?: readonly string[]
+  readonly latest?: { readonly branch: string; readonly version: number }
 }
 
 /** A new catalog. */
 export function emptyWorld(pairs?: ConstructorParameters<typeof Binding>[0]): World {
-  return { state: emptyState(), binding: new Binding(pairs), removals: new Map(), moves: [] }
+  return { state: emptyState(), binding: new Binding(pairs), removals: new Map(), former: [] }
 }
 
 /** The time span of a call, by a clock that all callers share. */
@@ -78,39 +79,67 @@ export function linearize(worlds: readonly World[], calls: readonly Call[]): Wor
     }
     frontier = [...next.values()]
   }
-  return frontier.map(({ world }) => ({ ...world, removals: outlasting(world.removals), moves: [] }))
+  return frontier.map(({ world }) => ({ ...world, removals: outlasting(world.removals), former: [] }))
 }
 
 /** The worlds after a call that took effect at `earliest` or later; none if its outcome would be another one. */
 function steps(world: World, call: Call, earliest: number): World[] {
   if ('transaction' in call) return [stepAll(world, call, earliest) ?? []].flat()
-  const { command, start } = call
-  if (!rebased.has(command.operation)) return [step(world, call) ?? []].flat()
-  // A change of rows is of the table that had the name when the call began. It goes on when that is renamed.
-  const { id } = command.request as { readonly id: readonly string[] }
-  const paths = world.moves
-    .filter(({ from, until }) => until >= start && isSame(from, id))
-    .flatMap(({ key }) => [...pathsOf(world.state)].flatMap(([path, other]) => (other === key ? [path] : [])))
-  return [undefined, ...paths].flatMap((path) => step(world, call, path) ?? [])
+  const former = world.former.filter(({ until }) => until >= call.start)
+  const requests = [undefined, ...requestsFor(world, call.command, former)]
+  return requests.flatMap((request) => step(world, call, request) ?? [])
 }
 
-/** The world after a call, perhaps on a table that has another name now. */
+/** What a call may ask for, as it found the catalog when it began. */
+function requestsFor({ state, binding }: World, command: Command, former: readonly Former[]): object[] {
+  const { operation, request } = binding.toSymbols(command)
+  if (rebased.has(operation)) {
+    // A change of rows is of the table that had the name when the call began. It goes on when that is renamed.
+    const { id } = request as { readonly id: readonly string[] }
+    const keys = former.filter(({ path }) => path && isSame(path, id)).map(({ key }) => key)
+    return [...tablesOf(state)].flatMap(([path, { key }]) =>
+      keys.includes(key) ? { ...request, id: path } : [],
+    )
+  }
+  if (operation !== 'cloneTable') return []
+  // A clone without a version or tag is of the version that was the latest when the call began.
+  const asked = request as CloneRequest
+  if (asked.source_version != null || asked.source_tag != null) return []
+  const branch = asked.source_branch == null || asked.source_branch === 'main' ? '' : asked.source_branch
+  const found = [...tablesOf(state)].find(([path, { location }]) =>
+    asked.source ? isSame(path, asked.source) : location === asked.source_location,
+  )
+  return former.flatMap(({ key, latest }) =>
+    key === found?.[1].key && latest?.branch === branch ? { ...request, source_version: latest.version } : [],
+  )
+}
+
+interface CloneRequest {
+  readonly source?: readonly string[] | null
+  readonly source_location?: string | null
+  readonly source_version?: number | null
+  readonly source_tag?: string | null
+  readonly source_branch?: string | null
+}
+
+/** The world after a call, perhaps with another request. */
 function step(
   world: World,
   { command, outcome: actual, end }: SingleCall,
-  path?: readonly string[],
+  request?: object,
 ): World | undefined {
   const { binding: known } = world
-  const done = path === undefined ? command : { ...command, request: { ...command.request, id: path } }
-  const predicted = predict(world.state, known.toSymbols(done as Command), known.toSymbols(actual))
+  const asked = known.toSymbols(command)
+  const done = request === undefined ? asked : ({ ...asked, request } as Command)
+  const predicted = predict(world.state, done, known.toSymbols(actual))
   const binding = known.copy()
   if (!binding.matches(predicted.outcome, actual)) return undefined
-  const state = path === undefined ? predicted.state : withSubjectOf(command, predicted.state)
+  const state = request === undefined ? predicted.state : withSubjectOf(asked, predicted.state)
   return {
     state,
     binding,
     removals: removalsAfter(world.state, state, world.removals, end),
-    moves: [...world.moves, ...movesIn(command, world.state, state, end)],
+    former: [...world.former, ...formerIn(world.state, state, end)],
   }
 }
 
@@ -121,17 +150,26 @@ function withSubjectOf({ request }: Command, state: State): State {
   return { ...state, transactions: new Map(state.transactions).set(id, { ...last, subject }) }
 }
 
-function movesIn({ operation }: Command, before: State, after: State, until: number): Move[] {
-  if (operation !== 'renameTable') return []
-  const now = new Map(Array.from(pathsOf(after), ([path, key]) => [key, path]))
-  return Array.from(pathsOf(before))
-    .filter(([path, key]) => now.has(key) && !isSame(path, now.get(key)!))
-    .map(([from, key]) => ({ from, key, until }))
+/** What a call changed of names and latest versions. */
+function formerIn(before: State, after: State, until: number): Former[] {
+  if (before === after) return []
+  const now = new Map(Array.from(tablesOf(after), ([path, table]) => [table.key, { path, table }]))
+  return [...tablesOf(before)].flatMap(([path, { key, branches }]) => {
+    const left = now.get(key)
+    if (left === undefined) return []
+    const moved = isSame(path, left.path) ? [] : [{ key, until, path }]
+    const latest = [...branches].flatMap(([branch, { latest }]) =>
+      latest === null || left.table.branches.get(branch)?.latest === latest
+        ? []
+        : { key, until, latest: { branch, version: latest } },
+    )
+    return [...moved, ...latest]
+  })
 }
 
-/** The tables by their paths, with their keys. */
-function* pathsOf({ root }: State): Generator<readonly [readonly string[], number]> {
-  for (const [path, found] of walk(root, [])) if (found.kind === 'table') yield [path, found.key]
+/** The tables with their paths. */
+function* tablesOf({ root }: State): Generator<readonly [readonly string[], ModelTable]> {
+  for (const [path, found] of walk(root, [])) if (found.kind === 'table') yield [path, found]
 }
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {
@@ -144,7 +182,7 @@ function stepAll(
   { transaction: { calls, commits }, outcomes, end }: TransactionCall,
   earliest: number,
 ): World | undefined {
-  let { state, removals, moves } = before
+  let { state, removals, former } = before
   const binding = before.binding.copy()
   // A single call waits for a removal. A call inside a transaction cannot, since it sees a fixed snapshot.
   const removing = removingSince(removals, earliest)
@@ -154,11 +192,11 @@ function stepAll(
     const predicted = predict(state, binding.toSymbols(command), binding.toSymbols(actual), removing)
     if (!binding.matches(settled(command, predicted.outcome), settled(command, actual))) return undefined
     removals = removalsAfter(state, predicted.state, removals, end)
-    moves = [...moves, ...movesIn(command, state, predicted.state, end)]
+    former = [...former, ...formerIn(state, predicted.state, end)]
     state = predicted.state
   }
   // A rollback discards the changes and their ids.
-  return commits ? { state, binding, removals, moves } : before
+  return commits ? { state, binding, removals, former } : before
 }
 
 /** Operations that others may commit first. Then the version in the response is not the next one any more. */
@@ -187,9 +225,9 @@ function placeOf(world: World, left: readonly Call[], calls: readonly Call[]): s
 }
 
 /** The content of a world, with the strings of the real catalog. */
-function contentOf({ state, binding, removals, moves }: World): string {
+function contentOf({ state, binding, removals, former }: World): string {
   const { root, deregistered, transactions, shares } = binding.toReal(plain(state)) as State
-  return JSON.stringify([root, deregistered, transactions, shares, binding.toReal(plain(removals)), moves])
+  return JSON.stringify([root, deregistered, transactions, shares, binding.toReal(plain(removals)), former])
 }
 
 /** A value with its maps as lists of pairs. */
