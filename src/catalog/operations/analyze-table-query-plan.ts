@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { responseFields, text } from '../../base/model/fields.ts'
+import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import { performance } from '../../base/time.ts'
 import type { QueryStep } from '../../engine/table/index.ts'
 import { queryErrors, queryFields, queryIgnores, queryNotes, queryOptionsOf } from '../rows/query.ts'
@@ -23,7 +24,7 @@ export const analyzeTableQueryPlan = operation({
     options: queryNotes,
     examples: [`./catalog prod.flights --where 'delay > 60' --limit 10`],
   },
-  run: async (core, request, { signal, onProgress }) => {
+  run: async (core, request, { signal, onProgress, [requestMemory]: memory }) => {
     const { id } = request
     const asked = queryOptionsOf(request, core.settings)
     const { table, engine, snapshot } = await openVersion(core, id, request)
@@ -31,16 +32,20 @@ export const analyzeTableQueryPlan = operation({
       const lines = await engine.explainQuery(snapshot, { ...asked, signal })
       const steps: QueryStep[] = []
       const started = performance.now()
-      const bytes = await engine.queryRows(snapshot, {
+      const answer = await engine.streamRows(snapshot, {
         ...asked,
         maxBytes: core.settings.resultBytes,
+        memory: memory?.hold,
         signal,
         onStep: (step) => steps.push(step),
         onProgress:
           onProgress && (({ rowsDone, rowsTotal }) => onProgress({ rows: rowsDone, total: rowsTotal })),
       })
+      // A long answer is made in parts, none of which is kept.
+      let bytes = answer instanceof Uint8Array ? answer.byteLength : 0
+      if (!(answer instanceof Uint8Array)) for await (const part of answer) bytes += part.byteLength
       const elapsed = performance.now() - started
-      const all = `AnalyzeExec verbose=true, metrics=[output_bytes=${bytes.byteLength}, elapsed=${millis(elapsed)}]`
+      const all = `AnalyzeExec verbose=true, metrics=[output_bytes=${bytes}, elapsed=${millis(elapsed)}]`
       return { analysis: `${[all, ...lines.map((line, i) => `  ${line}${metrics(steps, i)}`)].join('\n')}\n` }
     })
   },

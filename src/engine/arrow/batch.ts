@@ -46,13 +46,44 @@ export interface BatchParts {
 /** A flechette batch of `type` over the given buffers. */
 export function makeBatch(type: DataType, parts: BatchParts): AnyBatch {
   const { dictionary, ...rest } = parts
-  const BatchType = batchType(type, extraction) as new (options: object) => AnyBatch
+  const BatchType = classOf(type)
   // Flechette computes ten to the power of a decimal's scale, which fails below zero. Unscaled values need no scale.
   const scaled = type.typeId === Type.Decimal && type.scale < 0 ? { ...type, scale: 0 } : type
   const batch = new BatchType({ nullCount: 0, validity: emptyBytes, ...rest, type: scaled })
   batch.type = type
   if (type.typeId === Type.Struct) keepAllNames(batch)
   return dictionary === undefined ? batch : setDictionary(batch, dictionary)
+}
+
+type BatchClass = new (options: object) => AnyBatch
+
+/** The members of a flechette batch of texts. Those of a view type have `view` in place of offsets. */
+interface TextBatch {
+  readonly offsets?: Offsets
+  readonly values: Uint8Array
+  view?(index: number): Uint8Array
+}
+
+const texts = new TextDecoder('utf-8', { ignoreBOM: true })
+const textClasses = new Map<BatchClass, BatchClass>()
+
+/** Flechette's class of a batch. It would take a byte order mark at the start of a text for none of its characters. */
+function classOf(type: DataType): BatchClass {
+  const known = batchType(type, extraction) as BatchClass
+  if (type.typeId !== Type.Utf8 && type.typeId !== Type.LargeUtf8 && type.typeId !== Type.Utf8View)
+    return known
+  let made = textClasses.get(known)
+  if (made === undefined) {
+    made = class extends known {
+      override value(index: number): string {
+        const { offsets, values, view } = this as unknown as TextBatch
+        if (offsets === undefined) return texts.decode(view!.call(this, index))
+        return texts.decode(values.subarray(Number(offsets[index]), Number(offsets[index + 1])))
+      }
+    }
+    textClasses.set(known, made)
+  }
+  return made
 }
 
 /** Allows a struct's values to have a member `__proto__`. Flechette would set their prototype instead. */

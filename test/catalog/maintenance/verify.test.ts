@@ -70,6 +70,16 @@ eachContent((open) => {
       expect(await catalog.verify()).toMatchObject({ ok: true })
     })
 
+    it('tells of a record of a kind that it does not know', async () => {
+      const store = memoryStore()
+      const catalog = closedAfterwards(await openCatalog({ store, content: memoryContent() }))
+      await filled(catalog)
+      await store.write((writer) => writer.put(['~', 'later'], { v: 9 }))
+      const { ok, findings } = await catalog.verify()
+      expect(ok).toBe(true)
+      expect(findings).toMatchObject([{ severity: 'harmless', where: '["~","later"]' }])
+    })
+
     it('finds every flipped bit of every object, and no read answers otherwise', async () => {
       const { catalog, content } = await open({ cacheBytes: 0 })
       await filled(catalog)

@@ -60,7 +60,9 @@ function verifyRecord(reader: Reader, { key, value }: Entry, now: number): Fault
 
 function findingOf(reader: Reader, { key, value }: Entry, { harmless, message }: Fault): Finding {
   const where = JSON.stringify(key)
-  const id = shapeFault(String(key[0]), value) ? undefined : ownerId(reader, key, value)
+  const family = String(key[0])
+  const isKnown = Object.hasOwn(shapes, family) && shapeFault(family, value) === undefined
+  const id = isKnown ? ownerId(reader, key, value) : undefined
   return {
     severity: harmless ? 'harmless' : 'problem',
     kind: harmless ? 'leftover' : 'record',

@@ -97,7 +97,10 @@ const words = fc.constantFrom(
   ],
   ...['longer than twelve bytez', 'aaaaab', 'aabaab', 'aaaa'],
 )
-const texts = fc.oneof(words, fc.string({ unit: fc.constantFrom('a', 'b', 'é', 'A', '𝒳'), maxLength: 12 }))
+const texts = fc.oneof(
+  words,
+  fc.string({ unit: fc.constantFrom('a', 'b', 'é', 'A', '𝒳', '\ufeff'), maxLength: 12 }),
+)
 const blobs = texts.map((text) => new TextEncoder().encode(text))
 const lists = fc.array(fc.option(words), { maxLength: 3 })
 
