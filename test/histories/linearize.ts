@@ -1,6 +1,8 @@
+import { type Identifier, sameNames } from '../../src/base/model/identifier.ts'
 import { Binding } from './binding.ts'
 import { type Command, type ModelOperation, type Outcome, predict } from './model/index.ts'
-import { emptyState, type ModelTable, type State, walk } from './model/state.ts'
+import { branchName, emptyState, type ModelTable, type State, walk } from './model/state.ts'
+import type { Request } from './model/types.ts'
 import { outlasting, type Removals, removalsAfter, removingSince } from './removals.ts'
 
 /** A possible state of the catalog: concurrent calls may have taken effect in several orders. */
@@ -15,7 +17,7 @@ export interface World {
 interface Former {
   readonly key: number
   readonly until: number
-  readonly path?: readonly string[]
+  readonly path?: Identifier
   readonly latest?: { readonly branch: string; readonly version: number }
 }
 
@@ -84,7 +86,10 @@ export function linearize(worlds: readonly World[], calls: readonly Call[]): Wor
 
 /** The worlds after a call that took effect at `earliest` or later; none if its outcome would be another one. */
 function steps(world: World, call: Call, earliest: number): World[] {
-  if ('transaction' in call) return [stepAll(world, call, earliest) ?? []].flat()
+  if ('transaction' in call) {
+    const after = stepAll(world, call, earliest)
+    return after === undefined ? [] : [after]
+  }
   const former = world.former.filter(({ until }) => until >= call.start)
   const requests = [undefined, ...requestsFor(world, call.command, former)]
   return requests.flatMap((request) => step(world, call, request) ?? [])
@@ -95,31 +100,23 @@ function requestsFor({ state, binding }: World, command: Command, former: readon
   const { operation, request } = binding.toSymbols(command)
   if (rebased.has(operation)) {
     // A change of rows is of the table that had the name when the call began. It goes on when that is renamed.
-    const { id } = request as { readonly id: readonly string[] }
-    const keys = former.filter(({ path }) => path && isSame(path, id)).map(({ key }) => key)
+    const { id } = request as { readonly id: Identifier }
+    const keys = former.filter(({ path }) => path && sameNames(path, id)).map(({ key }) => key)
     return [...tablesOf(state)].flatMap(([path, { key }]) =>
       keys.includes(key) ? { ...request, id: path } : [],
     )
   }
   if (operation !== 'cloneTable') return []
   // A clone without a version or tag is of the version that was the latest when the call began.
-  const asked = request as CloneRequest
+  const asked = request as Request<'cloneTable'>
   if (asked.source_version != null || asked.source_tag != null) return []
-  const branch = asked.source_branch == null || asked.source_branch === 'main' ? '' : asked.source_branch
+  const branch = branchName(asked.source_branch)
   const found = [...tablesOf(state)].find(([path, { location }]) =>
-    asked.source ? isSame(path, asked.source) : location === asked.source_location,
+    asked.source ? sameNames(path, asked.source) : location === asked.source_location,
   )
   return former.flatMap(({ key, latest }) =>
     key === found?.[1].key && latest?.branch === branch ? { ...request, source_version: latest.version } : [],
   )
-}
-
-interface CloneRequest {
-  readonly source?: readonly string[] | null
-  readonly source_location?: string | null
-  readonly source_version?: number | null
-  readonly source_tag?: string | null
-  readonly source_branch?: string | null
 }
 
 /** The world after a call, perhaps with another request. */
@@ -146,7 +143,7 @@ function step(
 /** The state after a change whose record has the name that the caller gave. */
 function withSubjectOf({ request }: Command, state: State): State {
   const [id, last] = [...state.transactions].at(-1)!
-  const { id: subject } = request as { readonly id: readonly string[] }
+  const { id: subject } = request as { readonly id: Identifier }
   return { ...state, transactions: new Map(state.transactions).set(id, { ...last, subject }) }
 }
 
@@ -157,7 +154,7 @@ function formerIn(before: State, after: State, until: number): Former[] {
   return [...tablesOf(before)].flatMap(([path, { key, branches }]) => {
     const left = now.get(key)
     if (left === undefined) return []
-    const moved = isSame(path, left.path) ? [] : [{ key, until, path }]
+    const moved = sameNames(path, left.path) ? [] : [{ key, until, path }]
     const latest = [...branches].flatMap(([branch, { latest }]) =>
       latest === null || left.table.branches.get(branch)?.latest === latest
         ? []
@@ -168,12 +165,8 @@ function formerIn(before: State, after: State, until: number): Former[] {
 }
 
 /** The tables with their paths. */
-function* tablesOf({ root }: State): Generator<readonly [readonly string[], ModelTable]> {
+function* tablesOf({ root }: State): Generator<readonly [Identifier, ModelTable]> {
   for (const [path, found] of walk(root, [])) if (found.kind === 'table') yield [path, found]
-}
-
-function isSame(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((name, i) => name === other[i])
 }
 
 /** The world after a whole transaction. */

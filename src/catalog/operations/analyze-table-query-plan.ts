@@ -41,9 +41,9 @@ export const analyzeTableQueryPlan = operation({
         onProgress:
           onProgress && (({ rowsDone, rowsTotal }) => onProgress({ rows: rowsDone, total: rowsTotal })),
       })
+      let bytes = 0
       // A long answer is made in parts, none of which is kept.
-      let bytes = answer instanceof Uint8Array ? answer.byteLength : 0
-      if (!(answer instanceof Uint8Array)) for await (const part of answer) bytes += part.byteLength
+      for await (const part of answer instanceof Uint8Array ? [answer] : answer) bytes += part.byteLength
       const elapsed = performance.now() - started
       const all = `AnalyzeExec verbose=true, metrics=[output_bytes=${bytes}, elapsed=${millis(elapsed)}]`
       return { analysis: `${[all, ...lines.map((line, i) => `  ${line}${metrics(steps, i)}`)].join('\n')}\n` }

@@ -64,10 +64,16 @@ interface TextBatch {
   view?(index: number): Uint8Array
 }
 
-const texts = new TextDecoder('utf-8', { ignoreBOM: true })
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** The text of bytes of UTF-8, with a byte order mark if it begins with one. */
+export function textOf(bytes: Uint8Array): string {
+  return utf8.decode(bytes)
+}
+
 const textClasses = new Map<BatchClass, BatchClass>()
 
-/** Flechette's class of a batch. It would take a byte order mark at the start of a text for none of its characters. */
+/** Flechette's class of a batch. Its own classes of texts drop a byte order mark at the start, so those are replaced. */
 function classOf(type: DataType): BatchClass {
   const known = batchType(type, extraction) as BatchClass
   if (type.typeId !== Type.Utf8 && type.typeId !== Type.LargeUtf8 && type.typeId !== Type.Utf8View)
@@ -77,8 +83,8 @@ function classOf(type: DataType): BatchClass {
     made = class extends known {
       override value(index: number): string {
         const { offsets, values, view } = this as unknown as TextBatch
-        if (offsets === undefined) return texts.decode(view!.call(this, index))
-        return texts.decode(values.subarray(Number(offsets[index]), Number(offsets[index + 1])))
+        if (offsets === undefined) return textOf(view!.call(this, index))
+        return textOf(values.subarray(Number(offsets[index]), Number(offsets[index + 1])))
       }
     }
     textClasses.set(known, made)

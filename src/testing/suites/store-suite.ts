@@ -43,15 +43,12 @@ const closing: Topic<StoreTrial> = {
       [],
       async ({ store }: StoreTrial) => {
         const closing = store.close()
-        const attempts = () =>
-          Promise.all(
-            [store.read((tx) => tx.get(['a'])), store.write((tx) => tx.put(['a'], 1))].map((attempt) =>
-              refused(attempt, 'ServiceUnavailable', /closed/),
-            ),
-          )
-        await attempts()
+        const calls = [() => store.read((tx) => tx.get(['a'])), () => store.write((tx) => tx.put(['a'], 1))]
+        const allRefused = () =>
+          Promise.all(calls.map((call) => refused(call(), 'ServiceUnavailable', /closed/)))
+        await allRefused()
         await closing
-        await attempts()
+        await allRefused()
       },
     ),
   ],

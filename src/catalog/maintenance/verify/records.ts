@@ -60,9 +60,7 @@ function verifyRecord(reader: Reader, { key, value }: Entry, now: number): Fault
 
 function findingOf(reader: Reader, { key, value }: Entry, { harmless, message }: Fault): Finding {
   const where = JSON.stringify(key)
-  const family = String(key[0])
-  const isKnown = Object.hasOwn(shapes, family) && shapeFault(family, value) === undefined
-  const id = isKnown ? ownerId(reader, key, value) : undefined
+  const id = shapeFault(String(key[0]), value) ? undefined : ownerId(reader, key, value)
   return {
     severity: harmless ? 'harmless' : 'problem',
     kind: harmless ? 'leftover' : 'record',
@@ -204,6 +202,7 @@ const keyParts: Readonly<Record<string, number>> = {
 
 /** What is wrong with the shape of a record; undefined when nothing is. */
 function shapeFault(family: string, value: unknown): string | undefined {
+  if (!Object.hasOwn(shapes, family)) return 'its kind is unknown'
   const result = v.safeParse(shapes[family]!, value, { abortEarly: true })
   if (result.success) return undefined
   const [issue] = result.issues

@@ -1,4 +1,4 @@
-import type { AnyBatch } from '../../arrow/batch.ts'
+import { type AnyBatch, textOf } from '../../arrow/batch.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 
 /** The part of a column's statistics that describes its values. */
@@ -185,8 +185,8 @@ export function textBounds(batch: AnyBatch, { bits, nulls }: Present, rows: numb
   const high = bytes.subarray(maxStart, maxEnd)
   const minExact = low.length <= longest
   const maxExact = high.length <= longest
-  const max = maxExact ? text(high) : above(text(cut(high)))
-  return { min: text(cut(low)), minExact, ...(max === undefined ? {} : { max, maxExact }) }
+  const max = maxExact ? textOf(high) : above(textOf(cut(high)))
+  return { min: textOf(cut(low)), minExact, ...(max === undefined ? {} : { max, maxExact }) }
 }
 
 /** Compares four bytes at a time. */
@@ -210,12 +210,6 @@ function cut(bytes: Uint8Array): Uint8Array {
   let end = longest
   while ((bytes[end]! & 0xc0) === 0x80) end--
   return bytes.subarray(0, end)
-}
-
-const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
-
-function text(bytes: Uint8Array): string {
-  return utf8.decode(bytes)
 }
 
 /** A string above every string that begins with `prefix`; undefined if there is none. */
