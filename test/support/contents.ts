@@ -1,9 +1,11 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe } from 'vitest'
+import { describe, onTestFinished } from 'vitest'
 import type { Content } from '../../src/base/content/content.ts'
+import { InlineContent } from '../../src/catalog/locations/inline-objects.ts'
 import { fileContent } from '../../src/contents/files/index.ts'
 import { memoryContent } from '../../src/contents/memory/index.ts'
+import { openLmdbStore } from '../../src/stores/lmdb/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from './catalogs.ts'
@@ -25,7 +27,10 @@ export function eachContent(tests: (open: (options?: CatalogOptions) => Promise<
   describe('on lmdb', () =>
     tests(async (options) => {
       const folder = await freshFolder()
-      return { catalog: closedAfterwards(await openCatalog(folder, options)), content: fileContent(folder) }
+      const catalog = closedAfterwards(await openCatalog(folder, options))
+      const store = await openLmdbStore(folder)
+      onTestFinished(() => store.close())
+      return { catalog, content: new InlineContent(fileContent(folder), store) }
     }))
 }
 

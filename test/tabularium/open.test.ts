@@ -2,7 +2,7 @@ import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { catalogFormat, keys, sharingFormat } from '../../src/base/store/records.ts'
+import { catalogFormat, inlineFormat, keys } from '../../src/base/store/records.ts'
 import { memoryContent } from '../../src/contents/memory/index.ts'
 import { fetchHandler, serve } from '../../src/server/index.ts'
 import { openLmdbStore } from '../../src/stores/lmdb/index.ts'
@@ -28,6 +28,7 @@ import {
 import { inspect, tablesOf } from '../support/inspect.ts'
 import { missingPostgres, sharedServer } from '../support/postgres.ts'
 import { fails, refuses } from '../support/refusals.ts'
+import { numbered } from '../support/rows.ts'
 
 describe('openCatalog', () => {
   it('opens a server by its URL, and refuses what works on the disk of the catalog', async () => {
@@ -162,7 +163,7 @@ describe('openCatalog', () => {
   })
 
   it.each([
-    [sharingFormat + 1, 'a newer release'],
+    [inlineFormat + 1, 'a newer release'],
     [catalogFormat - 1, 'an older release'],
   ])('refuses a catalog of format %d, which %s wrote, and changes nothing in it', async (format, release) => {
     const store = memoryStore()
@@ -411,12 +412,14 @@ describe('errors', () => {
 })
 
 describe('a directory', () => {
-  it('holds the store’s files only until there are rows', async () => {
+  it('holds the store’s files only until there are rows that are too many for it', async () => {
     const folder = await freshFolder()
     const catalog = closedAfterwards(await openCatalog(folder))
     await catalog.declareTable({ id: ['t'] })
     expect((await readdir(folder)).sort()).toEqual(['catalog.lock', 'catalog.mdb', 'catalog.mdb-lock'])
-    await catalog.insertIntoTable({ id: ['t'], data: [{ n: 1 }] })
+    await catalog.insertIntoTable({ id: ['t'], data: numbered(1) })
+    expect(await readdir(folder)).not.toContain('tables')
+    await catalog.insertIntoTable({ id: ['t'], data: numbered(10_000) })
     expect(await readdir(folder)).toContain('tables')
   })
 })

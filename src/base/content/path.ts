@@ -54,3 +54,11 @@ export function isInside(root: string, path: string): boolean {
 /** The message for a caller that puts an object at a path that is taken. */
 export const takenMessage = (path: string) =>
   `The content path ${JSON.stringify(path)} is taken and objects never change: choose another path.`
+
+/** The mark of an object that is inline: its bytes are in a record, beside the record of the version that names it. */
+export const inlineMark = '.inline'
+
+/** Whether an object is inline, or was before it moved into a file. */
+export function isInline(path: string): boolean {
+  return /\.inline\.(?:arrow|json)$/.test(path)
+}

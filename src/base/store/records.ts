@@ -13,13 +13,18 @@ import type { Key } from './store.ts'
 export const recordFormat = 1
 
 /**
- * The format of a new catalog, which its own record holds. A release opens this one and `sharingFormat` only. Since
+ * The format of a new catalog, which its own record holds. A release opens this one and those below only. Since
  * format 2, all processes that use a directory lock `catalog.lock`. An older release does not, and could lose changes.
  */
 export const catalogFormat = 2
 
 /** The format of a catalog with a clone that shares files. Releases that do not know such clones refuse it. */
 export const sharingFormat = 3
+
+/**
+ * The format of a catalog with inline objects: a release that does not know them would miss rows, and refuses it.
+ */
+export const inlineFormat = 4
 
 /** Every record has its format, so that a later release can distinguish formats. */
 interface Versioned {
@@ -208,6 +213,16 @@ export interface Origin {
   readonly request_id?: string
 }
 
+/** An object of a table's rows that is so small that it is in a record. */
+export interface InlineRecord extends Versioned {
+  /** When it was made, in milliseconds since the epoch. */
+  readonly at: number
+  /** In bytes. */
+  readonly size: number
+  /** Its bytes, compressed by DEFLATE, in base64. */
+  readonly deflated: string
+}
+
 /** What one commit changed. Entries are numbered in the order of the commits. */
 export interface FeedRecord extends Versioned, Origin {
   readonly transaction: string
@@ -296,6 +311,8 @@ export const keys = {
   sharesBySource: ['o', 's'] as Key,
   shareByClone: (clone: string, source: string): Key => ['o', 'c', clone, source],
   sharesOfClone: (clone: string): Key => ['o', 'c', clone],
+  /** An inline object, by the segments of its path below the catalog's own root. */
+  inline: (segments: readonly string[]): Key => ['j', ...segments],
 }
 
 /** Whether a key is that of a namespace's name. */

@@ -127,6 +127,11 @@ export interface StoreFeatures {
   readonly multiProcess: boolean
   /** The store can be copied in constant time (`snapshot`, `restore`, `fork`). */
   readonly snapshots: boolean
+  /**
+   * Objects of rows up to this many bytes are inline: in records, so that a small change is one commit. Default 0, for
+   * stores where an object of the content costs no more than a record.
+   */
+  readonly inlineBytes?: number
 }
 
 /**

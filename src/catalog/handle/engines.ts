@@ -4,6 +4,7 @@ import { invalid } from '../../base/errors.ts'
 import { isRemote } from '../../base/scheduling/merge-ranges.ts'
 import type { CachedContent, ContentCache } from '../../contents/cache/index.ts'
 import type { CacheUse, TableEngine } from '../../engine/table/index.ts'
+import { InlineContent } from '../locations/inline-objects.ts'
 import type { Core } from './core.ts'
 
 /** The options of a catalog that are for its engines. */
@@ -80,6 +81,8 @@ async function throughCache(
   found: CachedContent['found'][],
 ): Promise<Content> {
   if (cache === undefined || !isRemote(content)) return content
+  // Inline objects are in the store.
+  if (content instanceof InlineContent) return content.over(await throughCache(content.below, cache, found))
   const { cachedContent } = await import('../../contents/cache/index.ts')
   // A catalog may have several contents.
   const owner = `${cache.owner} ${content.url?.replace(/[?#].*$/s, '')}`

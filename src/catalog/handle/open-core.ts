@@ -9,6 +9,7 @@ import type { Store } from '../../base/store/store.ts'
 import { wallClock } from '../../base/time.ts'
 import type { ContentCache, ContentCacheOptions } from '../../contents/cache/index.ts'
 import type { StorageOptionsHook } from '../locations/context.ts'
+import { InlineContent } from '../locations/inline-objects.ts'
 import type { ContentRoot } from '../locations/locations.ts'
 import { finishRemovals } from '../locations/removal.ts'
 import type { AuthorizeHook } from '../lookup/access.ts'
@@ -215,11 +216,12 @@ function clockOf(store: Store, { now }: CatalogOptions): () => number {
 export function makeCore(
   store: Store,
   catalog: CatalogRecord,
-  roots: readonly ContentRoot[],
+  given: readonly ContentRoot[],
   options: CatalogOptions & ReadOnlyOption,
   { cache, copy }: { readonly cache?: ContentCache | undefined; readonly copy?: string | undefined } = {},
 ): Core {
   const now = clockOf(store, options)
+  const roots = withInline(store, given)
   const settings = settingsOf(options, copy)
   const heartbeat = new Heartbeat(store, now)
   const forUpkeep = { store, now, heartbeat, settings, contentRoots: roots }
@@ -250,6 +252,12 @@ export function makeCore(
   const { optimize = 'off', onError = warn } = options
   if (optimize === 'off' || settings.readOnly) return core
   return { ...core, background: background(core, optimize === 'background' ? {} : optimize, onError) }
+}
+
+/** The content roots; the catalog's own one has inline objects, if the store keeps any. */
+function withInline(store: Store, [own, ...others]: readonly ContentRoot[]): readonly ContentRoot[] {
+  if (own === undefined || !store.features.inlineBytes) return own === undefined ? [] : [own, ...others]
+  return [{ ...own, content: new InlineContent(own.content, store) }, ...others]
 }
 
 /** Loads the sessions when they are first needed: most catalogs never use any. */

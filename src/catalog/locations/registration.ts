@@ -15,6 +15,7 @@ import { type ChangeContext, commit, type Unchanged } from '../transactions/comm
 import { vacuumsBegun } from '../transactions/work-record.ts'
 import type { LocationContext } from './context.ts'
 import { removeTableRecords } from './drop.ts'
+import { InlineContent, removeInline } from './inline-objects.ts'
 import {
   type ContentFolder,
   contentFolderOf,
@@ -101,6 +102,8 @@ export async function commitDeregistering<T extends object>(
             // A vacuum may have removed the registration: it cannot know that this commit will refer to it.
             if (before?.written === written && before.vacuums === vacuums) {
               markWaiting(before.path)
+              const inline = inlineFolderOf(core, location)
+              if (inline) removeInline(change.writer, inline.prefix)
             } else {
               // The rest of the body must run, and fail, as if the registration existed.
               markWaiting(folderOfRegistrations(core, location).prefix)
@@ -116,11 +119,12 @@ export async function commitDeregistering<T extends object>(
     } catch (error) {
       if (!(error instanceof RegistrationNeeded)) throw error
       const write = async ({ table, written, vacuums }: NeededRegistration) => {
-        const { content, prefix } = folderOfRegistrations(
-          core,
-          locationOf(core.contentRoots, table.id, table.record),
-        )
+        const location = locationOf(core.contentRoots, table.id, table.record)
+        const { content, prefix } = folderOfRegistrations(core, location)
         const path = `${prefix}${core.newId()}${writtenBy(core)}`
+        // Another catalog may register the location, and it does not have the records of this one.
+        const inline = inlineFolderOf(core, location)
+        await inline?.content.copyToFiles(inline.prefix)
         await content.put(path, sealRegistration(written))
         done.set(table.id, { written, path, vacuums })
       }
@@ -289,6 +293,17 @@ function folderOfRegistrations(core: LocationContext, location: string): Content
   const folder = contentFolderOf(core.contentRoots, location)
   if (folder === undefined) return offsiteFolderOf(core.contentRoots, location)
   return { content: folder.content, prefix: `${folder.prefix}${registrationFolder}` }
+}
+
+/** The folder of a location, if objects there may be inline. */
+function inlineFolderOf(
+  core: LocationContext,
+  location: string,
+): { readonly content: InlineContent; readonly prefix: string } | undefined {
+  const folder = contentFolderOf(core.contentRoots, location)
+  return folder?.content instanceof InlineContent
+    ? { content: folder.content, prefix: folder.prefix }
+    : undefined
 }
 
 function withoutUndefined<T extends object>(record: T): T {

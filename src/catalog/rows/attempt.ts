@@ -49,7 +49,7 @@ export async function writeDraft(
 
 /** Commits a version that is written and synced, if the head is as required. */
 export async function commitDraft(
-  { change, found, transaction }: Attempt,
+  { change, found, inline, transaction }: Attempt,
   { from, to, base, changed }: Draft,
 ): Promise<Committed> {
   const { id, branch } = change
@@ -62,6 +62,7 @@ export async function commitDraft(
     if (!isSame(head, from)) return undefined
     // A change without effect makes no version.
     if (to === from) return { version: from.current!.version }
+    inline?.record(writer, changed.snapshot.manifest.path)
     putVersion(writer, table, branch, from.version, versionOf(changed.snapshot, transactionId, now))
     head = to
     return { version: from.version }

@@ -9,6 +9,7 @@ import type {
   WorkOptions,
   WritingEngine,
 } from '../../engine/table/index.ts'
+import type { ChangeInline } from '../locations/inline-objects.ts'
 import type { ContentFolder } from '../locations/locations.ts'
 import type { FoundTable } from '../lookup/names.ts'
 import type { FoundVersion } from '../lookup/versions.ts'
@@ -81,6 +82,8 @@ export interface Attempt {
   readonly change: RowsChange<any, any>
   readonly found: TableToWrite
   readonly prepared: unknown
+  /** The small objects of the change; undefined if it has none of its own. */
+  readonly inline: ChangeInline | undefined
   readonly transaction: Pick<LongTransaction, 'id' | 'recorded' | 'releaseSlot' | 'commit'>
   readonly work: WorkOptions
 }

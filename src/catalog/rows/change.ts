@@ -1,5 +1,6 @@
 import type { ApplyOptions, Change, ChangeResult, Snapshot } from '../../engine/table/index.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
+import { type ChangeInline, InlineContent } from '../locations/inline-objects.ts'
 import { findTable } from '../lookup/names.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { vacuumsBegun } from '../transactions/work-record.ts'
@@ -95,12 +96,18 @@ async function changeIn<Checked, Prepared>(
         vacuums: start.vacuums,
       }
       return runLong(core, options, about, async (transaction, work) => {
-        const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id) }
-        const prepared = await change.prepare(found, work, checked)
+        const inline = inlineOf(core, start)
+        const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id, inline) }
+        const prepare = async () => change.prepare(found, work, checked)
+        const prepared = await prepare().catch((error) => {
+          inline?.release()
+          throw error
+        })
         const attempt = {
           change: options[clientRules] ? refusingUnreadable(change, options) : change,
           found,
           prepared,
+          inline,
           transaction,
           work,
         }
@@ -111,6 +118,15 @@ async function changeIn<Checked, Prepared>(
   } finally {
     if (--branch.changes === 0) core.branches.delete(key)
   }
+}
+
+/**
+ * Keeps the small objects of a change. Undefined where they are files: in other contents, and in a transaction over many
+ * operations, which syncs the files of all of them at once.
+ */
+function inlineOf(core: RowsContext, { folder: { content } }: Start): ChangeInline | undefined {
+  if (core.staging !== undefined || !(content instanceof InlineContent)) return undefined
+  return content.objectsOfChange(core.now)
 }
 
 /** The change, which refuses to leave columns that the requesting client cannot read. */

@@ -76,7 +76,12 @@ export function commitWaiting(
     const turn = core.inTurn(key, async () => {
       while (!one.isSettled) await commitTogether(core, key, branch)
     })
-    turn.catch(reject)
+    const release = () => attempt.inline?.release()
+    // Changes that were written on top of this one, and read its objects, are settled by then, or written again.
+    turn.then(release, (error) => {
+      release()
+      reject(error)
+    })
   })
 }
 

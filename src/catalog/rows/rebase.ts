@@ -37,7 +37,7 @@ export async function rebase(
     // The transaction around it takes no slot.
     const releaseSlot = () => {}
     const transaction = { id: transactionId, recorded: Promise.resolve(), releaseSlot, commit }
-    const attempt = { change, found, prepared, transaction, work }
+    const attempt = { change, found, prepared, inline: undefined, transaction, work }
     let made: RowsChanged | undefined
     // Other processes may commit again meanwhile.
     for (let n = 0; made === undefined && n < maxAttempts; n++) {

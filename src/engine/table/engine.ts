@@ -1,5 +1,6 @@
 import type { Table } from '@uwdata/flechette'
 import type { Content, PutGroup } from '../../base/content/content.ts'
+import { isInline } from '../../base/content/path.ts'
 import { pathIn } from '../../base/model/relative-path.ts'
 import { wallClock } from '../../base/time.ts'
 import { addColumns } from './columns/add.ts'
@@ -18,7 +19,7 @@ import { explainQuery } from './read/explain.ts'
 import { countMatching, queryRows, streamRows } from './read/query.ts'
 import { ScanPool } from './scan/pool.ts'
 import { ByteCache } from './storage/cache.ts'
-import { type NewName, type ObjectWriter, uniqueName } from './storage/objects.ts'
+import { type InlineObjects, type NewName, type ObjectWriter, uniqueName } from './storage/objects.ts'
 import type { Storage } from './storage/storage.ts'
 import type { TableEngine, WritingEngine } from './table-engine.ts'
 import { appendChange, metadataChange, overwriteChange, restoreChange } from './write/change.ts'
@@ -30,6 +31,7 @@ import { writeRows } from './write/write-rows.ts'
 
 const defaultCacheBytes = 256 * 1024 * 1024
 const defaultFragmentRows = 1_048_576
+const defaultLevels = [16 * 1024, 256 * 1024]
 const defaultThreadedRows = 4_000_000
 const defaultThreadedAfter = 250
 
@@ -61,6 +63,11 @@ export interface EngineOptions {
    * before anything is written. Default: no limit.
    */
   readonly growthBytes?: number | undefined
+  /**
+   * Most bytes of the fragments of each level: an insert that leaves eight fragments of a level at the end of the table
+   * merges them. Default 16 KiB and 256 KiB; with an empty list, inserts merge none.
+   */
+  readonly levels?: readonly number[] | undefined
   /** Most rows of a fragment. Default 1,048,576; rounded down to a multiple of 64. */
   readonly fragmentRows?: number | undefined
 }
@@ -76,27 +83,43 @@ export function tableEngine(options: EngineOptions): TableEngine {
   const pool = threads > 0 ? new ScanPool({ threads, minRows, startAfter }, cache) : undefined
   const { content, newName = uniqueName, now = wallClock, growthBytes } = options
   const fragmentRows = Math.max(64, (options.fragmentRows ?? defaultFragmentRows) & ~63)
-  return engineOn({ content, writer: content, cache, newName, now, pool, growthBytes, fragmentRows })
+  const { levels = defaultLevels } = options
+  return engineOn({ content, writer: content, cache, newName, now, pool, growthBytes, fragmentRows, levels })
 }
 
 /** Most objects that a writer puts at the same time without waiting. Their bytes are in memory. */
 const maxBegun = 16
 
+/** Puts small objects into `inline`, and others into a content or group. */
+function writerOver(below: Pick<Content, 'put'>, inline: InlineObjects): Omit<ObjectWriter, 'begin'> {
+  return {
+    isInline: (bytes) => inline.fits(bytes),
+    async put(path, bytes) {
+      if (isInline(path)) inline.put(path, bytes)
+      else await below.put(path, bytes)
+    },
+  }
+}
+
 /** Puts the objects of one writer, which become durable together. */
 class GroupWriter implements ObjectWriter {
+  readonly put: ObjectWriter['put']
+  readonly isInline: ObjectWriter['isInline']
   readonly #group: PutGroup
   /** Puts under way. A failed one remains, so that no later sync succeeds. */
   readonly begun = new Set<Promise<void>>()
 
-  constructor(group: PutGroup) {
+  constructor(group: PutGroup, inline: InlineObjects | undefined) {
     this.#group = group
-  }
-
-  put(path: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<void> {
-    return this.#group.put(path, bytes)
+    const { put, isInline } = inline
+      ? writerOver(group, inline)
+      : { put: group.put.bind(group), isInline: undefined }
+    this.put = put
+    this.isInline = isInline
   }
 
   async begin(path: string, bytes: Uint8Array): Promise<void> {
+    if (isInline(path)) return this.put(path, bytes)
     if (this.begun.size >= maxBegun) await Promise.race(this.begun)
     const put = this.#group.put(path, bytes)
     this.begun.add(put)
@@ -107,14 +130,15 @@ class GroupWriter implements ObjectWriter {
   }
 }
 
-function writingEngine(storage: Storage, name: string): WritingEngine {
+function writingEngine(storage: Storage, name: string, inline: InlineObjects | undefined): WritingEngine {
   const newName = () => storage.newName(name)
   const group = storage.writer.group?.()
   if (group === undefined) {
+    const writer = inline ? writerOver(storage.writer, inline) : storage.writer
     const nothing = async () => {}
-    return { ...engineOn({ ...storage, newName }), written: nothing, sync: nothing }
+    return { ...engineOn({ ...storage, newName, writer }), written: nothing, sync: nothing }
   }
-  const writer = new GroupWriter(group)
+  const writer = new GroupWriter(group, inline)
   return {
     ...engineOn({ ...storage, newName, writer }),
     async written() {
@@ -135,7 +159,7 @@ function engineOn(storage: Storage): TableEngine {
     return overwriteChange(storage, prefix, schema, written)
   }
   return {
-    writtenBy: (writer) => writingEngine(storage, writer),
+    writtenBy: (writer, inline) => writingEngine(storage, writer, inline),
     async create(prefix, table, work) {
       const job = new Job(storage, work)
       const change = await overwrite(job, normalPrefix(prefix), table)

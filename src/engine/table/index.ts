@@ -14,7 +14,7 @@ export { metadataOf } from './columns/edits.ts'
 export { type EngineOptions, tableEngine } from './engine.ts'
 export type { ManifestRef } from './format/manifest.ts'
 export type { Measure } from './search/measures.ts'
-export { namesFrom } from './storage/objects.ts'
+export { type InlineObjects, namesFrom } from './storage/objects.ts'
 export type {
   ApplyOptions,
   CacheUse,

@@ -5,6 +5,7 @@ import type { IndexType } from '../../base/model/index-types.ts'
 import type { Hold } from '../../base/scheduling/byte-budget.ts'
 import type { IndexParameters, ManifestRef, StoredIndex } from './format/manifest.ts'
 import type { Measure } from './search/measures.ts'
+import type { InlineObjects } from './storage/objects.ts'
 
 /** One version of a table's content as described by its manifest. Opening it reads no row. */
 export interface Snapshot {
@@ -216,9 +217,10 @@ export interface WritingEngine extends TableEngine {
 export interface TableEngine {
   /**
    * The same engine for one writer: its object names include the mark of the writer. These objects are durable only
-   * once the engine's `sync` has resolved. All other objects are durable once they are written.
+   * once the engine's `sync` has resolved. All other objects are durable once they are written. Small objects go to
+   * `inline`, if it is given: the caller commits their records.
    */
-  writtenBy(writer: string): WritingEngine
+  writtenBy(writer: string, inline?: InlineObjects): WritingEngine
   /** Writes a table's rows and a first manifest under `prefix`. */
   create(prefix: string, table: Table, options?: ApplyOptions): Promise<Snapshot>
   /** Reads a manifest. Throws `InvalidTableState` for one that is missing, damaged or of a newer format. */

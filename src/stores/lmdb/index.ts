@@ -67,7 +67,12 @@ function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }
 
-const features: StoreFeatures = Object.freeze({ durable: true, multiProcess: true, snapshots: false })
+const features: StoreFeatures = Object.freeze({
+  durable: true,
+  multiProcess: true,
+  snapshots: false,
+  inlineBytes: 16 * 1024,
+})
 
 class LmdbDirectoryStore implements LmdbStore {
   readonly features = features

@@ -15,7 +15,12 @@ import { type Job, readInto, type StoreContext } from './store-context.ts'
 import { View } from './view.ts'
 import { WritePath } from './write-path.ts'
 
-const features: StoreFeatures = Object.freeze({ durable: true, multiProcess: true, snapshots: false })
+const features: StoreFeatures = Object.freeze({
+  durable: true,
+  multiProcess: true,
+  snapshots: false,
+  inlineBytes: 16 * 1024,
+})
 const lossyFeatures: StoreFeatures = Object.freeze({ ...features, durable: false })
 
 /** The records of a catalog in a database. */

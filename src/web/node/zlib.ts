@@ -2,6 +2,11 @@
  * The part of `node:zlib` that a catalog in memory needs. Browsers compress streams, but have no checksums and no ZSTD.
  */
 
+import { unavailable } from '../unavailable.ts'
+
+export const deflateRawSync = unavailable('A store with inline objects')
+export const inflateRawSync = deflateRawSync
+
 /** The slicing-by-8 tables: the contribution of each byte at each of the eight positions in a step. */
 const tables = Array.from({ length: 8 }, () => new Uint32Array(256))
 for (let byte = 0; byte < 256; byte++) {

@@ -281,10 +281,10 @@ eachLocalCatalog((open) => {
 
 it('a catalog does not optimize by itself unless it is told to', async () => {
   await using catalog = await openCatalog('memory:')
-  await pieces(catalog, 64)
+  await pieces(catalog, 6)
   // Nothing may happen meanwhile. Optimizing begins right after an insert.
   await sleep(20)
-  expect(await fragmentsOf(catalog)).toBe(64)
+  expect(await fragmentsOf(catalog)).toBe(6)
 })
 
 describe('closing a catalog that optimizes in the background', () => {

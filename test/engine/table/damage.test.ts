@@ -47,7 +47,7 @@ test.each(Object.keys(spoils))(
   'a file of the table that is %s is named, and nothing of it served',
   async (how) => {
     const content = memoryContent()
-    const engine = tableEngine({ content })
+    const engine = tableEngine({ content, levels: [] })
     const rows = await toArrowTable(numbers(10))
     let snapshot = await engine.create('t', rows)
     const insert = await engine.insertRows(snapshot, rows)

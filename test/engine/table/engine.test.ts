@@ -3,7 +3,7 @@ import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { decodeArrow, type Snapshot, tableEngine, toArrowTable } from '../../../src/engine/table/index.ts'
 import { fixture, plain } from '../arrow/fixtures.ts'
 
-async function setUp(options: { fragmentRows?: number; cacheBytes?: number } = {}) {
+async function setUp(options: { fragmentRows?: number; cacheBytes?: number; levels?: number[] } = {}) {
   const content = memoryContent()
   const engine = tableEngine({ content, ...options })
   const rowsOf = async (snapshot: Snapshot, query = {}) =>
@@ -38,7 +38,7 @@ describe('a table', () => {
   })
 
   test('is cut into fragments that any Arrow reader opens', async () => {
-    const { engine, rowsOf, content, paths } = await setUp({ fragmentRows: 128 })
+    const { engine, rowsOf, content, paths } = await setUp({ fragmentRows: 128, levels: [] })
     const table = await decodeArrow(fixture('types.arrows'))
     let snapshot = await engine.create('t', table)
     for (let i = 0; i < 30; i++) {
@@ -171,7 +171,7 @@ describe('changes', () => {
   })
 
   test('an append to many fragments writes a small manifest', async () => {
-    const { engine, rowsOf, content } = await setUp()
+    const { engine, rowsOf, content } = await setUp({ levels: [] })
     const row = await toArrowTable(numbers(0, 1))
     let snapshot = await engine.create('t', row)
     const insert = await engine.insertRows(snapshot, row)

@@ -30,7 +30,12 @@ const dataFile = () => join(directory, 'catalog.mdb')
 
 test('says what it promises and where it lies', async () => {
   const store = await openLmdbStore(directory)
-  expect(store.features).toEqual({ durable: true, multiProcess: true, snapshots: false })
+  expect(store.features).toEqual({
+    durable: true,
+    multiProcess: true,
+    snapshots: false,
+    inlineBytes: 16_384,
+  })
   expect(store.path).toBe(dataFile())
   await store.write((tx) => tx.put(['a'], 1))
   await store.close()

@@ -1,3 +1,4 @@
+import { isInline } from '../../../base/content/path.ts'
 import { type ContentFolder, folderName, offsiteFolder } from '../../locations/locations.ts'
 import { deregisteredFolders } from '../../locations/registration.ts'
 import { foldersOfUnknownClones } from '../../locations/shared-content.ts'
@@ -42,7 +43,8 @@ async function* pathsOfTable(
     for await (const path of engine.reachable(prefix, refs)) {
       if (seen.has(path)) continue
       seen.add(path)
-      yield { path, needed: true, linkable: true }
+      // An inline object is among the records, unless it moved into a file.
+      yield { path, needed: !isInline(path), linkable: true }
     }
   }
   for await (const { path } of content.list(prefix)) {

@@ -60,7 +60,9 @@ function verifyRecord(reader: Reader, { key, value }: Entry, now: number): Fault
 
 function findingOf(reader: Reader, { key, value }: Entry, { harmless, message }: Fault): Finding {
   const where = JSON.stringify(key)
-  const id = shapeFault(String(key[0]), value) ? undefined : ownerId(reader, key, value)
+  const family = String(key[0])
+  const isKnown = Object.hasOwn(shapes, family) && shapeFault(family, value) === undefined
+  const id = isKnown ? ownerId(reader, key, value) : undefined
   return {
     severity: harmless ? 'harmless' : 'problem',
     kind: harmless ? 'leftover' : 'record',
@@ -87,6 +89,7 @@ const names: Readonly<Record<string, string>> = {
   p: 'part of a change',
   w: 'count of vacuums',
   o: 'share',
+  j: 'inline object',
 }
 
 function sameKey(a: Key, b: Key): boolean {
@@ -179,6 +182,7 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
   p: v.array(subjectChange),
   w: whole,
   o: v.object({ ...versioned, source: v.string(), clone: v.string() }),
+  j: v.object({ ...versioned, at: time, size: whole, deflated: v.string() }),
 }
 
 /** How many parts the keys of each family have. Families without an entry have keys of any length. */

@@ -5,7 +5,7 @@ import { allRows, type Bitmap, clearTrailing, countRows, noRows } from '../../ar
 import { encodeArrow } from '../../arrow/ipc/encode.ts'
 import { readFooter } from '../../arrow/ipc/message.ts'
 import { noMetadata } from '../columns/field-tree.ts'
-import { brokenObject, type ReadStorage, readRange } from '../storage/objects.ts'
+import { brokenObject, endOfPath, type ReadStorage, readRange } from '../storage/objects.ts'
 import type { Storage } from '../storage/storage.ts'
 import { FileParts } from './file-parts.ts'
 import type { DeletionEntry, FragmentEntry, FragmentLayout } from './manifest.ts'
@@ -32,11 +32,7 @@ export interface Deletions {
  * Writes the deletions of some fragments, and returns an entry for each fragment. They share one object, since creating
  * a file takes as long as evaluating a million rows.
  */
-export function writeDeletions(
-  { writer, newName }: Storage,
-  prefix: string,
-  fragments: readonly Deleted[],
-): Deletions {
+export function writeDeletions(storage: Storage, prefix: string, fragments: readonly Deleted[]): Deletions {
   if (fragments.length === 0) return { entries: [], written: Promise.resolve() }
   const batches = fragments.map(({ rows, deleted }) =>
     makeBatch(bool(), {
@@ -46,8 +42,8 @@ export function writeDeletions(
   )
   const file = new FileParts(encodeArrow(schema, [batches]))
   const { records } = readFooter(file.tail())
-  const path = `deletions/${newName()}.arrow`
-  const written = writer.put(prefix + path, file.parts)
+  const path = `deletions/${endOfPath(storage, 'arrow', file.size)}`
+  const written = storage.writer.put(prefix + path, file.parts)
   const whole = { path, size: file.size, crc: file.checksum() }
   const entries = fragments.map(({ count }, i) => {
     const { offset, metadataLength, bodyLength } = records[i]!

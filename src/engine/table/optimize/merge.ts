@@ -48,11 +48,15 @@ export interface Merged {
 const depth = 8
 const smallBytes = 4 * 1024 * 1024
 
-/** Writes the live rows of some fragments as one fragment, or as few as possible. */
+/**
+ * Writes the rows of some fragments as one fragment, or as few as possible: the live ones, or all, so that the number of
+ * a row shows its source.
+ */
 export async function merge(
   job: Job,
   { prefix, schema }: TableFiles,
   entries: readonly FragmentEntry[],
+  wantedRows: 'live' | 'all',
   onRows: (rows: number) => void,
 ): Promise<Merged> {
   const sources = new Map<string, Source>()
@@ -65,7 +69,7 @@ export async function merge(
   const read = async (entry: FragmentEntry) => ({
     entry,
     columns: await readWhole(job.storage, { prefix, schema }, entry, wanted),
-    live: await readLive(job.storage, prefix, entry),
+    live: wantedRows === 'live' ? await readLive(job.storage, prefix, entry) : undefined,
   })
   const areSmall = entries.every(({ size }) => size <= smallBytes)
   for await (const { entry, columns, live } of prefetch(entries, read, { depth: areSmall ? depth : 0 })) {

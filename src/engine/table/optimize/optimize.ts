@@ -61,7 +61,7 @@ export async function optimizeRows(
     options,
   )) {
     if (group.merge) {
-      const merged = await merge(job, base, group.entries, onRows)
+      const merged = await merge(job, base, group.entries, 'live', onRows)
       if (isWorthwhile(group.entries, merged.written, merged.saves))
         replacements.push(new RebasableMerge(storage, base.prefix, merged))
     } else {

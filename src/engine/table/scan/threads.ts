@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events'
+import { isInline } from '../../../base/content/path.ts'
 import { pathIn } from '../../../base/model/relative-path.ts'
 import type { WorkBudget } from '../../predicate/index.ts'
 import type { EncodedFile } from '../format/manifest.ts'
-import { type FragmentEntry, layoutOfEntry } from '../format/manifest.ts'
+import { type FragmentEntry, layoutOfEntry, pathsOf } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
 import type { ScanResult } from './message.ts'
@@ -66,14 +67,15 @@ export class FragmentThreads {
     return this.#pool.ready.length
   }
 
-  /** Sends a task for a fragment to a worker. Undefined if none has started. */
+  /** Sends a task for a fragment to a worker. Undefined if none has started, or none can read the fragment. */
   send<T extends ScanResult>(
     entry: FragmentEntry,
     task: FragmentTask,
     budgets: readonly WorkBudget[],
   ): Sent<T> | undefined {
     const workers = this.#pool.ready
-    if (workers.length === 0) return undefined
+    // Inline objects are out of reach of the workers.
+    if (workers.length === 0 || pathsOf(entry).some(isInline)) return undefined
     const { prefix, body } = this.#snapshot
     const worker = workers[this.#choose(workers.length, pathIn(prefix, entry.path), entry.rows)]!
     const { schema, columns } = body

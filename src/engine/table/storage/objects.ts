@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Content } from '../../../base/content/content.ts'
+import { inlineMark } from '../../../base/content/path.ts'
 import { CatalogError } from '../../../base/errors.ts'
 import { checksumOfRead } from '../../../base/scheduling/checksum.ts'
 import { wallClock } from '../../../base/time.ts'
@@ -17,6 +18,14 @@ export interface ReadStorage {
   readonly cache: ByteCache
 }
 
+/** Keeps the small objects of one writer, until records with their bytes are committed with the version. */
+export interface InlineObjects {
+  /** Whether an object of this many bytes has room. */
+  fits(bytes: number): boolean
+  /** Keeps an object. Readers of this process find it at once. */
+  put(path: string, bytes: Uint8Array | readonly Uint8Array[]): void
+}
+
 /** Puts new objects: a content, or the group of objects that one writer makes durable together. */
 export interface ObjectWriter extends Pick<Content, 'put' | 'group'> {
   /**
@@ -24,6 +33,17 @@ export interface ObjectWriter extends Pick<Content, 'put' | 'group'> {
    * Absent if objects are durable once they are put.
    */
   begin?(path: string, bytes: Uint8Array): Promise<void>
+  /** Whether an object of this many bytes is to be inline, as its name must say. */
+  isInline?(bytes: number): boolean
+}
+
+/** The unique end of an object's path. */
+export function endOfPath(
+  { writer, newName }: { readonly writer: ObjectWriter; readonly newName: NewName },
+  extension: 'arrow' | 'json',
+  bytes: number,
+): string {
+  return `${newName()}${writer.isInline?.(bytes) ? inlineMark : ''}.${extension}`
 }
 
 /** The checksum of parts that follow bytes with checksum `sum`. */
@@ -108,10 +128,10 @@ export function writerMark(writer: string): string {
 
 /** The mark of the writer in the path of an object; undefined if the engine did not name the object. */
 export function writerMarkIn(path: string): string | undefined {
-  return /-([0-9a-f]{8})[0-9a-f]{8}\.(?:arrow|json)$/.exec(path)?.[1]
+  return /-([0-9a-f]{8})[0-9a-f]{8}(?:\.inline)?\.(?:arrow|json)$/.exec(path)?.[1]
 }
 
-const unique = '[0-9a-z]{9,}-[0-9a-f]{16}'
+const unique = '[0-9a-z]{9,}-[0-9a-f]{16}(?:\\.inline)?'
 const objects = `data/${unique}\\.arrow|deletions/${unique}\\.arrow|_versions/(?:segments/|\\d+-)?${unique}\\.json`
 
 /** Objects that a content of files is writing, or that remained there after a crash. */

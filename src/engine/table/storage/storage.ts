@@ -12,6 +12,8 @@ export interface Storage extends ReadStorage {
   readonly growthBytes?: number | undefined
   /** Most rows of a fragment: a multiple of 64. */
   readonly fragmentRows: number
+  /** Most bytes of the fragments of each level that inserts merge. */
+  readonly levels: readonly number[]
   /** Worker threads that scan large tables, if the engine has any. */
   readonly pool?: ScanPool | undefined
 }

@@ -4,7 +4,7 @@ import { schemaDifference } from '../../arrow/schema.ts'
 import { typeName } from '../../arrow/type-name.ts'
 import { treeOfSchema } from '../columns/edits.ts'
 import { idsOf } from '../columns/field-tree.ts'
-import { type FragmentEntry, type StoredColumns, totalsOf } from '../format/manifest.ts'
+import { type FragmentEntry, type StoredColumns, totalsOf, withIds } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import {
   idsOfSchema,
@@ -14,6 +14,7 @@ import {
   withLayoutKey,
 } from '../format/table-schema.ts'
 import { Job } from '../job.ts'
+import { mergeLevels } from '../optimize/levels.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Change } from '../table-engine.ts'
 import { reviseManifest, storeSchema, writeManifest } from './write-manifest.ts'
@@ -29,11 +30,17 @@ export function appendChange(
     async apply(base, options) {
       const job = new Job(storage, options)
       const snapshot = base as LoadedSnapshot
+      const { tail, nextId = 0 } = snapshot.body
       const { layout, columns } = layoutIn(snapshot, made)
       const isOwn = layout === (made.body.columns?.layout ?? '')
-      const entries = isOwn ? written : written.map((entry) => withLayoutKey(entry, layout))
-      const tail = [...snapshot.body.tail, ...entries]
-      const changes = { columns, tail }
+      const own = isOwn ? written : written.map((entry) => withLayoutKey(entry, layout))
+      const appended = { entries: [...tail, ...withIds(own, nextId)], columns }
+      const merged = isOwn ? await mergeLevels(job, snapshot, appended) : appended
+      const changes = {
+        columns: merged.columns,
+        tail: merged.entries,
+        nextId: nextId + own.reduce((sum, { rows }) => sum + rows, 0),
+      }
       return { snapshot: await reviseManifest(job, snapshot, changes), affected: rows }
     },
   }

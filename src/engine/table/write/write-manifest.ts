@@ -20,11 +20,19 @@ import {
 } from '../format/manifest.ts'
 import { type LoadedSnapshot, snapshotOf } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
+import { endOfPath } from '../storage/objects.ts'
 import type { Storage } from '../storage/storage.ts'
 
-/** Fragments that a manifest lists itself, and the bytes of their entries. Further entries move to a segment. */
-const maxTail = 256
-const maxTailBytes = 128 * 1024
+/** Fragments that a segment lists, and the bytes of their entries. */
+const maxSegment = 256
+const maxSegmentBytes = 128 * 1024
+
+/**
+ * Fragments that a manifest lists itself. Once it has more, all but the last ones, which later inserts may merge, move to
+ * segments: each change writes a manifest, so it is to be small.
+ */
+const maxTail = 32
+const keptTail = 16
 
 /** The parts of a manifest that are not derived from others. */
 export interface ManifestParts {
@@ -71,7 +79,7 @@ export async function writeManifest(
   const has = { columns: body.columns !== undefined, bases: body.bases !== undefined }
   const bytes = seal('manifest', manifestText(body), has)
   const number = version === undefined ? '' : `${String(version).padStart(10, '0')}-`
-  const path = `_versions/${number}${storage.newName()}.json`
+  const path = `_versions/${number}${endOfPath(storage, 'json', bytes.length)}`
   // The next change of the branch starts from the snapshot, so it need not wait for the file.
   if (storage.writer.begin) await storage.writer.begin(prefix + path, bytes)
   else await storage.writer.put(prefix + path, bytes)
@@ -98,12 +106,13 @@ async function spill(
   prefix: string,
   { segments, tail }: Pick<ManifestParts, 'segments' | 'tail'>,
 ): Promise<{ segments: readonly SegmentEntry[]; tail: readonly FragmentEntry[] }> {
+  const kept = keptOf(tail)
   const full: SegmentEntry[] = []
   let first = 0
   let bytes = 0
-  for (let i = 0; i < tail.length; i++) {
+  for (let i = 0; i < tail.length - kept; i++) {
     bytes += entryText(tail[i]!).length
-    if (i + 1 - first < maxTail && bytes < maxTailBytes) continue
+    if (i + 1 < tail.length - kept && i + 1 - first < maxSegment && bytes < maxSegmentBytes) continue
     full.push(await writeSegment(storage, prefix, tail.slice(first, i + 1)))
     first = i + 1
     bytes = 0
@@ -111,9 +120,19 @@ async function spill(
   return { segments: full.length > 0 ? [...segments, ...full] : segments, tail: tail.slice(first) }
 }
 
+/** How many of the last entries a manifest lists itself. */
+function keptOf(tail: readonly FragmentEntry[]): number {
+  let bytes = 0
+  for (let i = 0; i < tail.length; i++) {
+    bytes += entryText(tail[tail.length - 1 - i]!).length
+    if (bytes >= maxSegmentBytes) return Math.min(i, keptTail)
+  }
+  return tail.length <= maxTail ? tail.length : keptTail
+}
+
 /** Writes fragment entries to an object of their own. */
 export async function writeSegment(
-  { writer, newName }: Storage,
+  storage: Storage,
   prefix: string,
   entries: readonly FragmentEntry[],
 ): Promise<SegmentEntry> {
@@ -121,8 +140,8 @@ export async function writeSegment(
   const isFirst = layouts.size === 1 && layouts.has('')
   const bases = entries.some((entry) => pathsOf(entry).some(leadsOut))
   const bytes = seal('segment', entriesText(entries), { columns: !isFirst, bases })
-  const path = `_versions/segments/${newName()}.json`
-  await writer.put(prefix + path, bytes)
+  const path = `_versions/segments/${endOfPath(storage, 'json', bytes.length)}`
+  await storage.writer.put(prefix + path, bytes)
   const segment = { path, size: bytes.length, etag: etagOf(bytes), ...totalsOf(entries) }
   return isFirst ? segment : { ...segment, layouts: [...layouts] }
 }

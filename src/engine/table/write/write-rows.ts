@@ -16,7 +16,7 @@ import { type ColumnFile, type FragmentEntry, rangesOf } from '../format/manifes
 import { addStatistics, storeStatistics } from '../format/statistics.ts'
 import type { TableFiles, TableSchema } from '../format/table-schema.ts'
 import type { Job } from '../job.ts'
-import type { Range } from '../storage/objects.ts'
+import { endOfPath, type Range } from '../storage/objects.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /** Most bytes of a fragment, as estimated before it is written. */
@@ -127,12 +127,12 @@ export async function encodeFile(
 
 /** Writes a file under a new name. */
 export async function putFile(
-  { writer, newName }: Storage,
+  storage: Storage,
   prefix: string,
   { parts, ...file }: EncodedFile,
 ): Promise<ColumnFile> {
-  const path = `data/${newName()}.arrow`
-  await writer.put(prefix + path, parts)
+  const path = `data/${endOfPath(storage, 'arrow', file.size)}`
+  await storage.writer.put(prefix + path, parts)
   return { path, ...file }
 }
 

@@ -16,7 +16,8 @@ limitEach(60)
 
 function setUp(options: { fragmentRows?: number } = {}) {
   const content = memoryContent()
-  const engine = tableEngine({ content, ...options })
+  // Inserts are to leave what there is to merge.
+  const engine = tableEngine({ content, levels: [], ...options })
   // What is read is what lies there, not what was kept in memory.
   const reader = tableEngine({ content, cacheBytes: 0 })
   return {
