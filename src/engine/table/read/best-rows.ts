@@ -1,12 +1,15 @@
 import { invalid } from '../../../base/errors.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
-import { candidateRows, compareKey, type SortKey, type SortValue, sortReader } from './sort-keys.ts'
+import { type Bound, blockRows, FirstKey, isBehind } from './first-key.ts'
+import { compareKey, type SortKey, type SortValue, sortReader } from './sort-keys.ts'
 import { sortedRows } from './sort-rows.ts'
 
-/** Values, and rows at most, between two checks of the clock. */
+/** Values between two checks of the clock. */
 const valuesAtOnce = 8_192
-const rowsAtOnce = 1_024
+
+/** Blocks that are gone through between two checks of the clock. */
+const blocksAtOnce = 16
 
 /** Least rows that are kept before the worst are dropped. */
 const minKept = 1_024
@@ -14,9 +17,52 @@ const minKept = 1_024
 /** Bytes of an entry besides its values. */
 const entryBytes = 32
 
+/** A fragment of which rows are added, and the readers of its keys. */
+interface Source {
+  readonly fragment: number
+  readonly readers: readonly ((row: number) => SortValue)[]
+}
+
+/** A row that was added, with its values by key. */
+interface Row {
+  readonly values: readonly SortValue[]
+  readonly fragment: number
+  readonly row: number
+}
+
+/** A block that has selected rows. */
+interface Block {
+  readonly start: number
+  /** The first run with some of its rows. */
+  readonly run: number
+  /** How many of its rows are selected. */
+  readonly rows: number
+  /** The best value of all its rows; undefined if it is not known. */
+  best: SortValue | undefined
+}
+
+/** The blocks of the rows in runs. */
+function blocksOf(runs: ArrayLike<number>): Block[] {
+  const blocks: Block[] = []
+  let run = 0
+  let next = 0
+  while (run < runs.length) {
+    const start = Math.floor(Math.max(next, runs[run]!) / blockRows) * blockRows
+    const first = run
+    next = start + blockRows
+    let rows = 0
+    for (; run < runs.length && runs[run]! < next; run += 2) {
+      rows += Math.min(next, runs[run + 1]!) - Math.max(start, runs[run]!)
+      if (runs[run + 1]! > next) break
+    }
+    blocks.push({ start, run: first, rows, best: undefined })
+  }
+  return blocks
+}
+
 /**
- * The best rows by some keys: all that are added, or a limited number. Only a row's keys and position are kept, and of
- * no more than twice as many rows as are wanted.
+ * The best rows by some keys: all that are added, or a limited number. Equal rows are in the
+ * order of their positions. Only a row's keys and position are kept, and of no more than twice as many rows as are wanted.
  */
 export class BestRows {
   readonly #keys: readonly SortKey[]
@@ -27,13 +73,17 @@ export class BestRows {
   #fragments: number[] = []
   #rows: number[] = []
   #bytes = 0
-  /** The worst of the best rows, once there are as many as are wanted: its values by key. */
-  #worst: readonly SortValue[] | undefined
+  /** The worst of the best rows, once there are as many as are wanted. */
+  #worst: Row | undefined
+  readonly #given: SortValue | undefined
+  readonly #candidates = new Int32Array(blockRows)
 
-  constructor(keys: readonly SortKey[], wanted: number, maxBytes: number) {
+  /** `bound` is a value of the first key that at least as many rows do not follow as are wanted. */
+  constructor(keys: readonly SortKey[], wanted: number, maxBytes: number, bound?: SortValue) {
     this.#keys = keys
     this.#wanted = wanted
     this.#maxBytes = maxBytes
+    this.#given = bound
     this.#values = keys.map(() => [])
   }
 
@@ -41,7 +91,13 @@ export class BestRows {
     return this.#bytes
   }
 
-  /** Adds rows of a fragment, as runs. They follow all rows that were added before. */
+  /** Whether rows of a fragment may be among the best. None of them precedes `best` by the first key. */
+  mayAdd(fragment: number, best: SortValue): boolean {
+    const bound = this.#boundFor(fragment, 0)
+    return bound === undefined || !isBehind(this.#keys[0]!, best, bound)
+  }
+
+  /** Adds rows of a fragment, as runs. */
   async add(
     fragment: number,
     batches: readonly AnyBatch[],
@@ -49,18 +105,47 @@ export class BestRows {
     timeSlice: TimeSlice,
     hold: (bytes: number) => Promise<void> | undefined = () => undefined,
   ): Promise<void> {
-    const readers = batches.map(sortReader)
-    const atOnce = Math.max(1, Math.min(rowsAtOnce, Math.floor(valuesAtOnce / Math.max(1, readers.length))))
-    for (let i = 0; i < runs.length; i += 2) {
-      for (let start = runs[i]!; start < runs[i + 1]!; start += atOnce) {
-        const end = Math.min(runs[i + 1]!, start + atOnce)
-        this.#addRun(fragment, batches, readers, start, end)
-        if (this.#rows.length >= Math.max(minKept, this.#wanted * 2)) await this.#cut(timeSlice)
-        const waits = hold(this.#bytes)
-        if (waits) await waits
-        if (timeSlice.due) await timeSlice.rest()
+    const source = { fragment, readers: batches.map(sortReader) }
+    const key = new FirstKey(this.#keys[0]!, batches[0]!, source.readers[0]!)
+    const atOnce = Math.max(1, Math.min(blockRows, Math.floor(valuesAtOnce / this.#keys.length)))
+    const blocks = blocksOf(runs)
+    const isFew = this.#wanted < batches[0]!.length
+    for (const block of isFew ? await this.#ranked(fragment, key, blocks, timeSlice) : blocks) {
+      if (block.best !== undefined && this.#excludes(fragment, block.start, block.best)) break
+      const last = block.start + blockRows
+      for (let i = block.run; i < runs.length && runs[i]! < last; i += 2) {
+        const runEnd = Math.min(last, runs[i + 1]!)
+        for (let start = Math.max(block.start, runs[i]!); start < runEnd; start += atOnce) {
+          const full = this.#addRun(source, key, start, Math.min(runEnd, start + atOnce), timeSlice)
+          if (full) await full
+          const waits = hold(this.#bytes)
+          if (waits) await waits
+          if (timeSlice.due) await timeSlice.rest()
+        }
       }
     }
+  }
+
+  /** The blocks that may have rows among the best: the best ones first, after those whose best value is not known. */
+  async #ranked(
+    fragment: number,
+    key: FirstKey,
+    blocks: readonly Block[],
+    timeSlice: TimeSlice,
+  ): Promise<Block[]> {
+    const first: Block[] = []
+    const ranked: Block[] = []
+    const bound = this.#boundFor(fragment, 0)
+    for (let i = 0; i < blocks.length; i += blocksAtOnce) {
+      for (const block of blocks.slice(i, i + blocksAtOnce)) {
+        block.best = key.bestOf(block.start, block.rows)
+        if (block.best === undefined) first.push(block)
+        else if (bound === undefined || !isBehind(this.#keys[0]!, block.best, bound)) ranked.push(block)
+      }
+      if (timeSlice.due) await timeSlice.rest()
+    }
+    ranked.sort((a, b) => compareKey(this.#keys[0]!, a.best!, b.best!))
+    return [...first, ...ranked]
   }
 
   /** The positions of the best rows, from the first on. */
@@ -72,38 +157,48 @@ export class BestRows {
     }
   }
 
+  /** Whether no row from `start` on is among the best if none precedes `best` by the first key. */
+  #excludes(fragment: number, start: number, best: SortValue): boolean {
+    const bound = this.#boundFor(fragment, start)
+    return bound !== undefined && isBehind(this.#keys[0]!, best, bound)
+  }
+
+  /** The bound for rows of a fragment from `start` on. A row equal to the worst one is better if it comes before. */
+  #boundFor(fragment: number, start: number): Bound | undefined {
+    const worst = this.#worst
+    if (worst === undefined) return this.#given === undefined ? undefined : { value: this.#given, ties: true }
+    const ties =
+      this.#keys.length > 1 || fragment < worst.fragment || (fragment === worst.fragment && start < worst.row)
+    return { value: worst.values[0]!, ties }
+  }
+
+  /** Adds rows. If there are too many now, the promise waits until the worst are dropped. */
   #addRun(
-    fragment: number,
-    batches: readonly AnyBatch[],
-    readers: readonly ((row: number) => SortValue)[],
+    source: Source,
+    key: FirstKey,
     start: number,
     end: number,
-  ): void {
-    const worst = this.#worst
-    if (worst === undefined) {
-      for (let row = start; row < end; row++) this.#push(fragment, row, readers)
-      return
+    timeSlice: TimeSlice,
+  ): Promise<void> | undefined {
+    const found = this.#candidates
+    const count = key.candidates(this.#boundFor(source.fragment, start), start, end, found)
+    for (let i = 0; i < count; i++) {
+      if (this.#worst === undefined || this.#isBetter(source, found[i]!, this.#worst))
+        this.#push(source, found[i]!)
     }
-    const bound = { bound: worst[0]!, ties: this.#keys.length > 1 }
-    for (const row of candidateRows(batches[0]!, this.#keys[0]!, bound, start, end)) {
-      if (this.#isBetter(row, readers, worst)) this.#push(fragment, row, readers)
-    }
+    return this.#rows.length >= Math.max(minKept, this.#wanted * 2) ? this.#cut(timeSlice) : undefined
   }
 
-  /** Whether a row precedes the worst one. An equal row follows it, as it was added later. */
-  #isBetter(
-    row: number,
-    readers: readonly ((row: number) => SortValue)[],
-    worst: readonly SortValue[],
-  ): boolean {
+  /** Whether a row precedes the worst one. */
+  #isBetter({ fragment, readers }: Source, row: number, worst: Row): boolean {
     for (let k = 0; k < readers.length; k++) {
-      const order = compareKey(this.#keys[k]!, readers[k]!(row), worst[k]!)
+      const order = compareKey(this.#keys[k]!, readers[k]!(row), worst.values[k]!)
       if (order !== 0) return order < 0
     }
-    return false
+    return (fragment - worst.fragment || row - worst.row) < 0
   }
 
-  #push(fragment: number, row: number, readers: readonly ((row: number) => SortValue)[]): void {
+  #push({ fragment, readers }: Source, row: number): void {
     this.#fragments.push(fragment)
     this.#rows.push(row)
     this.#bytes += entryBytes
@@ -119,11 +214,16 @@ export class BestRows {
   /** Drops all but the best rows. */
   async #cut(timeSlice: TimeSlice): Promise<void> {
     if (this.#rows.length <= this.#wanted) return
-    // The remaining rows keep their order, which decides between equal ones.
     const kept = (await this.#order(timeSlice)).subarray(0, this.#wanted)
     const last = kept.at(-1)
-    this.#worst = last === undefined ? undefined : this.#values.map((values) => values[last]!)
-    kept.sort()
+    this.#worst =
+      last === undefined
+        ? undefined
+        : {
+            values: this.#values.map((values) => values[last]!),
+            fragment: this.#fragments[last]!,
+            row: this.#rows[last]!,
+          }
     this.#fragments = Array.from(kept, (at) => this.#fragments[at]!)
     this.#rows = Array.from(kept, (at) => this.#rows[at]!)
     for (const [k, values] of this.#values.entries()) {
@@ -142,12 +242,14 @@ export class BestRows {
     const { length } = this.#rows
     const keys = this.#keys
     const values = this.#values
+    const fragments = this.#fragments
+    const rows = this.#rows
     const compare = (a: number, b: number): number => {
       for (let k = 0; k < keys.length; k++) {
         const order = compareKey(keys[k]!, values[k]![a]!, values[k]![b]!)
         if (order !== 0) return order
       }
-      return a - b
+      return fragments[a]! - fragments[b]! || rows[a]! - rows[b]!
     }
     // Comparing texts takes time in proportion to their common prefix.
     const cost = keys.length + this.#bytes / Math.max(1, length) / 256

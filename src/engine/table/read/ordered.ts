@@ -5,12 +5,14 @@ import { addRow, type Bitmap, bitsOf, forEachRow, noRows } from '../../arrow/bit
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import { RunBuilder } from '../../arrow/take/runs.ts'
 import { assemble, type Piece, wholeOf } from '../../arrow/take/take.ts'
+import type { TableSchema } from '../format/table-schema.ts'
 import type { QueryOptions } from '../table-engine.ts'
 import type { AnswerReader } from './answer-reader.ts'
 import { BestRows } from './best-rows.ts'
+import { bestValue } from './order-statistics.ts'
 import type { Pick } from './projection.ts'
 import type { SelectedRows } from './selected-rows.ts'
-import type { SortKey } from './sort-keys.ts'
+import type { SortKey, SortValue } from './sort-keys.ts'
 
 /** Most memory of a query that sorts: keys, and rows of the answer. */
 export const maxSortedBytes = 512 << 20
@@ -23,9 +25,12 @@ const chunkRows = 4_096
 
 /** Rows in the order of keys, without the first `skip`. */
 export interface OrderedRows {
+  readonly schema: TableSchema
   readonly keys: readonly SortKey[]
   readonly skip: number
   readonly limit: number
+  /** A value of the first key that at least `skip + limit` selected rows do not follow, if one is known. */
+  readonly bound: SortValue | undefined
   readonly picks: readonly Pick[]
   readonly memory: QueryOptions['memory']
 }
@@ -34,14 +39,14 @@ export interface OrderedRows {
 export async function* orderedRows(
   selected: AsyncGenerator<SelectedRows>,
   reader: AnswerReader,
-  { keys, skip, limit, picks, memory }: OrderedRows,
+  { schema, keys, skip, limit, bound, picks, memory }: OrderedRows,
   timeSlice: TimeSlice,
 ): AsyncGenerator<{
   readonly pieces: readonly (readonly Piece[])[]
   readonly rows: number
   readonly perRow: number
 }> {
-  const best = new BestRows(keys, skip + limit, maxSortedBytes)
+  const best = new BestRows(keys, skip + limit, maxSortedBytes, bound)
   // Selections are dropped here: in a large table they are many.
   const sources: SelectedRows['entry'][] = []
   let held = 0
@@ -53,9 +58,11 @@ export async function* orderedRows(
   }
   const holdMany = (bytes: number) => (bytes > held + heldAtOnce ? hold(bytes) : undefined)
   for await (const source of selected) {
+    const fragment = sources.push(source.entry) - 1
+    const least = bestValue(keys[0]!, schema, source.entry)
+    if (least !== undefined && !best.mayAdd(fragment, least)) continue
     const batches = await reader.columnsAt(source.entry, keys)
-    await best.add(sources.length, batches, source.selection.runs, timeSlice, holdMany)
-    sources.push(source.entry)
+    await best.add(fragment, batches, source.selection.runs, timeSlice, holdMany)
     await hold(best.bytes)
   }
   const sorted = await best.sorted(timeSlice)

@@ -13,6 +13,7 @@ import { searchRows } from '../search/search.ts'
 import type { QueryOptions } from '../table-engine.ts'
 import { AnswerEncoder, type ColumnBatches, inChunks, streamedBytes } from './answer.ts'
 import { AnswerReader } from './answer-reader.ts'
+import { boundOf } from './order-statistics.ts'
 import { orderedRows } from './ordered.ts'
 import { projection } from './projection.ts'
 import { type SelectedRows, selectedRows } from './selected-rows.ts'
@@ -114,7 +115,8 @@ async function* readBatches(
   const scan = onStep && new TimedRows(found)
   const selected = scan ? scan.rows() : found
   if (inOrder) {
-    const ordered = { keys, skip, limit, picks, memory }
+    const bound = predicate ? undefined : await boundOf(job, snapshot, keys[0]!, skip + limit)
+    const ordered = { schema: snapshot.schema, keys, skip, limit, bound, picks, memory }
     for await (const { pieces, rows, perRow } of orderedRows(selected, reader, ordered, job)) {
       yield* answer.add(pieces, rows, perRow)
     }

@@ -69,21 +69,26 @@ test('the best rows by keys of any type are those of a sort', async () => {
   })
   const asked = fc.record({
     keys: fc.array(key, { minLength: 1, maxLength: 3 }),
-    parts: fc.array(fc.integer({ min: 0, max: 900 }), { minLength: 1, maxLength: 5 }),
+    // Fragments of one block and of several, and none.
+    parts: fc.array(fc.oneof(fc.integer({ min: 0, max: 900 }), fc.integer({ min: 1_000, max: 4_000 })), {
+      minLength: 1,
+      maxLength: 4,
+    }),
     wanted: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constant(Number.POSITIVE_INFINITY)),
     nulls: fc.constantFrom(0, 5),
-    every: fc.integer({ min: 1, max: 3 }),
+    every: fc.integer({ min: 1, max: 4 }),
+    isRising: fc.boolean(),
   })
   await fc.assert(
-    fc.asyncProperty(asked, async ({ keys, parts, wanted, nulls, every }) => {
+    fc.asyncProperty(asked, async ({ keys, parts, wanted, nulls, every, isRising }) => {
       const timeSlice = new TimeSlice(undefined)
       const length = parts.reduce((sum, part) => sum + part, 0)
       const columns = keys.map(({ column: [, , values], seed }) => {
         const drawn = fc.sample(values, { seed, numRuns: 60 })
+        if (isRising) drawn.sort(compare)
+        const at = (i: number) => (isRising ? Math.floor((i * 60) / length) : i * 31 + (i >> 4) + seed)
         return Array.from({ length }, (_, i) =>
-          nulls > 0 && (i * 7 + seed) % nulls === 0
-            ? null
-            : drawn[(i * 31 + (i >> 4) + seed) % drawn.length]!,
+          nulls > 0 && (i * 7 + seed) % nulls === 0 ? null : drawn[at(i) % drawn.length]!,
         )
       })
       const sorts = keys.map(({ direction, nullsFirst }, k) => ({
@@ -93,6 +98,7 @@ test('the best rows by keys of any type are those of a sort', async () => {
         nullsFirst,
       }))
       const best = new BestRows(sorts, wanted, Number.POSITIVE_INFINITY)
+      const again = new BestRows(sorts, wanted, Number.POSITIVE_INFINITY)
       const seen: unknown[][] = keys.map(() => [])
       const rows: number[] = []
       let start = 0
@@ -105,21 +111,81 @@ test('the best rows by keys of any type are those of a sort', async () => {
         }
         const runs: number[] = []
         for (let row = 0; row < part; row += 5) {
-          const end = Math.min(part, row + 1 + (every % 5))
+          const end = Math.min(part, row + 1 + every)
           runs.push(row, end)
           for (let one = row; one < end; one++) rows.push(start + one)
         }
         await best.add(fragment, batches, runs, timeSlice)
+        // The best values of blocks are known now.
+        await again.add(fragment, batches, runs, timeSlice)
         start += part
       }
       const starts = parts.map((_, i) => parts.slice(0, i).reduce((sum, part) => sum + part, 0))
-      const sorted = await best.sorted(timeSlice)
-      const found = Array.from(sorted.rows, (row, i) => starts[sorted.fragments[i]!]! + row)
       const expected = inOrder(rows, seen, sorts)
-      expect(found).toEqual(expected.slice(0, Math.min(wanted, expected.length)))
+      for (const found of [best, again]) {
+        const sorted = await found.sorted(timeSlice)
+        const positions = Array.from(sorted.rows, (row, i) => starts[sorted.fragments[i]!]! + row)
+        expect(positions).toEqual(expected.slice(0, Math.min(wanted, expected.length)))
+      }
     }),
     { numRuns: 120 },
   )
+})
+
+test('the first rows of an order are those of all rows in that order', async () => {
+  const engine = tableEngine({ content: memoryContent(), fragmentRows: 64 })
+  const made = await engine.create('t', randomTable(23, 700))
+  const { snapshot } = await engine.deleteRows('id % 5 = 2 OR id < 70').apply(made)
+  const key = fc.record({
+    column: fc.constantFrom('id', ...columns, '_rowid'),
+    descending: fc.boolean(),
+    nullsFirst: fc.boolean(),
+  })
+  const asked = fc.record({
+    keys: fc.array(key, { minLength: 1, maxLength: 2 }),
+    limit: fc.oneof(fc.integer({ min: 1, max: 70 }), fc.integer({ min: 1, max: 700 })),
+    offset: fc.constantFrom(0, 0, 1, 40),
+    filter: fc.option(fc.constantFrom('id % 7 <> 0', 'i > 0'), { nil: undefined }),
+  })
+  await fc.assert(
+    fc.asyncProperty(asked, async ({ keys, limit, offset, filter }) => {
+      const orderBy = keys.map((key) => ({
+        ...key,
+        column: key.column.includes(' ') ? `\`${key.column}\`` : key.column,
+      }))
+      const idsOf = async (options: object) => {
+        const answer = await engine.queryRows(snapshot, { orderBy, filter, columns: ['id'], ...options })
+        return [...(await decodeArrow(answer)).getChild('id')].map(Number)
+      }
+      expect(await idsOf({ limit, offset })).toEqual((await idsOf({})).slice(offset, offset + limit))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('fragments without rows of the answer are not read', async () => {
+  const content = memoryContent()
+  const read = new Set<string>()
+  const engine = tableEngine({
+    content: {
+      put: (path, bytes) => content.put(path, bytes),
+      list: (prefix) => content.list(prefix),
+      remove: (path) => content.remove(path),
+      get(path, range) {
+        read.add(path)
+        return content.get(path, range)
+      },
+    },
+    fragmentRows: 64,
+  })
+  const snapshot = await engine.create(
+    't',
+    tableFromArrays({ i: Int32Array.from({ length: 640 }, (_, i) => i) }),
+  )
+  read.clear()
+  const answer = await engine.queryRows(snapshot, { orderBy: [{ column: 'i', descending: true }], limit: 3 })
+  expect([...(await decodeArrow(answer)).getChild('i')]).toEqual([639, 638, 637])
+  expect([...read].filter((path) => path.endsWith('.arrow'))).toHaveLength(1)
 })
 
 test('no more is kept than is wanted, and what is kept is bounded', async () => {
