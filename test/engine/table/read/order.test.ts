@@ -2,12 +2,22 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from '@lancedb/lancedb'
-import { int32, tableFromArrays, tableToIPC } from '@uwdata/flechette'
+import {
+  dictionary,
+  field,
+  float64,
+  int32,
+  int64,
+  Table,
+  tableFromArrays,
+  tableToIPC,
+} from '@uwdata/flechette'
 import { tableFromIPC } from 'apache-arrow'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { TimeSlice } from '../../../../src/base/scheduling/time-slice.ts'
 import { memoryContent } from '../../../../src/contents/memory/index.ts'
+import { makeBatch, makeColumn } from '../../../../src/engine/arrow/batch.ts'
 import { scalarAt } from '../../../../src/engine/predicate/evaluate/scalar.ts'
 import { decodeArrow, tableEngine } from '../../../../src/engine/table/index.ts'
 import { BestRows } from '../../../../src/engine/table/read/best-rows.ts'
@@ -160,6 +170,84 @@ test('the first rows of an order are those of all rows in that order', async () 
       expect(await idsOf({ limit, offset })).toEqual((await idsOf({})).slice(offset, offset + limit))
     }),
     { numRuns: 300 },
+  )
+})
+
+const special = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0, 0, 1, 2, null]
+
+test('few values that many rows share come in order', async () => {
+  const value = fc.constantFrom(...special)
+  const clump = fc.record({ usual: value, rare: value, every: fc.constantFrom(2, 50, 300, 3_000) })
+  const table = fc.record({
+    clumps: fc.array(clump, { minLength: 1, maxLength: 24 }),
+    fragmentRows: fc.constantFrom(64, 512, 4_096),
+    deletes: fc.boolean(),
+  })
+  const query = fc.record({
+    descending: fc.boolean(),
+    nullsFirst: fc.boolean(),
+    column: fc.constantFrom('f', 'd'),
+    limit: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 700 })),
+    filter: fc.constantFrom(undefined, 'id >= 0', 'id % 4 > 0'),
+  })
+  const entries = BigInt64Array.from([5n, 3n, 9n, 1n, 2n, 8n, 7n], (value) => value << 40n)
+  const dictionaryType = dictionary(int64(), int64())
+  await fc.assert(
+    fc.asyncProperty(
+      table,
+      fc.array(query, { minLength: 6, maxLength: 6 }),
+      async ({ clumps, fragmentRows, deletes }, queries) => {
+        const values = clumps.flatMap(({ usual, rare, every }) =>
+          Array.from({ length: 300 }, (_, i) => (i % every === every - 1 ? rare : usual)),
+        )
+        const { length } = values
+        const codes = values.map((value) => special.findIndex((one) => Object.is(one, value)) % 7)
+        const batches = {
+          id: batchOf(
+            int32(),
+            values.map((_, i) => i),
+          ),
+          f: batchOf(float64(), values),
+          d: makeBatch(dictionaryType, {
+            length,
+            values: BigInt64Array.from(codes, BigInt),
+            dictionary: makeColumn(int64(), [
+              makeBatch(int64(), { length: entries.length, values: entries }),
+            ]),
+          }),
+        }
+        const engine = tableEngine({ content: memoryContent(), fragmentRows })
+        let snapshot = await engine.create(
+          't',
+          new Table(
+            {
+              fields: Object.entries(batches).map(([name, { type }]) => field(name, type)),
+              metadata: null,
+            } as never,
+            Object.values(batches).map((batch) => makeColumn(batch.type, [batch])),
+          ),
+        )
+        if (deletes)
+          ({ snapshot } = await engine.deleteRows('id % 9 = 1 OR id BETWEEN 100 AND 900').apply(snapshot))
+        const isLeft = (id: number) => !deletes || !(id % 9 === 1 || (id >= 100 && id <= 900))
+        for (const { column, descending, nullsFirst, limit, filter } of queries) {
+          const answer = await engine.queryRows(snapshot, {
+            orderBy: [{ column, descending, nullsFirst }],
+            limit,
+            filter,
+            columns: ['id'],
+          })
+          const rows = values
+            .map((_, i) => i)
+            .filter((i) => isLeft(i) && (filter !== 'id % 4 > 0' || i % 4 > 0))
+          const shown = column === 'f' ? values : codes.map((code) => entries[code]!)
+          const key: SortKey = { name: column, path: [0], direction: descending ? -1 : 1, nullsFirst }
+          const expected = inOrder(rows, [shown], [key]).slice(0, limit)
+          expect([...(await decodeArrow(answer)).getChild('id')]).toEqual(expected)
+        }
+      },
+    ),
+    { numRuns: 60 },
   )
 })
 
