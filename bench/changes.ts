@@ -146,13 +146,13 @@ async function onMany(): Promise<Question[]> {
   if (duckdb) await createRows(duckdb, 'many', seeds, columns.join())
   const step = Math.floor(many / taken)
   const places = Array.from({ length: taken }, (_, i) => i * step + ((i * 7919) % step))
-  const order = (column: 'x' | 'name'): Question => ({
+  const order = (column: 'x' | 'name' | 'id', shown = ['id', column]): Question => ({
     title: `order by ${column}, limit 100`,
     ours: {
       run: () =>
         catalog.queryTable({
           id,
-          columns: { column_names: ['id', column] },
+          columns: { column_names: shown },
           order_by: [{ column_name: column, ascending: false }],
           k: 100,
         }),
@@ -160,16 +160,11 @@ async function onMany(): Promise<Question[]> {
     ...(table && {
       lance: {
         run: () =>
-          table
-            .query()
-            .select(['id', column])
-            .orderBy({ columnName: column, ascending: false })
-            .limit(100)
-            .toArrow(),
+          table.query().select(shown).orderBy({ columnName: column, ascending: false }).limit(100).toArrow(),
       },
     }),
     ...(duckdb && {
-      duckdb: { run: () => rowsOf(`SELECT id, ${column} FROM many ORDER BY ${column} DESC LIMIT 100`) },
+      duckdb: { run: () => rowsOf(`SELECT ${shown.join()} FROM many ORDER BY ${column} DESC LIMIT 100`) },
     }),
   })
   const expression = 'a * 2 + id'
@@ -201,6 +196,8 @@ async function onMany(): Promise<Question[]> {
     },
     order('x'),
     order('name'),
+    // The latest rows.
+    order('id', ['id', 'x', 'name']),
     {
       title: `take ${count(taken)} of ${count(many)} rows`,
       ours: {
