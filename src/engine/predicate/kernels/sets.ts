@@ -37,7 +37,8 @@ function numberSet(list: readonly number[]): Loop<NumberArray> {
   const set = new Set(list)
   const hasNaN = set.has(Number.NaN)
   const few = [...set].filter((value) => !Number.isNaN(value))
-  const search = few.length > comparedOneByOne || few.length === 0 ? inTable(few) : oneByOne(few, hasNaN)
+  const isShort = few.length > 0 && few.length <= comparedOneByOne
+  const search = isShort ? oneByOne(few, hasNaN) : (inTable(few) ?? inSlots(few))
   return (values, n, need, out) => {
     if (search?.(values, n, need, out)) return
     eachNeeded(n, need, out, (row) => set.has(values[row]!))
@@ -95,11 +96,101 @@ type TableLoop = (
   mask: number,
 ) => void
 
+/** Most integers in a hash table without collisions. */
+const mostInSlots = 64
+
+/** A hash table without collisions: each integer has a slot of its own, and empty slots hold that of another slot. */
+interface Slots {
+  readonly lows: Int32Array
+  readonly highs: Int32Array
+  readonly factor: number
+  readonly shift: number
+}
+
+/** The table for the halves of integers, all different; undefined for too many, and in the unlikely case of none. */
+function slotsOf(halves: readonly (readonly [low: number, high: number])[]): Slots | undefined {
+  if (halves.length === 0 || halves.length > mostInSlots) return undefined
+  const bits = Math.max(3, 2 * Math.ceil(Math.log2(halves.length)))
+  const shift = 32 - bits
+  attempts: for (let attempt = 1; attempt <= 64; attempt++) {
+    const factor = Math.imul(0x9e3779b1, 2 * attempt + 1)
+    const lows = new Int32Array(2 ** bits).fill(halves[0]![0])
+    const highs = new Int32Array(2 ** bits).fill(halves[0]![1])
+    const used = new Uint8Array(2 ** bits)
+    for (const [low, high] of halves) {
+      const slot = Math.imul(low ^ Math.imul(high, 0x9e3779b1), factor) >>> shift
+      if (used[slot] === 1) continue attempts
+      used[slot] = 1
+      lows[slot] = low
+      highs[slot] = high
+    }
+    return { lows, highs, factor, shift }
+  }
+  return undefined
+}
+
+/** Integers of up to 32 bits that lie far apart: one lookup for each row, without a branch. */
+function inSlots(list: readonly number[]): TryTest | undefined {
+  if (list.length > mostInSlots || !list.every(Number.isInteger)) return undefined
+  const tables = new Map<unknown, Slots | undefined>()
+  return (values, n, need, out) => {
+    if (values instanceof Float32Array || values instanceof Float64Array) return false
+    const kind = values.constructor as new (list: readonly number[]) => NumberArray
+    // Integers that the column cannot have would have the bits of others.
+    if (!tables.has(kind)) {
+      const possible = list.filter((value) => new kind([value])[0] === value)
+      tables.set(kind, slotsOf(possible.map((value) => [value | 0, 0])))
+    }
+    const slots = tables.get(kind)
+    const loop =
+      slots &&
+      generated<SlotLoop<NumberArray>>(
+        'values,lows,highs,factor,shift',
+        ofKind(values, 'const x=values[$i];w|=+((lows[Math.imul(x,factor)>>>shift]^x)===0)<<$b'),
+      )
+    loop?.(n, need, out, values, slots!.lows, slots!.highs, slots!.factor, slots!.shift)
+    return loop !== undefined
+  }
+}
+
+type SlotLoop<V> = (
+  n: number,
+  need: Bitmap,
+  out: Bitmap,
+  values: V,
+  lows: Int32Array,
+  highs: Int32Array,
+  factor: number,
+  shift: number,
+) => void
+
+/** A short list of 64-bit integers. Undefined if there is no table for it. */
+function shortLongSet(list: readonly bigint[]): Loop<Uint32Array> | undefined {
+  if (list.length > mostInSlots) return undefined
+  const halves = [...new Set(list)].map(
+    (value) => [Number(BigInt.asIntN(32, value)), Number(BigInt.asIntN(32, value >> 32n))] as const,
+  )
+  const slots = slotsOf(halves)
+  const loop =
+    slots &&
+    generated<SlotLoop<Uint32Array>>(
+      'halves,lows,highs,factor,shift',
+      '{const low=halves[2*($i)],high=halves[2*($i)+1],' +
+        'slot=Math.imul(low^Math.imul(high,-1640531535),factor)>>>shift;' +
+        'w|=+((lows[slot]^low|highs[slot]^high)===0)<<$b}',
+    )
+  if (loop === undefined) return undefined
+  const { lows, highs, factor, shift } = slots!
+  return (values, n, need, out) => loop(n, need, out, values, lows, highs, factor, shift)
+}
+
 /**
  * A set of 64-bit integers: a hash table of their halves, because a BigInt for each row costs ten times as much. The
  * multiplier is random, so that nobody can construct a list that collides.
  */
 function longSet(list: readonly bigint[]): Loop<Uint32Array> {
+  const short = shortLongSet(list)
+  if (short !== undefined) return short
   const bits = Math.max(4, 32 - Math.clz32(list.length * 4))
   const mask = 2 ** bits - 1
   const table = new Int32Array(2 ** (bits + 1))

@@ -1,6 +1,15 @@
 import { invalid } from '../../../base/errors.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
-import { addRow, allRows, type Bitmap, hasRow, noRows, subtract, union } from '../../arrow/bitmap.ts'
+import {
+  addRow,
+  allRows,
+  type Bitmap,
+  forEachRow,
+  hasRow,
+  noRows,
+  subtract,
+  union,
+} from '../../arrow/bitmap.ts'
 import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import type { FragmentRows } from '../read/fragment-read.ts'
 import { type LoadedFragment, selectMatches } from '../scan/evaluate.ts'
@@ -38,40 +47,38 @@ const sliceRows = 16_384
 /** Pairs of rows whose condition is evaluated at once. */
 const maxPairs = 65_536
 
-/** Matches the rows of a fragment, and determines the action on each row. */
+/** Determines the action on each row of a fragment, of which `found` have a key of the source. */
 export async function matchFragment(
   plan: MergePlan,
-  fragment: LoadedFragment,
-  looksUp: boolean,
+  { rows, live }: LoadedFragment,
+  found: Hits,
   timeSlice: TimeSlice,
 ): Promise<FragmentMatch> {
-  const { rows, live } = fragment
-  const nothing = noRows(rows.length)
-  const found = looksUp
-    ? await lookUp(plan.source, fragment, timeSlice)
-    : { hits: nothing, firsts: new Int32Array(0) }
-  const none = { updated: nothing, sources: new Int32Array(0) }
+  const none = { updated: noRows(0), sources: noHits.firsts }
   const updates = plan.matched === 'update' ? await updatesOf(plan, found, rows, timeSlice) : none
+  const changed = plan.matched === 'delete' ? found.hits : updates.updated
+  if (plan.orphans === 'keep') return { ...found, ...updates, removed: changed }
   const removed = noRows(rows.length)
-  const words = removed.length
-  union(removed, plan.matched === 'delete' ? found.hits : updates.updated, removed, words)
-  if (plan.orphans === 'delete') {
-    const orphans = noRows(rows.length)
-    subtract(live ?? allRows(rows.length), found.hits, orphans, words)
-    const { orphanPredicate: predicate, orphanBudget: budget } = plan
-    // The predicate does not apply to rows that match.
-    const chosen =
-      predicate && budget
-        ? await selectMatches(predicate, { rows, live: orphans }, timeSlice, budget)
-        : orphans
-    union(removed, chosen, removed, words)
-  }
+  removed.set(changed)
+  const orphans = noRows(rows.length)
+  const words = orphans.length
+  subtract(live ?? allRows(rows.length), found.hits, orphans, words)
+  const { orphanPredicate: predicate, orphanBudget: budget } = plan
+  // The predicate does not apply to rows that match.
+  const chosen =
+    predicate && budget ? await selectMatches(predicate, { rows, live: orphans }, timeSlice, budget) : orphans
+  union(removed, chosen, removed, chosen.length)
   return { ...found, ...updates, removed }
 }
 
-type Hits = Pick<FragmentMatch, 'hits' | 'firsts'>
+/** The rows of a fragment whose key the source has. */
+export type Hits = Pick<FragmentMatch, 'hits' | 'firsts'>
 
-async function lookUp(
+/** No row of a fragment. */
+export const noHits: Hits = { hits: noRows(0), firsts: new Int32Array(0) }
+
+/** Looks up the keys of all rows of a fragment. */
+export async function lookUp(
   source: MergeSource,
   { rows: { columns, length }, live }: LoadedFragment,
   timeSlice: TimeSlice,
@@ -87,6 +94,22 @@ async function lookUp(
     if (timeSlice.due) await timeSlice.rest()
   }
   return { hits, firsts: firsts.done() }
+}
+
+/** Looks up the keys of some rows of a fragment. `keys` has the columns of the keys, of these rows alone. */
+export async function lookUpAmong(
+  source: MergeSource,
+  candidates: Bitmap,
+  keys: FragmentRows,
+  timeSlice: TimeSlice,
+): Promise<Hits> {
+  const { hits: matching, firsts } = await lookUp(source, { rows: keys, live: undefined }, timeSlice)
+  const hits = noRows(candidates.length * 32)
+  let position = 0
+  forEachRow(candidates, (row) => {
+    if (hasRow(matching, position++)) addRow(hits, row)
+  })
+  return { hits, firsts }
 }
 
 /** A separate function, since V8 does not optimize the loop as well within an async function. */

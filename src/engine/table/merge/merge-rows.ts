@@ -1,13 +1,24 @@
 import type { Schema, Table } from '@uwdata/flechette'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
-import { addRow, type Bitmap, countRows, forEachRow, hasRow, intersect, noRows } from '../../arrow/bitmap.ts'
+import {
+  addRow,
+  type Bitmap,
+  countRows,
+  forEachRow,
+  hasRow,
+  intersect,
+  isEmpty,
+  noRows,
+} from '../../arrow/bitmap.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
+import type { Predicate } from '../../predicate/index.ts'
 import { contentKey, type FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { haveSameColumns, type TableFiles } from '../format/table-schema.ts'
 import { Job } from '../job.ts'
-import { readColumns } from '../read/fragment-read.ts'
+import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import { piecesOf, selectRows } from '../read/row-selection.ts'
+import { readSelected, type SelectedColumns } from '../read/selected-columns.ts'
 import { compile, prune } from '../scan/evaluate.ts'
 import { minPrefetchDepth, prefetchDepth } from '../scan/prefetch-depth.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -19,12 +30,22 @@ import type {
   RowCounts,
   Snapshot,
 } from '../table-engine.ts'
+import { matchFinder } from '../write/delete.ts'
 import { Growth } from '../write/growth.ts'
 import { Removal, type RowFinder } from '../write/remove-rows.ts'
 import { LivePositions, RowWriter } from '../write/row-writer.ts'
 import { reviseManifest } from '../write/write-manifest.ts'
 import { PairCondition } from './condition.ts'
-import { type FragmentMatch, type MergePlan, matchFragment } from './match.ts'
+import { keyPredicate } from './key-predicate.ts'
+import {
+  type FragmentMatch,
+  type Hits,
+  lookUp,
+  lookUpAmong,
+  type MergePlan,
+  matchFragment,
+  noHits,
+} from './match.ts'
 import { MergeSource } from './source.ts'
 
 /** Rows of the source that are inserted at a time. */
@@ -49,6 +70,8 @@ export async function mergeRows(
 /** The state for the columns of a base, reused for later bases with the same columns. */
 interface Prepared extends MergePlan {
   readonly schema: Schema
+  /** True for all rows that match; undefined if the keys of all rows are hashed. */
+  readonly keyPredicate: Predicate | undefined
   readonly removal: Removal
   readonly writer: RowWriter
   readonly matches: Map<string, Matched>
@@ -90,6 +113,7 @@ class Merge implements Change {
       orphansIf === undefined ? undefined : await compile(orphansIf, schema, this.#now, timeSlice)
     this.#prepared = {
       schema,
+      keyPredicate: await keyPredicate(source, schema, this.#now, timeSlice),
       source,
       matched,
       condition,
@@ -108,7 +132,8 @@ class Merge implements Change {
     const snapshot = base as LoadedSnapshot
     const job = new Job(this.#storage, options)
     const prepared = await this.prepare(snapshot, job)
-    const baseMerge = new BaseMerge(job, snapshot, prepared)
+    const finder = prepared.keyPredicate && (await matchFinder(job, snapshot, prepared.keyPredicate))
+    const baseMerge = new BaseMerge(job, snapshot, prepared, finder)
     return prepared.removal.from(job, snapshot, baseMerge, async ({ removed, ...left }) => {
       const inserted = this.#options.inserts ? await baseMerge.insert() : 0
       const added = await prepared.writer.fragmentsOf(job, baseMerge.livePositions)
@@ -146,8 +171,11 @@ class BaseMerge implements RowFinder {
   readonly #prepared: Prepared
   /** The first rows of the keys that the table has. */
   readonly #matchedFirsts: Bitmap
+  /** Finds the rows that may match. */
+  readonly #finder: RowFinder | undefined
 
-  constructor(job: Job, snapshot: LoadedSnapshot, prepared: Prepared) {
+  constructor(job: Job, snapshot: LoadedSnapshot, prepared: Prepared, finder: RowFinder | undefined) {
+    this.#finder = finder
     this.#job = job
     this.#snapshot = snapshot
     this.#prepared = prepared
@@ -164,21 +192,48 @@ class BaseMerge implements RowFinder {
   async begin(entry: FragmentEntry, live: Bitmap | undefined): Promise<() => Promise<Bitmap>> {
     const { source, condition, orphanPredicate, matches } = this.#prepared
     // Other writers may have written rows with other layouts, so the schema is that of this base.
-    const { schema } = this.#snapshot
-    const { storage } = this.#job
-    const looksUp = source.mayMatch(entry, schema)
-    const indices = new Set(orphanPredicate?.columns)
-    if (looksUp) {
-      for (const { path } of source.keys) indices.add(path[0]!)
-      for (const index of condition?.columns ?? []) indices.add(index)
+    const looksUp = source.mayMatch(entry, this.#snapshot.schema)
+    const scanned = looksUp ? await this.#finder?.begin(entry, live) : undefined
+    const columns = new Set(orphanPredicate?.columns)
+    if (looksUp && scanned === undefined) {
+      for (const index of [...source.keyColumns, ...(condition?.columns ?? [])]) columns.add(index)
     }
-    this.depth = prefetchDepth(storage.content, schema, entry, [...indices])
-    const rows = await readColumns(storage, this.#snapshot, entry, indices)
+    const depth = prefetchDepth(this.#job.storage.content, this.#snapshot.schema, entry, [...columns])
+    this.depth = scanned ? Math.min(depth, this.#finder!.depth) : depth
+    const rows = await this.#read(entry, columns)
     return async () => {
-      const match = await matchFragment(this.#prepared, { rows, live }, looksUp, this.#job)
+      const fragment = { rows, live }
+      let found: Hits
+      if (!looksUp) found = noHits
+      else if (scanned === undefined) found = await lookUp(source, fragment, this.#job)
+      else found = await this.#lookUpAmong(entry, live, await scanned())
+      if (scanned && condition && found.firsts.length > 0) {
+        for (const index of condition.columns) columns.add(index)
+        fragment.rows = await this.#read(entry, columns)
+      }
+      const match = await matchFragment(this.#prepared, fragment, found, this.#job)
       matches.set(contentKey(entry), { match, start: -1 })
       return match.removed
     }
+  }
+
+  #read(entry: FragmentEntry, columns: Iterable<number>): Promise<FragmentRows> {
+    return readColumns(this.#job.storage, this.#snapshot, entry, columns)
+  }
+
+  #readSelected(entry: FragmentEntry, columns: Iterable<number>, rows: Bitmap): Promise<SelectedColumns> {
+    const selection = selectRows(rows, entry.rows, 0, entry.rows)
+    return readSelected(this.#job.storage, this.#snapshot, entry, columns, selection)
+  }
+
+  /** Looks up the keys of those rows that a predicate found. */
+  async #lookUpAmong(entry: FragmentEntry, live: Bitmap | undefined, candidates: Bitmap): Promise<Hits> {
+    const { source } = this.#prepared
+    if (isEmpty(candidates)) return noHits
+    const keys = await this.#readSelected(entry, source.keyColumns, candidates)
+    return keys.isAlone
+      ? lookUpAmong(source, candidates, keys.rows, this.#job)
+      : lookUp(source, { rows: keys.rows, live }, this.#job)
   }
 
   async onFound(entry: FragmentEntry, live: Bitmap | undefined): Promise<void> {
@@ -230,19 +285,20 @@ class BaseMerge implements RowFinder {
     this.livePositions.add(matched.start, updated, left)
   }
 
-  end(): void {}
+  end(): void {
+    this.#finder?.end()
+  }
 
   /** Writes the updated rows of a fragment: some values from the source, others from the fragment. */
   async #write(entry: FragmentEntry, { updated, sources }: FragmentMatch): Promise<void> {
     const { source, writer } = this.#prepared
     const { schema } = this.#snapshot
     const others = [...schema.fields.keys()].filter((i) => !source.has(i))
-    const { columns } = await readColumns(this.#job.storage, this.#snapshot, entry, others)
-    const rows = selectRows(updated, entry.rows, 0, entry.rows)
+    const { rows, selection } = await this.#readSelected(entry, others, updated)
     const selected = source.select(sources)
     const pieces = schema.fields.map((_, i) => {
-      const batch = columns[i]
-      return batch ? piecesOf(batch, rows) : source.pieces(i, selected)
+      const batch = rows.columns[i]
+      return batch ? piecesOf(batch, selection) : source.pieces(i, selected)
     })
     for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(this.#job, batches)
     if (this.#job.due) await this.#job.rest()

@@ -91,6 +91,11 @@ export class MergeSource {
     return new MergeSource({ schema, rows: table.numRows, keys, index, sets, ranges })
   }
 
+  /** The indices of the table's columns that the key reads. */
+  get keyColumns(): number[] {
+    return this.keys.map(({ path }) => path[0]!)
+  }
+
   /** The bytes of all rows. */
   get bytes(): number {
     return this.#sets.reduce(
@@ -112,6 +117,11 @@ export class MergeSource {
       first += set.find((batch) => batch !== undefined)?.length ?? 0
     }
     return sizes
+  }
+
+  /** The values of a column of the table that the rows have. */
+  batchesOf(column: number): AnyBatch[] {
+    return this.#sets.map((set) => set[column]!)
   }
 
   has(column: number): boolean {

@@ -204,7 +204,7 @@ function rowTooLarge(): CatalogError {
 }
 
 /** The row at a position among those of the runs. */
-function rowIn(runs: ArrayLike<number>, position: number): number {
+export function rowIn(runs: ArrayLike<number>, position: number): number {
   let left = position
   let i = 0
   for (; left >= runs[i + 1]! - runs[i]!; i += 2) left -= runs[i + 1]! - runs[i]!

@@ -1,7 +1,7 @@
 import type { Field, Schema } from '@uwdata/flechette'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
-import { allRows, type Bitmap, noRows, wordsFor } from '../../arrow/bitmap.ts'
+import { allRows, type Bitmap, isEmpty, noRows, wordsFor } from '../../arrow/bitmap.ts'
 import type { Predicate, ValueExpression, ValueOptions, WorkBudget } from '../../predicate/index.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry, FragmentLayout } from '../format/manifest.ts'
@@ -74,7 +74,10 @@ export function evaluateFragment(
   return walk(predicate.countSteps(rows, 0, rows.length, live, budget), timeSlice)
 }
 
-/** Selects the live rows that match, slice by slice, until `enough` returns true. */
+/**
+ * Selects the live rows that match, slice by slice, until `enough` returns true. A bitmap of no rows has no words: a
+ * change of one row keeps one for each fragment, and worker threads send them.
+ */
 export async function selectMatches(
   predicate: Predicate,
   { rows, live }: LoadedFragment,
@@ -82,12 +85,15 @@ export async function selectMatches(
   budget: WorkBudget,
   enough: (found: Bitmap) => boolean = () => false,
 ): Promise<Bitmap> {
-  const all = noRows(rows.length)
+  let all = noRows(0)
   for (let start = 0; start < rows.length; start += sliceRows) {
     const end = Math.min(start + sliceRows, rows.length)
     const liveSlice = live?.subarray(start >>> 5, wordsFor(end))
     const found = await walk(predicate.steps(rows, start, end, liveSlice, budget), timeSlice)
-    all.set(found, start >>> 5)
+    if (!isEmpty(found)) {
+      if (all.length === 0) all = noRows(rows.length)
+      all.set(found, start >>> 5)
+    }
     if (enough(found)) break
   }
   return all

@@ -25,7 +25,7 @@ export interface Assignment {
 }
 
 /** Rows of a fragment, and which of them match. */
-interface MatchingRows {
+export interface MatchingRows {
   readonly rows: FragmentRows
   readonly matches: Bitmap
   /** How many rows match. */

@@ -1,5 +1,5 @@
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
-import { type Bitmap, clearTrailing, countRows, noRows } from '../../arrow/bitmap.ts'
+import { type Bitmap, clearTrailing, countRows, isEmpty, noRows } from '../../arrow/bitmap.ts'
 import { covers, type Deleted, readLive, writeDeletions } from '../format/deletions.ts'
 import { contentKey, type DeletionEntry, type FragmentEntry, type SegmentEntry } from '../format/manifest.ts'
 import { groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
@@ -201,6 +201,7 @@ async function findResult(
 }
 
 function resultOf(entry: FragmentEntry, live: Bitmap | undefined, matches: Bitmap): OutcomeOrDeletions {
+  if (isEmpty(matches)) return { entry, removed: 0 }
   const { rows } = entry
   const before = entry.deletions?.count ?? 0
   // Without earlier deletions, the matching rows are the deleted ones.

@@ -11,16 +11,17 @@ import { contentKey, type FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { haveSameColumns, type TableFiles, type TableSchema } from '../format/table-schema.ts'
 import { Job } from '../job.ts'
-import { readColumns } from '../read/fragment-read.ts'
+import { rowIn } from '../read/answer-reader.ts'
 import { resolve } from '../read/projection.ts'
-import { piecesOf, selectRows } from '../read/row-selection.ts'
+import { piecesOf, type RowSelection, selectRows } from '../read/row-selection.ts'
+import { readSelected } from '../read/selected-columns.ts'
 import { compile, compileValues } from '../scan/evaluate.ts'
 import { liveRowsOf, rowNumbers } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { ApplyOptions, Change, ChangeResult, Snapshot, UpdateOptions } from '../table-engine.ts'
 import { matchFinder } from './delete.ts'
 import { Growth } from './growth.ts'
-import { type Assignment, NewValues } from './new-values.ts'
+import { type Assignment, type MatchingRows, NewValues } from './new-values.ts'
 import { Removal, type RowFinder } from './remove-rows.ts'
 import { LivePositions, RowWriter } from './row-writer.ts'
 import { ValueHold } from './value-memory.ts'
@@ -218,16 +219,34 @@ class BaseUpdate implements RowFinder {
     // These values are computed again when they are written.
     const budgets = new Map(assignments.map((one) => [one, one.expression.budget()]))
     let bytes = 0
-    for (const { entry, live, matched, count } of fresh) {
-      const rows = await readColumns(this.#job.storage, this.#snapshot, entry, indices)
-      const numberOf = rowNumbers(this.#firstRows.get(entry.path) ?? 0, live)
+    for (const { entry, live, matched } of fresh) {
+      const { matching } = await this.#read(entry, indices, matched.rows, live)
       const budgetOf = (one: Assignment) => budgets.get(one)!
-      const of = { rows, matches: matched.rows, count, numberOf }
-      for await (const { made, count: part } of this.#values.parts(of, budgetOf)) {
+      for await (const { made, count: part } of this.#values.parts(matching, budgetOf)) {
         for (const batch of made.values()) bytes += bytesInUse(batch) * (part / Math.max(1, batch.length))
         growth.check(bytes)
       }
     }
+  }
+
+  /** Reads columns of a fragment for its matching rows, and where these are in the columns. */
+  async #read(
+    entry: FragmentEntry,
+    indices: Iterable<number>,
+    matches: Bitmap,
+    live: Bitmap | undefined,
+  ): Promise<{ matching: MatchingRows; selection: RowSelection }> {
+    const given = selectRows(matches, entry.rows, 0, entry.rows)
+    const read = await readSelected(this.#job.storage, this.#snapshot, entry, indices, given)
+    const { rows, selection, isAlone } = read
+    const numberIn = rowNumbers(this.#firstRows.get(entry.path) ?? 0, live)
+    const matching = {
+      rows,
+      matches: isAlone ? allRows(rows.length) : matches,
+      count: given.rows,
+      numberOf: isAlone ? (row: number) => numberIn(rowIn(given.runs, row)) : numberIn,
+    }
+    return { matching, selection }
   }
 
   /** Writes the rows of a fragment with their new values. Expressions see no other rows. */
@@ -240,16 +259,14 @@ class BaseUpdate implements RowFinder {
       const assignment = assignments.get(index)
       for (const one of assignment ? assignment.expression.columns : [index]) indices.add(one)
     }
-    const rows = await readColumns(this.#job.storage, this.#snapshot, entry, indices)
-    const { rows: total, ...selected } = selectRows(matches, entry.rows, 0, entry.rows)
-    const numberOf = rowNumbers(this.#firstRows.get(entry.path) ?? 0, live)
+    const { matching, selection } = await this.#read(entry, indices, matches, live)
+    const { rows, count: total } = matching
     const budgetOf = ({ budget }: Assignment) => budget
-    const of = { rows, matches, count: total, numberOf }
-    for await (const { made, done, count } of this.#values.parts(of, budgetOf)) {
+    for await (const { made, done, count } of this.#values.parts(matching, budgetOf)) {
       const pieces = Array.from(schema.fields.keys(), (index) => {
         const batch = made.get(index)
         if (batch) return part([wholeOf(batch)], 0, count)
-        const all = piecesOf(rows.columns[index]!, { rows: total, ...selected })
+        const all = piecesOf(rows.columns[index]!, selection)
         return count === total ? all : part(all, done, done + count)
       })
       for (const batches of assembleColumns(schema.fields, pieces)) await writer.add(this.#job, batches)
