@@ -12,6 +12,7 @@ import { likeMatcher } from '../../evaluate/value-test.ts'
 import type { Texts } from '../../evaluate/vector.ts'
 import type { Letters, LikePlan } from '../../plan/plan.ts'
 import { generated } from '../generate.ts'
+import { searchTest } from './search.ts'
 import { eachText, type TextTest, testRemaining, verify, wordView } from './text-test.ts'
 
 /** `LIKE` and `ILIKE` with a pattern. */
@@ -25,7 +26,8 @@ export function likeTest(plan: LikePlan): TextTest {
   const [, middle, last] = segments
   const within =
     segments.length === 3 && last!.length === 0 ? containsTest(middle!, matches, insensitive) : undefined
-  return within ?? eachText(matches)
+  const slow = within ?? eachText(matches)
+  return (insensitive ? undefined : searchTest(segments, matches, slow)) ?? slow
 }
 
 /** Equality with bytes, as a pattern without wildcards. */
