@@ -6,7 +6,8 @@ import { nested, principalOf } from './framework/inside.ts'
 import { isolations, operation, sessionServer } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
-const idleMessage = `must be a number of seconds, more than 0 and at most ${maxIdleSeconds.toLocaleString('en')}`
+const idleMessage = () =>
+  `must be a number of seconds, more than 0 and at most ${maxIdleSeconds.toLocaleString('en')}`
 
 const transactionId = v.pipe(
   text,

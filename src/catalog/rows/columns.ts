@@ -8,7 +8,8 @@ import type { RowsContext, RowsOptions } from './context.ts'
 /** Most columns, alterations or paths in one request. */
 export const maxColumns = 10_000
 
-export const tooMany = `has more than ${maxColumns.toLocaleString('en')} members`
+// A function, since the first number that a process formats takes 10 ms.
+export const tooMany = () => `has more than ${maxColumns.toLocaleString('en')} members`
 
 type JsonType = Parameters<
   typeof import('../../engine/table/index.ts').fromJsonSchema
