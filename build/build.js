@@ -79,7 +79,7 @@ writeTypes(
 /**
  * Keeps everything that `main` loads eagerly in one file. The bundler splits by the set of entry points that need a
  * module, which made seventeen files, at a millisecond each. So each importer outside `main` imports all of `main`.
- * Worker threads are exempt, since they start faster with only what they need.
+ * Worker threads and the start of the command are exempt, since they start faster with only what they need.
  */
 function loadTogether(main, inputs) {
   const loadedWith = (file, found = new Set()) => {
@@ -94,7 +94,7 @@ function loadTogether(main, inputs) {
     imports.filter(({ kind }) => kind === 'dynamic-import'),
   )
   const needing = new Set([...entryPoints, ...lazy.map(({ path }) => path)])
-  for (const entry of [main, ...workers]) {
+  for (const entry of [main, ...workers, 'src/cli/index.ts']) {
     for (const file of loadedWith(entry)) needing.delete(file)
   }
   return {

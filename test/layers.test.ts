@@ -331,7 +331,7 @@ describe('rooms', () => {
     ['client/index.ts', /^(stores|contents|engine|server|testing|tabularium|cli)\//],
     ['server/index.ts', /^(stores|contents|engine|client|testing|tabularium|cli)\//],
     ['testing/index.ts', /^(stores\/(lmdb|postgres)|contents\/(?!memory)|engine|client|server|cli)\//],
-    ['cli/index.ts', /^(stores|contents|engine|client|server|testing)\//],
+    ['cli/main.ts', /^(stores|contents|engine|client|server|testing)\//],
   ])('importing %s loads nothing that not everybody needs', async (entry, left) => {
     const { files } = await loadedWith(entry)
     expect(files.length).toBeGreaterThan(40)
@@ -340,6 +340,12 @@ describe('rooms', () => {
 
   it('importing the package loads no package that is not in its build', async () => {
     expect((await loadedWith('tabularium/index.ts')).packages.sort()).toEqual(['ulid', 'valibot'])
+  })
+
+  it('the command says its version, and what a shell needs to complete it, before it loads anything else', async () => {
+    const { files, packages } = await loadedWith('cli/index.ts')
+    expect(files.sort()).toEqual(['base/version.ts', 'cli/completion/scripts.ts', 'cli/index.ts'])
+    expect(packages).toEqual([])
   })
 })
 

@@ -27,6 +27,11 @@ export function withChosenProfile(root: Command, args: readonly string[], { env 
   return [name, `@${byDefault}`, ...others]
 }
 
+/** The name of the command in the arguments. Undefined where there is none yet. */
+export function firstWord(args: readonly string[]): string | undefined {
+  return args.length < 2 ? args[0] : readChosen(args).rest[0]
+}
+
 function readChosen(args: readonly string[]): { chosen: string | undefined; rest: readonly string[] } {
   const [first = '', second] = args
   const [, joined] = /^(?:-C=?|--profile=)(.+)$/s.exec(first) ?? []

@@ -64,6 +64,11 @@ function withDelimiter(
   return 'delimiter' in operation.request.entries ? { ...request, delimiter } : request
 }
 
+/** Whether the command of an operation has the name or alias `word`. */
+export function isNamed({ name, command }: AnyOperation, word: string | undefined): boolean {
+  return word !== undefined && (word === kebab(name) || (command?.aliases?.includes(word) ?? false))
+}
+
 /** The command of an operation. Arguments and options come from the request schema, the rest from `command`. */
 export function operationCommand(operation: AnyOperation, io: Io, signal: AbortSignal): Command {
   const notes = operation.command

@@ -1,19 +1,11 @@
 #!/usr/bin/env node
 import process from 'node:process'
 import { packageVersion } from '../base/version.ts'
-import { main } from './main.ts'
-import { whenNpxEnds } from './npx.ts'
+import { scripts } from './completion/scripts.ts'
 
 /*
  * The command `tabularium`. The first interrupt stops the running command gracefully; a second one ends the process.
  */
-
-const stop = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => stop.abort(new Error(`interrupted by ${signal}`)))
-}
-
-whenNpxEnds(process.env, () => stop.abort(new Error('interrupted, since npx has ended')))
 
 // A reader of the output, such as `head`, has closed the pipe.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -21,9 +13,30 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error
 })
 
-const { stdin, stdout, stderr, env } = process
-const version = packageVersion()
-process.exitCode = await main(process.argv.slice(2), { stdin, stdout, stderr, env, version }, stop.signal)
+const args = process.argv.slice(2)
+const known = atOnce(args)
+if (known === undefined) await run()
+else process.stdout.write(known)
 
-// A shell waits for completions. A pending request to a server or database must not delay the exit.
-if (process.argv[2] === '__complete') process.exit()
+/**
+ * The output of the command lines that only the program itself can answer, without loading the rest. Every shell runs
+ * `completion` at its start.
+ */
+function atOnce([first, second, ...more]: readonly string[]): string | undefined {
+  if (first === '--version' || first === '-V') return `${packageVersion()}\n`
+  if (first !== 'completion' || second === undefined || more.length > 0) return undefined
+  return Object.hasOwn(scripts, second) ? scripts[second as keyof typeof scripts] : undefined
+}
+
+async function run(): Promise<void> {
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => stop.abort(new Error(`interrupted by ${signal}`)))
+  }
+  const [{ main }, { whenNpxEnds }] = await Promise.all([import('./main.ts'), import('./npx.ts')])
+  whenNpxEnds(process.env, () => stop.abort(new Error('interrupted, since npx has ended')))
+  const { stdin, stdout, stderr, env } = process
+  process.exitCode = await main(args, { stdin, stdout, stderr, env, version: packageVersion() }, stop.signal)
+  // A shell waits for completions. A pending request to a server or database must not delay the exit.
+  if (args[0] === '__complete') process.exit()
+}

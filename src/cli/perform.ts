@@ -13,7 +13,6 @@ import type { CatalogOptions } from './options.ts'
 import { type Printer, printerOf } from './print.ts'
 import { progressBar } from './progress.ts'
 import { type AnyOperation, kebab } from './record.ts'
-import { arrowRows, arrowStream } from './rows/arrow.ts'
 import { formatCsv } from './rows/csv.ts'
 import { TextRows } from './rows/text-rows.ts'
 import { UsageError } from './usage.ts'
@@ -30,7 +29,9 @@ async function runAndPrint(
   io: Io,
 ): Promise<void> {
   if (name === 'queryTable') {
-    printer.rows(arrowRows((await run(request)).data as Uint8Array))
+    const { data } = await run(request)
+    const { arrowRows } = await import('./rows/arrow.ts')
+    printer.rows(arrowRows(data as Uint8Array))
   } else if (isListing(name) && request.limit === undefined && request.page_token === undefined) {
     let page_token: unknown
     do {
@@ -67,7 +68,8 @@ async function queryToFile(
     )
   }
   const { data } = await catalog.queryTable(request as unknown as QueryTableRequest, options)
-  const content = format === 'file' ? data : format === 'stream' ? arrowStream(data) : textOf(data, format)
+  const content =
+    format === 'file' ? data : format === 'stream' ? await streamOf(data) : await textOf(data, format)
   if (path === '-') {
     io.stdout.write(content)
     return
@@ -90,7 +92,13 @@ function formatOf(path: string): 'file' | 'stream' | 'json' | 'csv' {
   )
 }
 
-function textOf(data: Uint8Array, format: 'json' | 'csv'): string {
+async function streamOf(data: Uint8Array): Promise<Uint8Array> {
+  const { arrowStream } = await import('./rows/arrow.ts')
+  return arrowStream(data)
+}
+
+async function textOf(data: Uint8Array, format: 'json' | 'csv'): Promise<string> {
+  const { arrowRows } = await import('./rows/arrow.ts')
   const rows = arrowRows(data)
   if (format === 'csv') return formatCsv([...rows])
   return Array.from(rows, (row) => `${toJson(row)}\n`).join('')

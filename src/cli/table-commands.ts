@@ -6,7 +6,6 @@ import { openLocation } from './open.ts'
 import { addCatalogOptions, type CatalogOptions, toNumber } from './options.ts'
 import { type Printer, printerOf, typeText } from './print.ts'
 import { readIdentifier } from './request.ts'
-import { arrowRows } from './rows/arrow.ts'
 import type { JsonField } from './rows/json.ts'
 
 /** The version that a command reads: either `tag`, or `version` and `branch`. */
@@ -93,6 +92,7 @@ export function headCommand(io: Io, signal: AbortSignal): Command {
     signal,
     async ({ catalog, id, typed, printer, options }) => {
       const { data } = await catalog.queryTable({ id, limit: typed.rows, ...versionFields(typed) }, options)
+      const { arrowRows } = await import('./rows/arrow.ts')
       printer.rows(arrowRows(data))
     },
   )
