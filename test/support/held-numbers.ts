@@ -340,6 +340,19 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['at most 64 MiB', 'src/testing/fake/server.ts', 'bodyLimit = 64 * 1024 * 1024'],
   ],
   'bench/README.md': [['up to 100,000 entries', 'bench/lance.ts', '100_000])']],
+  'docs/decisions/inline-objects.md': [
+    ['Objects of up to 16 KiB that a change', 'src/stores/lmdb/index.ts', 'inlineBytes: 16 * 1024'],
+    ['at most 128 KiB', 'src/catalog/locations/inline-objects.ts', 'mostOfChange = 128 * 1024'],
+    ['format 4', 'src/base/store/records.ts', 'inlineFormat = 4'],
+    [
+      'The levels are fragments of up to 16 KiB, and of up to 256 KiB',
+      'src/engine/table/engine.ts',
+      'defaultLevels = [16 * 1024, 256 * 1024]',
+    ],
+    ['When eight fragments of a level', 'src/engine/table/optimize/levels.ts', 'fan = 8'],
+    ['2 MiB at most', [2 << 20]],
+    ['lists 32 fragments', 'src/engine/table/write/write-manifest.ts', 'maxTail = 32'],
+  ],
   'docs/decisions/lmdb-lock.md': [
     ['Every 2 ms it looks', 'src/stores/lmdb/write-lock.ts', 'sliceMillis = 2'],
   ],
