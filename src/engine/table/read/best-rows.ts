@@ -109,7 +109,8 @@ export class BestRows {
     const key = new FirstKey(this.#keys[0]!, batches[0]!, source.readers[0]!)
     const atOnce = Math.max(1, Math.min(blockRows, Math.floor(valuesAtOnce / this.#keys.length)))
     const blocks = blocksOf(runs)
-    const isFew = this.#wanted < batches[0]!.length
+    // Of many rows, few blocks are skipped, and the best values of all blocks would be found for little.
+    const isFew = this.#wanted * 100 < batches[0]!.length
     for (const block of isFew ? await this.#ranked(fragment, key, blocks, timeSlice) : blocks) {
       if (block.best !== undefined && this.#excludes(fragment, block.start, block.best)) break
       const last = block.start + blockRows
