@@ -1,0 +1,113 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { CatalogRecord } from '../../../src/base/store/records.ts'
+import { inlineFormat, keys } from '../../../src/base/store/records.ts'
+import { openLmdbStore } from '../../../src/stores/lmdb/index.ts'
+import { openCatalog } from '../../../src/tabularium/index.ts'
+import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
+import { filesIn } from '../../support/contents.ts'
+import { numbered, rowsOf } from '../../support/rows.ts'
+
+const id = ['t']
+
+async function opened() {
+  const folder = await freshFolder()
+  const catalog = closedAfterwards(await openCatalog(folder))
+  const store = await openLmdbStore(folder)
+  onTestFinished(() => store.close())
+  await catalog.createTable({ id, data: numbered(10) })
+  const { location } = await catalog.describeTable({ id })
+  return {
+    folder,
+    catalog,
+    store,
+    location: location!,
+    files: async () => (await filesIn(folder)).filter((path) => path.startsWith('tables/')),
+    inline: () =>
+      store.read((reader) =>
+        Array.from(reader.range({ prefix: keys.inline([]) }), ({ key }) => key.slice(1).join('/')),
+      ),
+  }
+}
+
+describe('small objects of a directory', () => {
+  it('are records, and the catalog gets a format that says so', async () => {
+    const { catalog, store, files, inline } = await opened()
+    const before = await files()
+    await catalog.insertIntoTable({ id, data: numbered(5, 10) })
+    await catalog.deleteFromTable({ id, predicate: 'n = 3' })
+    await catalog.updateTableSchemaMetadata({ id, metadata: { a: 'b' } })
+    expect(await files()).toEqual(before)
+    const kinds = (await inline()).map((path) => path.split('/').at(-2))
+    expect(kinds.sort()).toEqual(['_versions', '_versions', '_versions', 'data', 'deletions'])
+    const { v } = await store.read((reader) => reader.get<CatalogRecord>(keys.catalog)!)
+    expect(v).toBe(inlineFormat)
+    expect(await rowsOf(catalog, id)).toEqual(numbered(15).filter(({ n }) => n !== 3))
+  })
+
+  it('are files where they are large, or many for one change', async () => {
+    const { catalog, files, inline } = await opened()
+    const before = (await files()).length
+    await catalog.insertIntoTable({ id, data: numbered(10_000) })
+    expect((await files()).length).toBe(before + 1)
+    expect(await inline()).toHaveLength(1)
+  })
+
+  it('go with the versions that name them, and with their table', async () => {
+    const { catalog, inline } = await opened()
+    for (let n = 0; n < 3; n++) await catalog.insertIntoTable({ id, data: numbered(1, n) })
+    await catalog.batchDeleteTableVersions({ id, ranges: [{ start_version: 1, end_version: 4 }] })
+    expect(await catalog.vacuum({ graceMillis: 0 })).toMatchObject({ removed: 3 })
+    expect(await inline()).toHaveLength(4)
+    expect(await catalog.verify()).toMatchObject({ ok: true, findings: [] })
+    await catalog.dropTable({ id })
+    expect(await inline()).toEqual([])
+  })
+
+  it('move into files when their table leaves, also for another catalog', async () => {
+    const { folder, catalog, location, inline } = await opened()
+    for (let n = 0; n < 4; n++) await catalog.insertIntoTable({ id, data: numbered(1, 10 + n) })
+    await catalog.deregisterTable({ id })
+    expect(await inline()).toEqual([])
+    const other = closedAfterwards(await openCatalog(await freshFolder(), { locationRoots: [folder] }))
+    await other.registerTable({ id: ['came'], location })
+    expect(await rowsOf(other, ['came'])).toEqual(numbered(14))
+    expect(await rowsOf(other, ['came'], { version: 2 })).toEqual(numbered(11))
+    await other.insertIntoTable({ id: ['came'], data: numbered(1, 14) })
+    expect(await rowsOf(other, ['came'])).toEqual(numbered(15))
+  })
+
+  it('stay for a clone when their table leaves', async () => {
+    const { catalog, location } = await opened()
+    await catalog.insertIntoTable({ id, data: numbered(4, 10) })
+    await catalog.cloneTable({ id: ['clone'], source: id })
+    await catalog.deregisterTable({ id })
+    expect(await rowsOf(catalog, ['clone'])).toEqual(numbered(14))
+    await catalog.registerTable({ id, location })
+    await catalog.insertIntoTable({ id, data: numbered(1, 14) })
+    expect(await rowsOf(catalog, id)).toEqual(numbered(15))
+  })
+
+  it('that a lost race left are removed by a vacuum', async () => {
+    const { folder, catalog } = await opened()
+    const other = closedAfterwards(await openCatalog(folder))
+    const insert = (n: number) => (n % 2 ? catalog : other).insertIntoTable({ id, data: numbered(1, n) })
+    await Promise.all(Array.from({ length: 30 }, (_, n) => insert(n)))
+    await catalog.vacuum({ graceMillis: 0 })
+    expect(await catalog.vacuum({ graceMillis: 0 })).toMatchObject({ removed: 0 })
+    expect(await catalog.countTableRows({ id })).toMatchObject({ count: 40 })
+    for (const { version } of (await catalog.listTableVersions({ id })).versions)
+      expect(await rowsOf(catalog, id, { version })).toHaveLength(9 + version)
+    expect(await other.verify()).toMatchObject({ ok: true, findings: [] })
+  })
+
+  it('come with a backup, and with a restored one', async () => {
+    const { catalog } = await opened()
+    await catalog.insertIntoTable({ id, data: numbered(5, 10) })
+    const target = `${await freshFolder()}/copy`
+    await catalog.backup(target)
+    await catalog.dropTable({ id })
+    const copy = closedAfterwards(await openCatalog(target))
+    expect(await rowsOf(copy, id)).toEqual(numbered(15))
+    expect(await copy.verify()).toMatchObject({ ok: true, findings: [] })
+  })
+})
