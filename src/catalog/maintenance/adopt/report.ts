@@ -3,7 +3,7 @@ export interface AdoptReport {
   /** The URL of the new content of the catalog. */
   readonly content: string
   readonly tables: number
-  /** The objects that the catalog needs there. */
+  /** The objects that the catalog needs there, or among its records if they are small. */
   readonly objects: number
   /** How many of them were copied, and their bytes; the others were there. */
   readonly copied: number
