@@ -173,16 +173,31 @@ export class ChangeInline implements InlineObjects {
     this.#bytes += length
   }
 
-  /** Writes the records, for the version with this manifest. Manifests that lost a race are left out. */
+  /** Writes the records of the version with this manifest. What only attempts that lost a race wrote is left out. */
   record(writer: Writer, manifest: string): void {
-    if (this.#own.size === 0) return
-    for (const [path, record] of this.#own) {
-      if (isManifest(path) && !path.endsWith(`/${manifest}`) && path !== manifest) continue
-      writer.put(keyOf(path), record)
-    }
+    const named = this.#namedBy(manifest)
+    if (named.size === 0) return
+    for (const path of named) writer.put(keyOf(path), this.#own.get(path)!)
     const catalog = writer.get<CatalogRecord>(keys.catalog)
     if (catalog !== undefined && catalog.v < inlineFormat)
       writer.put(keys.catalog, { ...catalog, v: inlineFormat })
+  }
+
+  /**
+   * The objects that a manifest names, also by a segment, and itself. If the manifest is a file, these are all objects
+   * but manifests.
+   */
+  #namedBy(manifest: string): ReadonlySet<string> {
+    const named = new Set<string>()
+    const find = (text: string) => {
+      for (const path of this.#own.keys()) {
+        if (named.has(path) || !text.includes(path.slice(path.lastIndexOf('/') + 1))) continue
+        named.add(path)
+        if (path.endsWith('.json')) find(Buffer.from(this.#all.get(path)!).toString())
+      }
+    }
+    find(manifest)
+    return isInline(manifest) ? named : new Set([...this.#own.keys()].filter((path) => !isManifest(path)))
   }
 
   /** Ends the change: what was committed is read from the store from now on. */

@@ -87,12 +87,11 @@ describe('small objects of a directory', () => {
     expect(await rowsOf(catalog, id)).toEqual(numbered(15))
   })
 
-  it('that a lost race left are removed by a vacuum', async () => {
+  it('that only a lost race wrote are not recorded', async () => {
     const { folder, catalog } = await opened()
     const other = closedAfterwards(await openCatalog(folder))
     const insert = (n: number) => (n % 2 ? catalog : other).insertIntoTable({ id, data: numbered(1, n) })
     await Promise.all(Array.from({ length: 30 }, (_, n) => insert(n)))
-    await catalog.vacuum({ graceMillis: 0 })
     expect(await catalog.vacuum({ graceMillis: 0 })).toMatchObject({ removed: 0 })
     expect(await catalog.countTableRows({ id })).toMatchObject({ count: 40 })
     for (const { version } of (await catalog.listTableVersions({ id })).versions)
