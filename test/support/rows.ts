@@ -3,7 +3,7 @@ import type { Catalog } from '../../src/tabularium/index.ts'
 
 /** The rows of a table as plain objects. */
 export async function rowsOf(
-  catalog: Catalog,
+  catalog: Pick<Catalog, 'queryTable'>,
   id: readonly string[],
   request: Omit<Parameters<Catalog['queryTable']>[0], 'id'> = {},
 ): Promise<Record<string, unknown>[]> {

@@ -2,9 +2,11 @@ import type { Content } from '../../base/content/content.ts'
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { keyedQueue } from '../../base/scheduling/keyed-queue.ts'
 import { keys, type RemovalRecord } from '../../base/store/records.ts'
+import type { Writer } from '../../base/store/store.ts'
 import type { WritingEngine } from '../../engine/table/index.ts'
 import { ReadsChanged } from '../../stores/staged/read-set.ts'
 import { StagedStore } from '../../stores/staged/staged-store.ts'
+import { type ChangeInline, inlineOf } from '../locations/inline-objects.ts'
 import { segmentsOf } from '../locations/locations.ts'
 import { branchOf, withoutHead } from '../lookup/versions.ts'
 import { isAbout } from '../operations/framework/inside.ts'
@@ -69,7 +71,7 @@ export class TransactionRun {
   ) {
     this.#core = core
     this.#transaction = transaction
-    this.#engines = enginesOf(core, transaction.id)
+    this.#engines = new WritingEngines(core, transaction.id)
     this.#turns = turns
     this.#signal = signal
     this.#progress = onProgress && new RunProgress(transaction.id, onProgress)
@@ -117,7 +119,7 @@ export class TransactionRun {
 
   /** About how many bytes of changes and reads wait for the commit. */
   get bytes(): number {
-    return this.#staged.bytes
+    return this.#staged.bytes + this.#engines.smallBytes
   }
 
   run(operation: AnyOperation, request: unknown, given: OperationOptions): Promise<unknown> {
@@ -140,6 +142,7 @@ export class TransactionRun {
 
   /** Removes what waits outside of the store for a commit that failed, or that will not come. It never fails. */
   async giveUp(): Promise<void> {
+    this.#engines.release()
     await Promise.allSettled(this.#participants.map((one) => one.givenUp()))
   }
 
@@ -153,6 +156,7 @@ export class TransactionRun {
       return lost
     }
     this.#turns.end(branchesOf(this.#steps))
+    this.#engines.release()
     await this.#committed()
     return undefined
   }
@@ -197,6 +201,10 @@ export class TransactionRun {
           moved = staged.check(writer)
           if (moved.size > 0) return undefined
           staged.apply(writer)
+          this.#engines.record(
+            writer,
+            this.#steps.map(({ manifest }) => manifest),
+          )
           return true
         })
         if (isCommitted) return undefined
@@ -283,32 +291,63 @@ class RunProgress {
   }
 }
 
-interface WritingEngines {
-  readonly engine: RowsContext['engine']
-  /** Makes durable what the engines have written. */
-  sync(): Promise<void>
-}
-
 /**
  * Engines whose objects bear the mark of the transaction. Its operations have records of their own, but a vacuum cannot
  * see these before the commit.
  */
-function enginesOf(core: RowsContext, transactionId: string): WritingEngines {
-  const engines = new Map<Content, Promise<WritingEngine>>()
-  const make = async (content: Content) => (await core.engine(content)).writtenBy(transactionId)
-  const find = (content: Content) => {
-    const engine = engines.get(content) ?? make(content)
-    engines.set(content, engine)
-    return engine
+class WritingEngines {
+  readonly #core: RowsContext
+  readonly #transactionId: string
+  readonly #engines = new Map<Content, Promise<{ files: WritingEngine; small: WritingEngine | undefined }>>()
+  /** The small objects in each content that has any. */
+  readonly #inline: ChangeInline[] = []
+
+  constructor(core: RowsContext, transactionId: string) {
+    this.#core = core
+    this.#transactionId = transactionId
   }
-  return {
-    engine: async (content) => {
-      const marked = await find(content)
-      // The commit of the transaction syncs for all of its operations. Each finds what those before it have written.
-      return { ...marked, writtenBy: () => ({ ...marked, sync: marked.written }) }
-    },
-    sync: async () => {
-      await Promise.all(Array.from(engines.values(), async (engine) => (await engine).sync()))
-    },
+
+  readonly engine: RowsContext['engine'] = async (content) => {
+    const engines = this.#engines.get(content) ?? this.#make(content)
+    this.#engines.set(content, engines)
+    const { files, small } = await engines
+    // The commit of the transaction syncs for all of its operations. Each finds what those before it have written.
+    const deferred = (engine: WritingEngine) => ({ ...engine, sync: engine.written })
+    return { ...files, writtenBy: (_, inline) => deferred((inline && small) ?? files) }
+  }
+
+  /** The bytes of small objects in memory. */
+  get smallBytes(): number {
+    return this.#inline.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  /** Writes the records of the small objects of versions with these manifests. */
+  record(writer: Writer, manifests: readonly string[]): void {
+    for (const inline of this.#inline) inline.record(writer, manifests)
+  }
+
+  /** Forgets the small objects: they are committed, or never will be. */
+  release(): void {
+    for (const inline of this.#inline) inline.release()
+  }
+
+  /** Makes durable what the engines have written. */
+  async sync(): Promise<void> {
+    await Promise.all(
+      Array.from(this.#engines.values(), async (engines) => {
+        const { files, small } = await engines
+        await Promise.all([files.sync(), small?.sync()])
+      }),
+    )
+  }
+
+  async #make(content: Content) {
+    const engine = await this.#core.engine(content)
+    const inline = inlineOf(this.#core, content)
+    if (inline) this.#inline.push(inline)
+    return {
+      files: engine.writtenBy(this.#transactionId),
+      small: inline && engine.writtenBy(this.#transactionId, inline),
+    }
   }
 }

@@ -120,16 +120,26 @@ export class InlineContent implements Content {
     return new ChangeInline(this.#pending, most, now)
   }
 
-  /** Copies the inline objects below a folder into files with the same paths. Their records remain. */
+  /**
+   * Copies the inline objects below a folder into files with the same paths. Their records remain. Those that are not
+   * committed yet become files for good.
+   */
   async copyToFiles(folder: string): Promise<void> {
-    const write = async ({ path, value }: InlineObject) => {
-      await this.#below.put(path, bytesOf(path, value)).catch((error) => {
+    const write = async (path: string, bytes: Uint8Array) => {
+      await this.#below.put(path, bytes).catch((error) => {
         // It was copied before: objects never change.
         if (!(error instanceof CatalogError && error.code === 'ConcurrentModification')) throw error
       })
     }
+    const copy = ({ path, value }: InlineObject) => write(path, bytesOf(path, value))
+    const move = async ([path, bytes]: [string, Uint8Array]) => {
+      await write(path, bytes)
+      this.#pending.delete(path)
+    }
+    const pending = [...this.#pending].filter(([path]) => path.startsWith(folder))
+    for await (const _ of prefetch(pending, move, { depth: movedAtOnce }));
     for await (const some of this.#chunksBelow(folder))
-      for await (const _ of prefetch(some, write, { depth: movedAtOnce }));
+      for await (const _ of prefetch(some, copy, { depth: movedAtOnce }));
   }
 
   async *#inlineBelow(folder: string): AsyncGenerator<InlineObject> {
@@ -146,18 +156,25 @@ export class InlineContent implements Content {
   }
 }
 
-/** The small objects of one change, until they are committed with its version. */
+/** The small objects of one change, or of a transaction, until they are committed with the versions that name them. */
 export class ChangeInline implements InlineObjects {
+  /** Those of all changes whose records are not committed. One that is no longer here has become a file. */
   readonly #all: Map<string, Uint8Array>
-  readonly #own = new Map<string, InlineRecord>()
+  readonly #own = new Map<string, OwnObject>()
   readonly #most: number
   readonly #now: () => number
   #bytes = 0
+  #isReleased = false
 
   constructor(all: Map<string, Uint8Array>, most: number, now: () => number) {
     this.#all = all
     this.#most = most
     this.#now = now
+  }
+
+  /** The bytes of all objects, of at most 128 KiB. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   fits(bytes: number): boolean {
@@ -168,43 +185,62 @@ export class ChangeInline implements InlineObjects {
     const whole = Buffer.concat(bytes instanceof Uint8Array ? [bytes] : bytes)
     const { length } = whole
     const deflated = deflateRawSync(whole, { level: 1 }).toString('base64')
-    this.#own.set(path, { v: recordFormat, at: this.#now(), size: length, deflated })
+    // Some work of a change that failed goes on for a moment.
+    if (this.#isReleased) return
+    this.#own.set(path, { whole, record: { v: recordFormat, at: this.#now(), size: length, deflated } })
     this.#all.set(path, whole)
     this.#bytes += length
   }
 
-  /** Writes the records of the version with this manifest. What only attempts that lost a race wrote is left out. */
-  record(writer: Writer, manifest: string): void {
-    const named = this.#namedBy(manifest)
-    if (named.size === 0) return
-    for (const path of named) writer.put(keyOf(path), this.#own.get(path)!)
+  /** Writes the records of the versions with these manifests. What only attempts that lost a race wrote is left out. */
+  record(writer: Writer, manifests: readonly string[]): void {
+    let isAny = false
+    for (const path of this.#namedBy(manifests)) {
+      if (!this.#all.has(path)) continue
+      writer.put(keyOf(path), this.#own.get(path)!.record)
+      isAny = true
+    }
+    if (!isAny) return
     const catalog = writer.get<CatalogRecord>(keys.catalog)
     if (catalog !== undefined && catalog.v < inlineFormat)
       writer.put(keys.catalog, { ...catalog, v: inlineFormat })
   }
 
   /**
-   * The objects that a manifest names, also by a segment, and itself. If the manifest is a file, these are all objects
-   * but manifests.
+   * The objects that manifests name, also by a segment, and themselves. If one of the manifests is a file, these are all
+   * objects but manifests that are not among them.
    */
-  #namedBy(manifest: string): ReadonlySet<string> {
+  #namedBy(manifests: readonly string[]): ReadonlySet<string> {
     const named = new Set<string>()
     const find = (text: string) => {
-      for (const path of this.#own.keys()) {
+      for (const [path, { whole }] of this.#own) {
         if (named.has(path) || !text.includes(path.slice(path.lastIndexOf('/') + 1))) continue
         named.add(path)
-        if (path.endsWith('.json')) find(Buffer.from(this.#all.get(path)!).toString())
+        if (path.endsWith('.json')) find(whole.toString())
       }
     }
-    find(manifest)
-    return isInline(manifest) ? named : new Set([...this.#own.keys()].filter((path) => !isManifest(path)))
+    for (const manifest of manifests) find(manifest)
+    if (!manifests.every(isInline))
+      for (const path of this.#own.keys()) if (!isManifest(path)) named.add(path)
+    return named
   }
 
   /** Ends the change: what was committed is read from the store from now on. */
   release(): void {
+    this.#isReleased = true
     for (const path of this.#own.keys()) this.#all.delete(path)
     this.#own.clear()
   }
+}
+
+/** Keeps the small objects of a change in a content. Undefined where they are files. */
+export function inlineOf(core: { readonly now: () => number }, content: Content): ChangeInline | undefined {
+  return content instanceof InlineContent ? content.objectsOfChange(core.now) : undefined
+}
+
+interface OwnObject {
+  readonly whole: Buffer
+  readonly record: InlineRecord
 }
 
 interface InlineObject {

@@ -126,17 +126,21 @@ async function removeFolder({ content, prefix }: ContentFolder): Promise<'remove
 
 /**
  * Removes the content that was written for a table whose creation failed. A commit may fail and still have succeeded,
- * as when a disk breaks in the middle of it. So content stays if the store has the table, or fails to answer. Returns
- * whether the store and the content both worked.
+ * as when a disk breaks in the middle of it. So content stays if the store has the table, or fails to answer. While a
+ * backup runs, it stays for a vacuum: tools fail when files go that they are about to copy. Returns whether the store and
+ * the content both worked.
  */
 export async function removeUnused(
-  { store }: RemovalContext,
+  core: RemovalContext,
   internalId: string,
   folder: ContentFolder,
 ): Promise<boolean> {
   try {
-    const isUsed = await store.read((reader) => tableById(reader, internalId) !== undefined)
-    return isUsed || (await removeFolder(folder)) === 'removed'
+    const stays = await onceBackupsEnded(
+      core,
+      (reader) => hasBackupLease(reader, core.now()) || tableById(reader, internalId) !== undefined,
+    )
+    return stays || (await removeFolder(folder)) === 'removed'
   } catch {
     return false
   }

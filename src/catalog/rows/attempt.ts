@@ -62,7 +62,7 @@ export async function commitDraft(
     if (!isSame(head, from)) return undefined
     // A change without effect makes no version.
     if (to === from) return { version: from.current!.version }
-    inline?.record(writer, changed.snapshot.manifest.path)
+    inline?.record(writer, [changed.snapshot.manifest.path])
     putVersion(writer, table, branch, from.version, versionOf(changed.snapshot, transactionId, now))
     head = to
     return { version: from.version }

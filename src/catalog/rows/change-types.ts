@@ -82,7 +82,7 @@ export interface Attempt {
   readonly change: RowsChange<any, any>
   readonly found: TableToWrite
   readonly prepared: unknown
-  /** The small objects of the change; undefined if it has none of its own. */
+  /** The small objects of the change. Undefined where they are files, or those of a transaction over many operations. */
   readonly inline: ChangeInline | undefined
   readonly transaction: Pick<LongTransaction, 'id' | 'recorded' | 'releaseSlot' | 'commit'>
   readonly work: WorkOptions
@@ -111,6 +111,8 @@ export interface RowsStep extends Pick<Attempt, 'change' | 'found' | 'prepared'>
   readonly transactionId: string
   /** The number of the version that it made. Only the commit of the whole transaction makes this final. */
   version: number
+  /** The path of its manifest, which a rebase changes, too. */
+  manifest: string
   readonly affected: number
   readonly counts?: RowCounts | undefined
   readonly reported?: unknown

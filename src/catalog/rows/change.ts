@@ -1,6 +1,6 @@
 import type { ApplyOptions, Change, ChangeResult, Snapshot } from '../../engine/table/index.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
-import { type ChangeInline, InlineContent } from '../locations/inline-objects.ts'
+import { inlineOf } from '../locations/inline-objects.ts'
 import { findTable } from '../lookup/names.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { vacuumsBegun } from '../transactions/work-record.ts'
@@ -96,8 +96,10 @@ async function changeIn<Checked, Prepared>(
         vacuums: start.vacuums,
       }
       return runLong(core, options, about, async (transaction, work) => {
-        const inline = inlineOf(core, start)
-        const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id, inline) }
+        const small = inlineOf(core, start.folder.content)
+        const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id, small) }
+        // A transaction over many operations keeps the small objects of all of them.
+        const inline = core.staging ? undefined : small
         const prepare = async () => change.prepare(found, work, checked)
         const prepared = await prepare().catch((error) => {
           inline?.release()
@@ -118,15 +120,6 @@ async function changeIn<Checked, Prepared>(
   } finally {
     if (--branch.changes === 0) core.branches.delete(key)
   }
-}
-
-/**
- * Keeps the small objects of a change. Undefined where they are files: in other contents, and in a transaction over many
- * operations, which syncs the files of all of them at once.
- */
-function inlineOf(core: RowsContext, { folder: { content } }: Start): ChangeInline | undefined {
-  if (core.staging !== undefined || !(content instanceof InlineContent)) return undefined
-  return content.objectsOfChange(core.now)
 }
 
 /** The change, which refuses to leave columns that the requesting client cannot read. */

@@ -63,6 +63,7 @@ export function commitWaiting(
           prepared,
           transactionId: transaction.id,
           version,
+          manifest: snapshot.manifest.path,
           affected,
           counts,
           reported,

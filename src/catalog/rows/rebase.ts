@@ -57,5 +57,6 @@ export async function rebase(
       )
     }
     step.version = made.version
+    step.manifest = made.snapshot.manifest.path
   }
 }

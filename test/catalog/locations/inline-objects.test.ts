@@ -109,4 +109,67 @@ describe('small objects of a directory', () => {
     expect(await rowsOf(copy, id)).toEqual(numbered(15))
     expect(await copy.verify()).toMatchObject({ ok: true, findings: [] })
   })
+
+  it('of a transaction are committed with it, or never', async () => {
+    const { catalog, files, inline } = await opened()
+    const before = await files()
+    const given = catalog.transaction(async (tx) => {
+      await tx.insertIntoTable({ id, data: numbered(3, 10) })
+      expect(await rowsOf(tx, id)).toEqual(numbered(13))
+      throw new RangeError('no')
+    })
+    await expect(given).rejects.toThrow(RangeError)
+    expect([await files(), await inline()]).toEqual([before, []])
+    await catalog.transaction(async (tx) => {
+      for (let n = 10; n < 20; n++) await tx.insertIntoTable({ id, data: numbered(1, n) })
+      expect(await rowsOf(tx, id)).toEqual(numbered(20))
+      expect(await inline()).toEqual([])
+    })
+    expect(await files()).toEqual(before)
+    expect(await rowsOf(catalog, id)).toEqual(numbered(20))
+    expect(await catalog.vacuum({ graceMillis: 0 })).toMatchObject({ removed: 0 })
+    expect(await catalog.verify()).toMatchObject({ ok: true, findings: [] })
+  })
+
+  it('of a transaction are those of the last attempt where others commit meanwhile', async () => {
+    const { folder, catalog } = await opened()
+    const other = closedAfterwards(await openCatalog(folder))
+    await catalog.transaction(async (tx) => {
+      for (let n = 10; n < 20; n++) {
+        await tx.insertIntoTable({ id, data: numbered(1, n) })
+        if (n % 3 === 0) await other.insertIntoTable({ id, data: numbered(1, 10 + n) })
+      }
+    })
+    const rows = await rowsOf(catalog, id)
+    expect(rows.map(({ n }) => Number(n)).sort((a, b) => a - b)).toEqual([
+      ...numbered(20).map(({ n }) => n),
+      ...[22, 25, 28],
+    ])
+    expect(await rowsOf(other, id)).toEqual(rows)
+    expect(await catalog.vacuum({ graceMillis: 0 })).toMatchObject({ removed: 0 })
+    expect(await other.verify()).toMatchObject({ ok: true, findings: [] })
+  })
+
+  it.each(['drop', 'deregister'] as const)('of a transaction outlive a %s in it for a clone', async (end) => {
+    const { catalog } = await opened()
+    await catalog.transaction(async (tx) => {
+      await tx.insertIntoTable({ id, data: numbered(2, 10) })
+      await tx.cloneTable({ id: ['clone'], source: id })
+      await (end === 'drop' ? tx.dropTable({ id }) : tx.deregisterTable({ id }))
+    })
+    expect(await rowsOf(catalog, ['clone'])).toEqual(numbered(12))
+    expect(await catalog.verify()).toMatchObject({ ok: true })
+  })
+
+  it('of a transaction are files where it deregisters the table', async () => {
+    const { folder, catalog, location, inline } = await opened()
+    await catalog.transaction(async (tx) => {
+      await tx.insertIntoTable({ id, data: numbered(2, 10) })
+      await tx.deregisterTable({ id })
+    })
+    expect(await inline()).toEqual([])
+    const other = closedAfterwards(await openCatalog(await freshFolder(), { locationRoots: [folder] }))
+    await other.registerTable({ id: ['came'], location })
+    expect(await rowsOf(other, ['came'])).toEqual(numbered(12))
+  })
 })

@@ -229,8 +229,8 @@ eachLocalCatalog((open) => {
     })
     await expect(givenUp).rejects.toThrow(RangeError)
     await ahead()
-    // Two fragments and two manifests, and a registration unless the vacuum before took it.
-    expect((await catalog.vacuum({ graceMillis: 0 })).removed).toBeGreaterThanOrEqual(4)
+    // A fragment and a manifest of the new table. Small objects of a change are no files in a directory.
+    expect((await catalog.vacuum({ graceMillis: 0 })).removed).toBeGreaterThanOrEqual(2)
     expect(await count(catalog, 'a')).toBe(2)
     expect((await catalog.verify()).ok).toBe(true)
   })
