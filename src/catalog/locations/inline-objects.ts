@@ -3,6 +3,7 @@ import type { ByteRange, Content, ListedObject, PutGroup, SharedFiles } from '..
 import { clampRange, isInline } from '../../base/content/path.ts'
 import { CatalogError } from '../../base/errors.ts'
 import { prefetch } from '../../base/scheduling/prefetch.ts'
+import { TimeSlice } from '../../base/scheduling/time-slice.ts'
 import {
   type CatalogRecord,
   type InlineRecord,
@@ -26,8 +27,14 @@ const mostOfChange = 128 * 1024
 /** Records that one read takes. */
 const chunk = 256
 
+/** Records that one commit removes. */
+const removedAtOnce = 1_000
+
 /** Objects that move into files at once. */
 const movedAtOnce = 32
+
+/** A read of records may take no turn of the event loop. So work that reads many of them rests here. */
+const timeSlice = new TimeSlice(undefined)
 
 /** The catalog's own content. Inline objects are in the store. */
 export class InlineContent implements Content {
@@ -79,6 +86,7 @@ export class InlineContent implements Content {
   async get(path: string, range?: ByteRange): Promise<Uint8Array | undefined> {
     if (!isInline(path)) return this.#below.get(path, range)
     const bytes = this.#pending.get(path) ?? (await this.#store.read((reader) => readInline(reader, path)))
+    if (timeSlice.due) await timeSlice.rest()
     // It may have moved into a file.
     return bytes ? partOf(bytes, range) : this.#below.get(path, range)
   }
@@ -101,9 +109,10 @@ export class InlineContent implements Content {
 
   async remove(path: string): Promise<void> {
     if (path.endsWith('/')) {
-      for await (const some of this.#chunksBelow(path)) {
+      const read = () => this.#store.read((reader) => keysBelow(reader, path, removedAtOnce))
+      for (let some = await read(); some.length > 0; some = await read()) {
         await this.#store.write((writer) => {
-          for (const { key } of some) writer.remove(key)
+          for (const key of some) writer.remove(key)
         })
       }
     } else if (isInline(path)) {
@@ -122,14 +131,15 @@ export class InlineContent implements Content {
 
   /**
    * Copies the inline objects below a folder into files with the same paths. Their records remain. Those that are not
-   * committed yet become files for good.
+   * committed yet become files for good. Leaves out the paths in `copied`, and adds the others to it.
    */
-  async copyToFiles(folder: string): Promise<void> {
+  async copyToFiles(folder: string, copied: Set<string>): Promise<void> {
     const write = async (path: string, bytes: Uint8Array) => {
       await this.#below.put(path, bytes).catch((error) => {
         // It was copied before: objects never change.
         if (!(error instanceof CatalogError && error.code === 'ConcurrentModification')) throw error
       })
+      copied.add(path)
     }
     const copy = ({ path, value }: InlineObject) => write(path, bytesOf(path, value))
     const move = async ([path, bytes]: [string, Uint8Array]) => {
@@ -138,8 +148,10 @@ export class InlineContent implements Content {
     }
     const pending = [...this.#pending].filter(([path]) => path.startsWith(folder))
     for await (const _ of prefetch(pending, move, { depth: movedAtOnce }));
-    for await (const some of this.#chunksBelow(folder))
-      for await (const _ of prefetch(some, copy, { depth: movedAtOnce }));
+    for await (const some of this.#chunksBelow(folder)) {
+      const others = some.filter(({ path }) => !copied.has(path))
+      for await (const _ of prefetch(others, copy, { depth: movedAtOnce }));
+    }
   }
 
   async *#inlineBelow(folder: string): AsyncGenerator<InlineObject> {
@@ -151,6 +163,7 @@ export class InlineContent implements Content {
     do {
       const some = await this.#store.read((reader) => inlineBelow(reader, folder, after, chunk))
       if (some.length > 0) yield some
+      if (timeSlice.due) await timeSlice.rest()
       after = some.length === chunk ? some.at(-1)!.key : undefined
     } while (after !== undefined)
   }
@@ -251,16 +264,17 @@ interface InlineObject {
 
 /** Removes the records of the inline objects below a folder. */
 export function removeInline(writer: Writer, folder: string): void {
-  for (const { key } of inlineBelow(writer, folder)) writer.remove(key)
+  for (const key of keysBelow(writer, folder)) writer.remove(key)
+}
+
+function keysBelow(reader: Reader, folder: string, limit?: number): Key[] {
+  const range = { prefix: prefixOf(folder), keysOnly: true, ...(limit && { limit }) }
+  return Array.from(reader.range(range), ({ key }) => key)
 }
 
 /** The inline objects below a folder, whose path ends in a slash or is empty, after a key. */
-function inlineBelow(reader: Reader, folder: string, after?: Key, limit?: number): InlineObject[] {
-  const range = {
-    prefix: keys.inline(folder.split('/').slice(0, -1)),
-    ...(after && { start: [...after, 0] }),
-    ...(limit && { limit }),
-  }
+function inlineBelow(reader: Reader, folder: string, after: Key | undefined, limit: number): InlineObject[] {
+  const range = { prefix: prefixOf(folder), limit, ...(after && { start: [...after, 0] }) }
   return Array.from(reader.range<InlineRecord>(range), ({ key, value }) => ({
     key,
     path: key.slice(1).join('/'),
@@ -283,6 +297,10 @@ function bytesOf(path: string, { size, deflated }: InlineRecord): Uint8Array {
       { cause },
     )
   }
+}
+
+function prefixOf(folder: string): Key {
+  return keys.inline(folder.split('/').slice(0, -1))
 }
 
 function keyOf(path: string): Key {

@@ -77,6 +77,8 @@ export async function commitDeregistering<T extends object>(
 ): Promise<T & { transaction_id?: string }> {
   const identity = { transactionId: core.newId(), now: core.now() }
   const done = new Map<string, { written: string; path: string; vacuums: number }>()
+  // A table that changes meanwhile has its new objects copied only.
+  const copied = new Set<string>()
   for (let attempt = 0; attempt < attempts; attempt++) {
     try {
       return await commit(
@@ -124,7 +126,7 @@ export async function commitDeregistering<T extends object>(
         const path = `${prefix}${core.newId()}${writtenBy(core)}`
         // Another catalog may register the location, and it does not have the records of this one.
         const inline = inlineFolderOf(core, location)
-        await inline?.content.copyToFiles(inline.prefix)
+        await inline?.content.copyToFiles(inline.prefix, copied)
         await content.put(path, sealRegistration(written))
         done.set(table.id, { written, path, vacuums })
       }

@@ -1,6 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { CatalogRecord } from '../../../src/base/store/records.ts'
 import { inlineFormat, keys } from '../../../src/base/store/records.ts'
+import { InlineContent } from '../../../src/catalog/locations/inline-objects.ts'
+import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { openLmdbStore } from '../../../src/stores/lmdb/index.ts'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
@@ -171,5 +173,74 @@ describe('small objects of a directory', () => {
     const other = closedAfterwards(await openCatalog(await freshFolder(), { locationRoots: [folder] }))
     await other.registerTable({ id: ['came'], location })
     expect(await rowsOf(other, ['came'])).toEqual(numbered(12))
+  })
+})
+
+describe('many inline objects', () => {
+  const path = (n: number) => `tables/a/data/${String(n).padStart(5, '0')}.inline.arrow`
+
+  async function filled(count: number) {
+    const store = await openLmdbStore(await freshFolder())
+    onTestFinished(() => store.close())
+    const below = memoryContent()
+    const content = new InlineContent(below, store)
+    const add = async (first: number, last: number) => {
+      const objects = content.objectsOfChange(Date.now)
+      for (let n = first; n < last; n++) objects.put(path(n), new Uint8Array(1_000).fill(n))
+      await store.write((writer) => objects.record(writer, 'none'))
+      objects.release()
+    }
+    await add(0, count)
+    return { content, below, store, add }
+  }
+
+  /** How many turns of the event loop some work takes. */
+  async function turnsOf(work: () => Promise<unknown>): Promise<number> {
+    let turns = 0
+    let next = setImmediate(function turn() {
+      turns++
+      next = setImmediate(turn)
+    })
+    await work()
+    clearImmediate(next)
+    return turns
+  }
+
+  it('leave turns of the event loop to others while they are listed, read and removed', async () => {
+    const count = 5_000
+    const { content } = await filled(count)
+    let listed = 0
+    const list = async () => {
+      for await (const _ of content.list('tables/')) listed++
+    }
+    expect(await turnsOf(list)).toBeGreaterThan(1)
+    expect(listed).toBe(count)
+    const read = async () => {
+      for (let n = 0; n < count; n++) expect((await content.get(path(n)))!.length).toBe(1_000)
+    }
+    expect(await turnsOf(read)).toBeGreaterThan(1)
+    await content.remove('tables/a/')
+    await list()
+    expect(listed).toBe(count)
+  })
+
+  it('are copied into files once, although their table changes meanwhile', async () => {
+    const { content, below, add } = await filled(20)
+    let puts = 0
+    const counting = content.over({
+      get: (path, range) => below.get(path, range),
+      list: (prefix) => below.list(prefix),
+      remove: (path) => below.remove(path),
+      put: (path, bytes) => {
+        puts++
+        return below.put(path, bytes)
+      },
+    })
+    const copied = new Set<string>()
+    await counting.copyToFiles('tables/a/', copied)
+    await add(20, 25)
+    await counting.copyToFiles('tables/a/', copied)
+    expect(puts).toBe(25)
+    for (let n = 0; n < 25; n++) expect(await below.get(path(n))).toEqual(new Uint8Array(1_000).fill(n))
   })
 })
