@@ -116,9 +116,7 @@ export class InlineContent implements Content {
         })
       }
     } else if (isInline(path)) {
-      const key = keyOf(path)
-      if (await this.#store.read((reader) => reader.get(key) !== undefined))
-        await this.#store.write((writer) => writer.remove(key))
+      if (await hasInline(this.#store, path)) await this.#store.write((writer) => writer.remove(keyOf(path)))
     }
     return this.#below.remove(path)
   }
@@ -265,6 +263,11 @@ interface InlineObject {
 /** Removes the records of the inline objects below a folder. */
 export function removeInline(writer: Writer, folder: string): void {
   for (const key of keysBelow(writer, folder)) writer.remove(key)
+}
+
+/** Whether an inline object is among the records. It may have moved into a file. */
+export function hasInline(store: Store, path: string): Promise<boolean> {
+  return store.read((reader) => reader.get(keyOf(path)) !== undefined)
 }
 
 function keysBelow(reader: Reader, folder: string, limit?: number): Key[] {

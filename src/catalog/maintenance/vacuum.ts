@@ -1,5 +1,6 @@
 import type { Content, ListedObject } from '../../base/content/content.ts'
 import { CatalogError, invalid } from '../../base/errors.ts'
+import { prefetch } from '../../base/scheduling/prefetch.ts'
 import {
   keys,
   type TablePointer,
@@ -31,6 +32,9 @@ export interface VacuumOptions {
   readonly signal?: AbortSignal
   readonly onProgress?: (report: VacuumReport) => void
 }
+
+/** Objects that are removed at once. */
+const removedAtOnce = 32
 
 export interface VacuumReport {
   /** Objects examined. */
@@ -70,11 +74,14 @@ export async function vacuum(core: MaintenanceContext, options: VacuumOptions = 
   const isNeeded = await reached(core, content, work, signal)
   const isOfWork = await objectsOf(work)
   if (!dryRun) await requireNoBackupLease(core)
-  for (const found of candidates) {
-    const { path, size, becomes = path } = found
+  const unneeded = candidates.filter((found) => !(isNeeded(found) || isOfWork(found.becomes ?? found.path)))
+  const remove = async (found: ListedObject) => {
+    if (!dryRun && !signal?.aborted) await content.remove(found.path)
+    return found
+  }
+  // Each waits for the disk or the network, and the store makes one commit for several small objects.
+  for await (const { size } of prefetch(unneeded, remove, { depth: removedAtOnce })) {
     signal?.throwIfAborted()
-    if (isNeeded(found) || isOfWork(becomes)) continue
-    if (!dryRun) await content.remove(path)
     report.removed++
     report.bytes += size
     onProgress?.({ ...report })

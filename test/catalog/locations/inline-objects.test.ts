@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { CatalogRecord } from '../../../src/base/store/records.ts'
 import { inlineFormat, keys } from '../../../src/base/store/records.ts'
@@ -5,6 +7,7 @@ import { InlineContent } from '../../../src/catalog/locations/inline-objects.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { openLmdbStore } from '../../../src/stores/lmdb/index.ts'
 import { openCatalog } from '../../../src/tabularium/index.ts'
+import { coreOf } from '../../../src/tabularium/local-handle.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { filesIn } from '../../support/contents.ts'
 import { numbered, rowsOf } from '../../support/rows.ts'
@@ -176,6 +179,18 @@ describe('small objects of a directory', () => {
   })
 })
 
+it('a backup refuses a small object that moved into a file and is missing', async () => {
+  const { folder, catalog, location, files } = await opened()
+  await catalog.insertIntoTable({ id, data: numbered(5, 10) })
+  await catalog.deregisterTable({ id })
+  await catalog.registerTable({ id, location })
+  await catalog.backup(`${await freshFolder()}/copy`)
+  const lost = (await files()).find((path) => path.endsWith('.inline.arrow'))!
+  await rm(join(folder, lost))
+  const refused = { code: 'InvalidTableState', message: expect.stringContaining(`${lost}" is missing`) }
+  await expect(catalog.backup(`${await freshFolder()}/copy`)).rejects.toMatchObject(refused)
+})
+
 describe('many inline objects', () => {
   const path = (n: number) => `tables/a/data/${String(n).padStart(5, '0')}.inline.arrow`
 
@@ -222,6 +237,22 @@ describe('many inline objects', () => {
     await content.remove('tables/a/')
     await list()
     expect(listed).toBe(count)
+  })
+
+  it('are removed several at once by a vacuum', async () => {
+    const { catalog } = await opened()
+    for (let n = 0; n < 40; n++) await catalog.insertIntoTable({ id, data: numbered(1, n) })
+    await catalog.batchDeleteTableVersions({ id, ranges: [{ start_version: 1, end_version: 41 }] })
+    const core = coreOf(catalog)
+    const write = core.store.write.bind(core.store)
+    let now = 0
+    let most = 0
+    core.store.write = async (body) => {
+      most = Math.max(most, ++now)
+      return write(body).finally(() => now--)
+    }
+    expect((await catalog.vacuum({ graceMillis: 0 })).removed).toBeGreaterThan(40)
+    expect(most).toBeGreaterThan(8)
   })
 
   it('are copied into files once, although their table changes meanwhile', async () => {

@@ -120,12 +120,13 @@ eachContent((open) => {
 
     it('stops when it is told to', async () => {
       const { catalog, content } = await open()
-      for (const name of ['a', 'b', 'c']) await content.put(`tables/${name}/data`, new Uint8Array(1))
+      for (let n = 0; n < 100; n++) await content.put(`tables/${n}/data`, new Uint8Array(1))
       const reason = new Error('enough')
       const abort = new AbortController()
       const stopped = catalog.vacuum({ ...now, signal: abort.signal, onProgress: () => abort.abort(reason) })
       await expect(stopped).rejects.toBe(reason)
-      expect(await pathsOf(content)).toHaveLength(2)
+      // Some are removed at once.
+      expect((await pathsOf(content)).length).toBeGreaterThan(50)
     })
   })
 

@@ -1,4 +1,5 @@
 import { isInline } from '../../../base/content/path.ts'
+import { hasInline } from '../../locations/inline-objects.ts'
 import { type ContentFolder, folderName, offsiteFolder } from '../../locations/locations.ts'
 import { deregisteredFolders } from '../../locations/registration.ts'
 import { foldersOfUnknownClones } from '../../locations/shared-content.ts'
@@ -43,8 +44,8 @@ async function* pathsOfTable(
     for await (const path of engine.reachable(prefix, refs)) {
       if (seen.has(path)) continue
       seen.add(path)
-      // An inline object is among the records, unless it moved into a file.
-      yield { path, needed: !isInline(path), linkable: true }
+      const needed = !(isInline(path) && (await hasInline(core.store, path)))
+      yield { path, needed, linkable: true }
     }
   }
   for await (const { path } of content.list(prefix)) {
