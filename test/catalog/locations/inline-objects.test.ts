@@ -202,7 +202,7 @@ describe('many inline objects', () => {
     const add = async (first: number, last: number) => {
       const objects = content.objectsOfChange(Date.now)
       for (let n = first; n < last; n++) objects.put(path(n), new Uint8Array(1_000).fill(n))
-      await store.write((writer) => objects.record(writer, 'none'))
+      await store.write((writer) => objects.record(writer, ['none']))
       objects.release()
     }
     await add(0, count)
