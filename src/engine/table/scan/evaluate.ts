@@ -1,4 +1,4 @@
-import type { Field, Schema } from '@uwdata/flechette'
+import { type DataType, type Field, type Schema, Type } from '@uwdata/flechette'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { allRows, type Bitmap, isEmpty, noRows, wordsFor } from '../../arrow/bitmap.ts'
@@ -13,12 +13,15 @@ import type { ScanResultKind } from './message.ts'
 import { bindingSchema, type FragmentPosition, rowStatistics } from './row-columns.ts'
 
 /**
- * The predicates that were used last for a schema, by their texts. Counting a table of 1,000 rows takes 30 µs with a
+ * The predicates that were used last, by their schemas and texts. Counting a table of 1,000 rows takes 30 µs with a
  * kept one, and 70 µs when the text is compiled.
  */
-const compiled = new WeakMap<Schema, Map<string, Predicate>>()
-/** Most of them, and most characters of each. */
-const maxCompiled = 16
+const compiled = new Map<string, Predicate>()
+let keptCharacters = 0
+const schemaNumbers = new WeakMap<Schema, number>()
+let schemas = 0
+/** Most characters of all kept texts, and of each. A text takes up to 2,000 times as many bytes when compiled. */
+const maxKept = 16_384
 const maxText = 1_024
 
 /**
@@ -30,21 +33,39 @@ export async function compile(
   now: number,
   timeSlice: TimeSlice,
 ): Promise<Predicate> {
-  const known = compiled.get(schema) ?? new Map<string, Predicate>()
-  const found = known.get(text)
+  const number = schemaNumbers.get(schema) ?? schemas++
+  schemaNumbers.set(schema, number)
+  const key = `${number} ${text}`
+  const found = compiled.get(key)
   if (found !== undefined) {
     // The last one is the one that was used last.
-    known.delete(text)
-    known.set(text, found)
+    compiled.delete(key)
+    compiled.set(key, found)
     return found
   }
   const { compileSteps } = await import('../../predicate/index.ts')
   const made = await walk(compileSteps(text, bindingSchema(schema, text), now), timeSlice)
-  if (made.now === undefined && text.length <= maxText) {
-    if (known.size >= maxCompiled) known.delete(known.keys().next().value!)
-    compiled.set(schema, known.set(text, made))
-  }
+  // Predicates on dictionaries remember a result for each entry.
+  const isSmall = text.length <= maxText && !made.columns.some((i) => hasEntries(schema.fields[i]?.type))
+  if (made.now === undefined && isSmall) keep(key, made)
   return made
+}
+
+function keep(key: string, made: Predicate): void {
+  if (!compiled.has(key)) keptCharacters += key.length
+  compiled.set(key, made)
+  for (const oldest of compiled.keys()) {
+    if (keptCharacters <= maxKept) break
+    compiled.delete(oldest)
+    keptCharacters -= oldest.length
+  }
+}
+
+/** Whether a type has a dictionary or runs in it. Columns that the schema lacks have neither. */
+function hasEntries(type: DataType | undefined): boolean {
+  if (type === undefined) return false
+  if (type.typeId === Type.Dictionary || type.typeId === Type.RunEndEncoded) return true
+  return 'children' in type && type.children.some((child: Field) => hasEntries(child.type))
 }
 
 /** Which rows of a fragment may match, by statistics alone. */

@@ -1,3 +1,4 @@
+import { dictionary, field, int32, struct, utf8 } from '@uwdata/flechette'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { TimeSlice } from '../../../../src/base/scheduling/time-slice.ts'
@@ -24,11 +25,28 @@ test('predicates are kept by schema and text, if they do not ask the time', asyn
   expect((await of('at < now()', schema, 8)).now).toBe(8)
   const long = `n = 1 OR s = '${'x'.repeat(2_000)}'`
   expect(await of(long)).not.toBe(await of(long))
-  for (let i = 0; i < 40; i++) {
-    await of(`n = ${100 + i}`)
+  const texts = Array.from({ length: 40 }, (_, i) => `n = ${100 + i}${' '.repeat(900)}`)
+  for (const [i, text] of texts.entries()) {
+    await of(text)
     if (i < 20) expect(await of('n = 1')).toBe(first)
   }
   expect(await of('n = 1')).not.toBe(first)
+})
+
+test('what is kept has a bound for all schemas together, and no results for the entries of dictionaries', async () => {
+  const { schema } = await toArrowTable(rows)
+  const slice = new TimeSlice(undefined)
+  const first = await compile('n = 2', schema, 5, slice)
+  expect(await compile('n = 2', schema, 5, slice)).toBe(first)
+  for (let i = 0; i < 20; i++) await compile(`n = 3${' '.repeat(1_000)}`, { ...schema }, 5, slice)
+  expect(await compile('n = 2', schema, 5, slice)).not.toBe(first)
+  const type = dictionary(utf8())
+  for (const nested of [type, struct([field('inner', type)])]) {
+    const encoded = { ...schema, fields: [field('d', nested), field('n', int32())] }
+    const text = nested === type ? "d = 'a'" : "d.inner = 'a'"
+    expect(await compile(text, encoded, 5, slice)).not.toBe(await compile(text, encoded, 5, slice))
+    expect(await compile('n = 1', encoded, 5, slice)).toBe(await compile('n = 1', encoded, 5, slice))
+  }
 })
 
 const atom = fc.oneof(
