@@ -53,7 +53,7 @@ test('LIKE finds the same texts at once as one after the other', () => {
   fc.assert(
     fc.property(
       fc.array(fc.option(text, { freq: 8 }), { minLength: 1, maxLength: 90, size: 'max' }),
-      fc.constantFrom('', 'ab91'),
+      fc.constantFrom('', 'ab91', 'a'),
       within,
       fc.constantFrom('LIKE', 'NOT LIKE', 'ILIKE'),
       fc.option(fc.constantFrom(2, 3, 40)),
@@ -74,4 +74,15 @@ test('LIKE finds the same texts at once as one after the other', () => {
     { numRuns: 3000 },
   )
   expect(found.size).toBeGreaterThan(20)
+})
+
+test('LIKE takes texts of few bytes anywhere in memory', () => {
+  const plan = planPredicate("s LIKE '%a_b%'", schema, () => 0)
+  for (const before of ['', 'a', 'ab', 'ab9', 'ab91']) {
+    for (const text of ['', 'a', 'ab', 'a1b', 'ä', 'aäb', 'aaaab']) {
+      const rows = { length: 1, columns: [batchOf([text], before)] }
+      const found = [...rowsIn(evaluator(plan, kernels).select(rows, 0, 1))]
+      expect(found).toEqual(/a.b/u.test(text) ? [0] : [])
+    }
+  }
 })
