@@ -76,7 +76,10 @@ function literalAt(batch: AnyBatch, row: number): string | null | undefined {
     case Type.Utf8:
     case Type.LargeUtf8: {
       const bytes = (values as Uint8Array).subarray(Number(offsets[row]), Number(offsets[row + 1]))
-      return bytes.length > maxLength ? undefined : `'${Buffer.from(bytes).toString().replaceAll("'", "''")}'`
+      if (bytes.length > maxLength) return undefined
+      const text = Buffer.from(bytes).toString()
+      // Bytes that are no UTF-8 have no literal.
+      return Buffer.compare(Buffer.from(text), bytes) === 0 ? `'${text.replaceAll("'", "''")}'` : undefined
     }
     default:
       return undefined

@@ -6,12 +6,14 @@ import {
   int8,
   int32,
   int64,
+  Table,
   uint64,
   utf8,
 } from '@uwdata/flechette'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memoryContent } from '../../../../src/contents/memory/index.ts'
+import { makeBatch, makeColumn } from '../../../../src/engine/arrow/batch.ts'
 import {
   decodeArrow,
   type TableEngine,
@@ -129,4 +131,24 @@ test('a merge of few keys comes to what one of many comes to', async () => {
     }),
     { numRuns: 200 * Number(process.env['HISTORY_RUNS'] ?? 1) },
   )
+})
+
+test('a merge finds a key that is no UTF-8', async () => {
+  const texts = (...all: readonly (readonly number[])[]) => {
+    const values = Uint8Array.from(all.flat())
+    const ends = all.map((_, i) => all.slice(0, i + 1).reduce((sum, { length }) => sum + length, 0))
+    const batch = makeBatch(utf8(), { length: all.length, offsets: Int32Array.from([0, ...ends]), values })
+    const fields = [field('k', utf8())]
+    return new Table({ fields, metadata: null } as never, [makeColumn(utf8(), [batch])])
+  }
+  const surrogate = [0xed, 0xa0, 0x80]
+  const engine = tableEngine({ content: memoryContent() })
+  const base = await engine.create('t/', texts([0x62], surrogate, [0xef, 0xbf, 0xbd]))
+  const merge = await engine.mergeRows(base, texts(surrogate), {
+    on: ['k'],
+    matched: 'update',
+    inserts: true,
+    orphans: 'keep',
+  })
+  expect((await merge.apply(base)).counts).toEqual({ inserted: 0, updated: 1, deleted: 0 })
 })
