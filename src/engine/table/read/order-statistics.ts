@@ -78,7 +78,8 @@ function statisticsOf(
 function sortValue(bound: Scalar | undefined): SortValue | undefined {
   switch (typeof bound) {
     case 'string':
-      return Buffer.from(bound)
+      // Stands for bytes that are no UTF-8, which have another order.
+      return bound.includes('\ufffd') ? undefined : Buffer.from(bound)
     case 'boolean':
       return Number(bound)
     case 'number':

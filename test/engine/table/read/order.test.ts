@@ -11,6 +11,7 @@ import {
   Table,
   tableFromArrays,
   tableToIPC,
+  utf8,
 } from '@uwdata/flechette'
 import { tableFromIPC } from 'apache-arrow'
 import fc from 'fast-check'
@@ -249,6 +250,33 @@ test('few values that many rows share come in order', async () => {
     ),
     { numRuns: 60 },
   )
+})
+
+test('texts that are no UTF-8 come in order, too', async () => {
+  const length = 256
+  const offsets = Int32Array.from({ length: length + 1 }, (_, i) => i * 2)
+  const bytes = (first: (i: number) => number) =>
+    makeBatch(utf8(), {
+      length,
+      offsets,
+      values: Uint8Array.from({ length: length * 2 }, (_, i) => first(i)),
+    })
+  for (const first of [0x80, 0xff]) {
+    const batch = bytes((i) => (i % 2 === 0 ? first : 255 - (i >> 1)))
+    const engine = tableEngine({ content: memoryContent(), fragmentRows: 64 })
+    const fields = [field('s', utf8()), field('id', int32())]
+    const ids = batchOf(
+      int32(),
+      Array.from({ length }, (_, i) => i),
+    )
+    const columns = [batch, ids].map((one) => makeColumn(one.type, [one]))
+    const snapshot = await engine.create('t', new Table({ fields, metadata: null } as never, columns))
+    for (const descending of [false, true]) {
+      const orderBy = [{ column: 's', descending }]
+      const answer = await engine.queryRows(snapshot, { orderBy, limit: 2, columns: ['id'] })
+      expect([...(await decodeArrow(answer)).getChild('id')]).toEqual(descending ? [0, 1] : [255, 254])
+    }
+  }
 })
 
 test('fragments without rows of the answer are not read', async () => {
