@@ -112,11 +112,12 @@ export function program(io: Io, signal: AbortSignal, word?: string): Command {
       throw unknownCommand(root, word!)
     })
   const complete = completeCommand((first) => program(io, signal, first), io, signal)
-  root.addCommand(configure(complete, io), { hidden: true })
   const named = definitions.filter((operation) => isNamed(operation, word))
   const only = word === complete.name() ? [] : named.length > 0 ? named : undefined
   for (const operation of only ?? []) addOperation(root, operation, io, signal)
   if (only === undefined) addAll(root, io, signal)
+  // Groups of commands are shown in the order in which they were added, and this one's comes last.
+  root.addCommand(configure(complete, io), { hidden: true })
   return configure(root, io)
 }
 

@@ -28,6 +28,12 @@ async function catalog() {
 const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
 describe('help', () => {
+  it('shows the commands of no group last', async () => {
+    const { out } = await run(['--help'])
+    const groups = Array.from(out.matchAll(/^(\S.*):$/gm), ([, name]) => name)
+    expect(groups.slice(groups.indexOf('The command line'), -1)).toEqual(['The command line', 'Commands'])
+  })
+
   it('lists every operation there is, with its short names', async () => {
     const { code, out } = await run(['--help'])
     expect(code).toBe(0)
