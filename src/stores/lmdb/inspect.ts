@@ -51,7 +51,8 @@ export async function inspectFile(
     if (faults.length > 0) return { damage: faults, records: 0, unsealed: 0, moved: false }
     const meta = newestOf(metas as readonly Meta[])
     const walk = new Walk(file, meta, loadDriver() as unknown as KeyCodec, signal, onProgress)
-    await walk.whole()
+    if (await hasWrongTransaction(file, metas as readonly Meta[])) walk.damage.push(disagreement)
+    else await walk.whole()
     const after = await stableMetas(file)
     const moved =
       walk.damage.length > 0 && newestOf(after as readonly Meta[])?.transaction !== meta.transaction
@@ -85,6 +86,29 @@ async function readMetas(file: FileHandle): Promise<(Meta | string)[]> {
   return [first, bytesRead < head.length ? 'is cut short' : readMeta(head, 1)]
 }
 
+/**
+ * Whether the roots of the records say that a meta page has a wrong transaction. A wrong bit may give a meta page the
+ * number before that of the other one, or the number after it. Then the last commit, or another, seems not to have been.
+ */
+async function hasWrongTransaction(file: FileHandle, metas: readonly Meta[]): Promise<boolean> {
+  const newest = newestOf(metas)
+  const older = metas.find((meta) => meta !== newest)!
+  const [last, before] = [await rootTransaction(file, newest), await rootTransaction(file, older)]
+  if (last === undefined || before === undefined) return false
+  // A commit that changes a tree makes a new root.
+  return last > newest.transaction || before > older.transaction || last < before
+}
+
+/** The transaction that wrote the root of the records, if there are any. */
+async function rootTransaction(file: FileHandle, { main, pageSize }: Meta): Promise<number | undefined> {
+  const head = Buffer.alloc(headerBytes)
+  if (main.root === undefined) return undefined
+  const { bytesRead } = await file.read(head, 0, head.length, main.root * pageSize)
+  return bytesRead < head.length ? undefined : number64(head, 8)
+}
+
+const disagreement = 'pages 0 and 1 disagree on which transaction was the last'
+
 /** What is wrong with the first two pages of a data file. */
 function metaFaults(metas: readonly (Meta | string)[]): string[] {
   const faults = metas.flatMap((meta, i) => (typeof meta === 'string' ? [`page ${i} ${meta}`] : []))
@@ -94,7 +118,7 @@ function metaFaults(metas: readonly (Meta | string)[]): string[] {
   // Commits alternate between the two pages. In a copy without any commit since, one of them is empty.
   const isNew = isEmpty(a) && (isEmpty(b) || b.transaction > 0)
   if (!isNew && (a.transaction % 2 !== 0 || Math.abs(a.transaction - b.transaction) !== 1)) {
-    return ['pages 0 and 1 disagree on which transaction was the last']
+    return [disagreement]
   }
   const newest = newestOf([a, b])
   if (newest.main.flags !== 0 || a.free.flags !== b.free.flags) return ['page 0 or 1 has wrong flags']

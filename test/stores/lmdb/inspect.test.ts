@@ -84,6 +84,29 @@ test('a flipped bit anywhere is found, or changes nothing that can be read', {
   expect(found).toBeLessThan(flips)
 })
 
+test('a flipped bit of the number of a transaction is found, also if it makes the last one an earlier one', async () => {
+  const fill = async (rounds: number) => {
+    const last = join(folder, `last-${rounds}`)
+    const store = await openLmdbStore(last)
+    for (let round = 0; round < rounds; round++) await store.write((writer) => change(writer, round))
+    await store.close()
+    return readFileSync(join(last, 'catalog.mdb'))
+  }
+  // The last two numbers have each pair of low bits once.
+  for (const rounds of [4, 5, 6, 7]) {
+    const bytes = await fill(rounds)
+    for (const at of [152, 153, 4096 + 152, 4096 + 153]) {
+      for (let bit = 0; bit < 8; bit++) {
+        const damaged = Buffer.from(bytes)
+        damaged[at]! ^= 1 << bit
+        const path = join(folder, 'number.mdb')
+        writeFileSync(path, damaged)
+        expect((await inspectFile(path)).damage, `bit ${bit} of byte ${at}, ${rounds}`).not.toEqual([])
+      }
+    }
+  }
+})
+
 /** Whether an inspection finds a flipped bit. A bit that it does not find changes nothing that can be read. */
 async function isFound(at: number, bit: number): Promise<boolean> {
   const damaged = join(folder, 'damaged')
