@@ -9,7 +9,7 @@ import type { RowsContext, RowsOptions } from './context.ts'
 export const maxColumns = 10_000
 
 // A function, since the first number that a process formats takes 10 ms.
-export const tooMany = () => `has more than ${maxColumns.toLocaleString('en')} members`
+export const tooMany: () => string = () => `has more than ${maxColumns.toLocaleString('en')} members`
 
 type JsonType = Parameters<
   typeof import('../../engine/table/index.ts').fromJsonSchema

@@ -85,7 +85,9 @@ for (const { place, missing, begin } of sharedStores) {
       const { one, other, held } = await two()
       await one.createTable({ id, data: numbered(1) })
       held.isHeld = true
-      const first = one.insertIntoTable({ id, data: numbered(1) })
+      // Fewer rows are records of the store, and the content gets nothing.
+      const data = numbered(2_000)
+      const first = one.insertIntoTable({ id, data })
       const find = async (status: string) => {
         for (const transaction of held.ids) {
           const found = await other.describeTransaction({ id: [transaction] }).catch(() => undefined)
@@ -98,11 +100,7 @@ for (const { place, missing, begin } of sharedStores) {
         return (await find(status))!
       }
       await withStatus('Running')
-      const refused = fails(
-        one.insertIntoTable({ id, data: numbered(1) }),
-        'ConcurrentModification',
-        'canceled',
-      )
+      const refused = fails(one.insertIntoTable({ id, data }), 'ConcurrentModification', 'canceled')
       await cancel(other, await withStatus('Queued'))
       await refused
       held.go()

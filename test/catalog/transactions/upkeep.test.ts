@@ -329,12 +329,14 @@ describe('optimizing in the background', () => {
       },
     })
     const other = await openCatalog({ ...options, store: noticing, content })
+    // Inserts merge smaller fragments themselves.
+    const text = 'x'.repeat(300_000)
     const insert = async (catalog: LocalCatalog, count: number) => {
-      for (let n = 0; n < count; n++) await catalog.insertIntoTable({ id, data: [{ n }] })
+      for (let n = 0; n < count; n++) await catalog.insertIntoTable({ id, data: [{ n, text }] })
     }
     const fragments = async () =>
       (await other.describeTable({ id, load_detailed_metadata: true })).stats!.num_fragments
-    await one.createTable({ id, data: [{ n: 0 }] })
+    await one.createTable({ id, data: [{ n: 0, text }] })
     await insert(one, 3)
     await begun.opened
     await insert(other, 4)
