@@ -33,7 +33,7 @@ const removedAtOnce = 1_000
 /** Objects that move into files at once. */
 const movedAtOnce = 32
 
-/** A read of records may take no turn of the event loop. So work that reads many of them rests here. */
+/** A store may read records without a turn of the event loop. So work that reads many of them rests in between. */
 const timeSlice = new TimeSlice(undefined)
 
 /** The catalog's own content. Inline objects are in the store. */
@@ -196,7 +196,7 @@ export class ChangeInline implements InlineObjects {
     const whole = Buffer.concat(bytes instanceof Uint8Array ? [bytes] : bytes)
     const { length } = whole
     const deflated = deflateRawSync(whole, { level: 1 }).toString('base64')
-    // Some work of a change that failed goes on for a moment.
+    // A change that failed may still be writing objects.
     if (this.#isReleased) return
     this.#own.set(path, { whole, record: { v: recordFormat, at: this.#now(), size: length, deflated } })
     this.#all.set(path, whole)

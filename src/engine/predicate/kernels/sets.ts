@@ -107,7 +107,7 @@ interface Slots {
   readonly shift: number
 }
 
-/** The table for the halves of integers, all different; undefined for too many, and in the unlikely case of none. */
+/** The table for the halves of different integers. Undefined for too many, or if no factor keeps them apart. */
 function slotsOf(halves: readonly (readonly [low: number, high: number])[]): Slots | undefined {
   if (halves.length === 0 || halves.length > mostInSlots) return undefined
   const bits = Math.max(3, 2 * Math.ceil(Math.log2(halves.length)))

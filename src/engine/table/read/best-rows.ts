@@ -8,7 +8,7 @@ import { sortedRows } from './sort-rows.ts'
 /** Values between two checks of the clock. */
 const valuesAtOnce = 8_192
 
-/** Blocks that are gone through between two checks of the clock. */
+/** Blocks whose best values are found between two checks of the clock. */
 const blocksAtOnce = 16
 
 /** Least rows that are kept before the worst are dropped. */
@@ -109,7 +109,7 @@ export class BestRows {
     const key = new FirstKey(this.#keys[0]!, batches[0]!, source.readers[0]!)
     const atOnce = Math.max(1, Math.min(blockRows, Math.floor(valuesAtOnce / this.#keys.length)))
     const blocks = blocksOf(runs)
-    // Of many rows, few blocks are skipped, and the best values of all blocks would be found for little.
+    // With a high limit, few blocks are skipped. Then their best values are not worth finding.
     const isFew = this.#wanted * 100 < batches[0]!.length
     for (const block of isFew ? await this.#ranked(fragment, key, blocks, timeSlice) : blocks) {
       if (block.best !== undefined && this.#excludes(fragment, block.start, block.best)) break
