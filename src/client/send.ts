@@ -1,4 +1,5 @@
 import { CatalogError } from '../base/errors.ts'
+import { holdWith } from '../base/scheduling/signals.ts'
 import { clearTimeout, setTimeout } from '../base/time.ts'
 import type { Settings } from './options.ts'
 import type { Outgoing } from './request.ts'
@@ -45,15 +46,14 @@ export async function send(
   const timer = whenLate(timeout, () => stop.abort())
   let hasBegun = false
   try {
-    const response = await fetch(
-      new Request(`${base}${outgoing.target}`, {
-        method: outgoing.method,
-        headers: headersOf(headers, outgoing.headers, token),
-        body: outgoing.body ?? null,
-        redirect: 'manual',
-        signal: stop.signal,
-      }),
-    )
+    const request = new Request(`${base}${outgoing.target}`, {
+      method: outgoing.method,
+      headers: headersOf(headers, outgoing.headers, token),
+      body: outgoing.body ?? null,
+      redirect: 'manual',
+      signal: stop.signal,
+    })
+    const response = await fetch(holdWith(stop.signal, request))
     hasBegun = true
     const body = new Uint8Array(await response.arrayBuffer())
     return { status: response.status, headers: response.headers, body }

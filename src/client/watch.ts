@@ -1,5 +1,6 @@
 import { CatalogError, invalid } from '../base/errors.ts'
 import { formatIdentifier } from '../base/model/identifier.ts'
+import { anySignal, holdWith } from '../base/scheduling/signals.ts'
 import { clearTimeout, performance, setTimeout, sleep } from '../base/time.ts'
 import type { Changes, CommittedChange, WatchRequest } from '../catalog/index.ts'
 import { itemsOf } from '../catalog/index.ts'
@@ -32,7 +33,7 @@ export function watchOver(
   const { signal } = request
   /** The token of the last change or position that arrived. */
   let token = request.since
-  const ended = AbortSignal.any([closing, ...(signal ? [signal] : [])])
+  const ended = anySignal(closing, signal)
   let connecting: Promise<Connection> | undefined
   const open = () => {
     connecting ??= connectWithRetries(settings, credentials, request, () => token, ended)
@@ -71,7 +72,7 @@ export function watchOver(
       if (closing.aborted) return undefined
       throw error
     } finally {
-      // `AbortSignal.any` keeps a signal in memory while it has listeners.
+      // `anySignal` keeps a signal in memory while it has listeners.
       for (const signal of [stopped, ended]) signal.removeEventListener('abort', stop)
       await connecting?.then((connection) => connection.close()).catch(() => {})
     }
@@ -170,7 +171,8 @@ async function streamOf(
   const ask = (token: string | undefined) => {
     const headers = headersOf(settings.headers, own, token)
     const url = `${settings.base}${changesPath}${query}`
-    return begun(settings, new Request(url, { headers, redirect: 'manual', signal: stop.signal }), stop)
+    const request = new Request(url, { headers, redirect: 'manual', signal: stop.signal })
+    return begun(settings, holdWith(stop.signal, request), stop)
   }
   const token = await credentials.current()
   let answer = await ask(token)

@@ -1,4 +1,5 @@
 import { turnMillis } from '../../base/scheduling/run-turn.ts'
+import { anySignal } from '../../base/scheduling/signals.ts'
 import type { LostRaces } from '../../base/store/records.ts'
 import { clearTimeout, performance, setTimeout, sleep, type Timer } from '../../base/time.ts'
 import {
@@ -235,7 +236,7 @@ async function takeTurn(
     // Without a turn, the transaction itself meets the error of the store.
     inTurns(core, branches, among, turn).then(resolve, resolve)
   })
-  const late = sleep(waitMillis, { signal: AbortSignal.any([signal, waited.signal]) }).catch(() => {})
+  const late = sleep(waitMillis, { signal: anySignal(signal, waited.signal) }).catch(() => {})
   await Promise.race([begun, late])
   waited.abort()
   if (!turn.isLasting) turn.end()

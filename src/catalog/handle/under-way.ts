@@ -1,3 +1,4 @@
+import { anySignal } from '../../base/scheduling/signals.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 
 /** The operations of a transaction that are under way. */
@@ -8,7 +9,7 @@ export class UnderWay {
 
   /** `signal` stops the transaction as a whole. */
   constructor(signal: AbortSignal) {
-    this.#signal = AbortSignal.any([signal, this.#stop.signal])
+    this.#signal = anySignal(signal, this.#stop.signal)
   }
 
   get names(): readonly string[] {
@@ -24,7 +25,7 @@ export class UnderWay {
     const { signal } = given
     const result = work({
       ...given,
-      signal: signal ? AbortSignal.any([signal, this.#signal]) : this.#signal,
+      signal: anySignal(signal, this.#signal),
     })
     this.#running.set(result, name)
     const gone = () => {

@@ -1,4 +1,5 @@
 import { CatalogError } from '../../base/errors.ts'
+import { anySignal } from '../../base/scheduling/signals.ts'
 import { type BackupLeaseRecord, keys, recordFormat } from '../../base/store/records.ts'
 import type { Key, Reader } from '../../base/store/store.ts'
 import { endLapsedBackups } from '../locations/backup-lease.ts'
@@ -32,7 +33,7 @@ export async function withBackupLease<T>(
   }
   core.heartbeat.hold(holding)
   try {
-    const result = await work(signal ? AbortSignal.any([signal, lost.signal]) : lost.signal)
+    const result = await work(anySignal(signal, lost.signal))
     if (!(await isLeaseValid(core, key))) throw lostError()
     return result
   } catch (error) {

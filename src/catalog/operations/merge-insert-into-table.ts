@@ -11,6 +11,7 @@ import {
   version,
 } from '../../base/model/fields.ts'
 import { quote } from '../../base/model/identifier.ts'
+import { anySignal } from '../../base/scheduling/signals.ts'
 import { clearTimeout, setTimeout } from '../../base/time.ts'
 import type { Change, MergeOptions, Snapshot, WorkOptions } from '../../engine/table/index.ts'
 import { changeRows, createAnd } from '../rows/change.ts'
@@ -240,7 +241,7 @@ function within(
   const timeout = new AbortController()
   const timer = setTimeout(() => timeout.abort(over), millis)
   return {
-    signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
+    signal: anySignal(signal, timeout.signal),
     end: () => clearTimeout(timer),
   }
 }

@@ -1,6 +1,7 @@
 import { CatalogError, type ErrorCode, invalid } from '../../base/errors.ts'
 import { type OptionNames, requireKnown } from '../../base/model/options.ts'
 import { semaphore } from '../../base/scheduling/semaphore.ts'
+import { anySignal } from '../../base/scheduling/signals.ts'
 import type { OptimizeOptions } from '../../engine/table/index.ts'
 import { runLeased } from '../transactions/leased.ts'
 import type { Background, RowsContext } from './context.ts'
@@ -63,7 +64,7 @@ export function background(
   function onlyHere(branch: string): RunOptimize {
     return async (tableId, work) => {
       const done = await runLeased(core, ['optimize', tableId, branch], (lost) =>
-        work({ signal: AbortSignal.any([signal, lost]) }),
+        work({ signal: anySignal(signal, lost) }),
       )
       return done?.result
     }

@@ -1,5 +1,6 @@
 import { CatalogError, noteTransaction } from '../../base/errors.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
+import { anySignal } from '../../base/scheduling/signals.ts'
 import { keys, type TransactionRecord, type TransactionStatus } from '../../base/store/records.ts'
 import type { Writer } from '../../base/store/store.ts'
 import type { WorkOptions } from '../../engine/table/index.ts'
@@ -64,7 +65,7 @@ export async function runLong<T>(
   const { operation, subject, subjectId, takesSlot = true, vacuums, more } = about
   const id = core.newId()
   const stop = new AbortController()
-  const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal
+  const signal = anySignal(options.signal, stop.signal)
   const enter = takesSlot ? core.slots.acquire(signal) : undefined
   let entered = takesSlot && enter === undefined
   let holding: Holding<TransactionRecord> | undefined

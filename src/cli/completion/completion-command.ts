@@ -1,4 +1,5 @@
 import { Argument, Command } from 'commander'
+import { anySignal } from '../../base/scheduling/signals.ts'
 import { firstWord } from '../chosen-profile.ts'
 import type { Io } from '../io.ts'
 import { addPrintOptions, type PrintOptions } from '../options.ts'
@@ -51,7 +52,7 @@ export function completeCommand(
     .passThroughOptions()
     .action(async (words: string[], { line }: { line?: string }) => {
       const typed = line === undefined ? words : splitLine(line).slice(1)
-      const stop = AbortSignal.any([signal, AbortSignal.timeout(longest)])
+      const stop = anySignal(signal, AbortSignal.timeout(longest))
       const late = new Promise<undefined>((resolve) =>
         stop.addEventListener('abort', () => resolve(undefined)),
       )

@@ -1,5 +1,6 @@
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { type OptionNames, requireKnown } from '../../base/model/options.ts'
+import { anySignal } from '../../base/scheduling/signals.ts'
 import type {
   AnyOperation,
   Catalog,
@@ -267,7 +268,7 @@ class Fake {
     const touched = new Set<string>()
     const { signal = undefined } = options ?? {}
     const closing = this.#closing.signal
-    const given = { ...options, signal: signal ? AbortSignal.any([signal, closing]) : closing }
+    const given = { ...options, signal: anySignal(signal, closing) }
     const result = transactWithin<T>(this.#internals.core, work, given, {
       run: (perform, operation, request, given) => this.#run(perform, operation, request, given, call.n),
       commit: (commit, signal) => {

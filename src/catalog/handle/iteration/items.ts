@@ -1,3 +1,4 @@
+import { anySignal } from '../../../base/scheduling/signals.ts'
 import type { Items } from './types.ts'
 
 /** Makes items one after the other. Its requests stop with the signal. */
@@ -6,7 +7,7 @@ export type Source<T> = (signal: AbortSignal) => AsyncGenerator<T, undefined>
 /** The items of a source. Aborting `signal` rejects with its reason; `return()` stops the work at once. */
 export function itemsOf<T>(source: Source<T>, signal: AbortSignal | undefined): Items<T> {
   const stop = new AbortController()
-  const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal])
+  const both = anySignal(signal, stop.signal)
   const generator = source(both)
   const done = { done: true, value: undefined } as const
   const items: Items<T> = {

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { isInline } from '../../../base/content/path.ts'
 import { pathIn } from '../../../base/model/relative-path.ts'
+import { anySignal } from '../../../base/scheduling/signals.ts'
 import type { WorkBudget } from '../../predicate/index.ts'
 import type { EncodedFile } from '../format/manifest.ts'
 import { type FragmentEntry, layoutOfEntry, pathsOf } from '../format/manifest.ts'
@@ -55,7 +56,7 @@ export class FragmentThreads {
     this.#pool = pool
     this.#url = url
     this.#snapshot = snapshot
-    this.#signal = signal ? AbortSignal.any([signal, this.#abort.signal]) : this.#abort.signal
+    this.#signal = anySignal(signal, this.#abort.signal)
     // Each request to a worker adds a listener.
     setMaxListeners(0, this.#signal)
     this.#owner = owners.get(pool) ?? new Map<string, number>()
