@@ -7,6 +7,7 @@
 
 import { CatalogError, type ErrorCode } from '../base/errors.ts'
 import { checkDelimiter } from '../base/model/identifier.ts'
+import { anySignal } from '../base/scheduling/signals.ts'
 
 export type {
   Catalog,
@@ -70,7 +71,8 @@ export function connect(url: string | URL, options: ClientOptions = {}): ServedC
       checkCallerHook(operation, checked, options)
       const delimiter = checkDelimiter(checked.delimiter as string | undefined)
       const name = operation.name as OperationName
-      const { signal } = options
+      // Each call listens to a signal of its own: Node warns when many listen to the caller's.
+      const signal = options.signal instanceof AbortSignal ? anySignal(options.signal) : options.signal
       const transaction = transactionNamed(request, options)
       const send = async (types: OperationOptions) => {
         const outgoing = await requestOf(catalog, name, checked, types, transaction)

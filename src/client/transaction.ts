@@ -1,4 +1,5 @@
 import { CatalogError, noteTransaction } from '../base/errors.ts'
+import { anySignal } from '../base/scheduling/signals.ts'
 import { performance, sleep } from '../base/time.ts'
 import type {
   AnyOperation,
@@ -24,7 +25,8 @@ export async function transactOver(
   options: TransactionOptions = {},
 ): Promise<unknown> {
   const { attempts, isolation } = checkFunction(work, options)
-  const { signal = new AbortController().signal, onProgress } = options
+  const { onProgress } = options
+  const signal = anySignal(options.signal)
   signal.throwIfAborted()
   let previousId: string | undefined
   return runFunction(work, attempts, signal, async () => {

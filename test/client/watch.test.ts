@@ -19,13 +19,30 @@ it('attempts to connect leave no listeners behind', async () => {
       return new Response(body, { headers: { 'content-type': eventStreamType } })
     },
   })
-  const changes = catalog.watch()
+  const changes = catalog.watch({ signal: new AbortController().signal })
   expect(await changes.token()).toBe('first')
   expect(attempts).toBe(4)
   // That of the connection.
   expect(getEventListeners(any.mock.results[0]!.value, 'abort')).toHaveLength(1)
   await changes.return()
   await catalog.close()
+})
+
+it('many watches of a client cause no warning', async () => {
+  const warn = vi.spyOn(process, 'emitWarning')
+  onTestFinished(() => void warn.mockRestore())
+  const catalog = connect('http://catalog.test', {
+    fetch: async () => {
+      const body = new ReadableStream({
+        start: (stream) => stream.enqueue(Buffer.from(eventText('token', 'first', { token: 'first' }))),
+      })
+      return new Response(body, { headers: { 'content-type': eventStreamType } })
+    },
+  })
+  const all = Array.from({ length: 20 }, () => catalog.watch())
+  expect(await Promise.all(all.map((changes) => changes.token()))).toEqual(all.map(() => 'first'))
+  await catalog.close()
+  expect(warn).not.toHaveBeenCalled()
 })
 
 /** The URL of a server that accepts connections. `answer` gets each, and the number of those before. */

@@ -1,3 +1,5 @@
+import { type CatalogError, invalid } from '../errors.ts'
+
 /*
  * Runtimes hold a signal only weakly in two places, and a collected signal aborts nothing. Node does not hold the
  * sources of `AbortSignal.any`, and nothing else holds one of `AbortSignal.timeout`. A `fetch` that is under way does
@@ -21,4 +23,17 @@ export function anySignal(...signals: readonly (AbortSignal | undefined)[]): Abo
   const any = AbortSignal.any(given)
   holdWith(any, given)
   return any
+}
+
+/** Whether a value is a signal. One of another realm is no instance of this one's class. */
+export function isSignal(value: unknown): value is AbortSignal {
+  const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>
+  return typeof aborted === 'boolean' && typeof addEventListener === 'function'
+}
+
+/** The error for an option `signal` that is no signal. */
+export function noSignal(operation: string): CatalogError {
+  return invalid(
+    `${operation}: the option signal is no AbortSignal. Give controller.signal of an AbortController, or AbortSignal.timeout(1_000).`,
+  )
 }

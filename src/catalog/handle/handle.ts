@@ -2,6 +2,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { CatalogError, invalid } from '../../base/errors.ts'
+import { isSignal, noSignal } from '../../base/scheduling/signals.ts'
 import type { SessionServer } from '../../base/store/records.ts'
 import {
   type AnyOperation,
@@ -136,6 +137,8 @@ export function createHandle<Own extends object>(
   // the way to the operation adds a wait, a twentieth of the time of the shortest one.
   handle[invoke] = (operation, request, options) => {
     if (closing) return Promise.reject(closed(operation.name))
+    const signal: unknown = options?.signal
+    if (signal !== undefined && !isSignal(signal)) return Promise.reject(noSignal(operation.name))
     running++
     const result = backing.run(operation, request, options)
     result.then(done, done)

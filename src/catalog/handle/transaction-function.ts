@@ -1,5 +1,6 @@
 import { CatalogError, invalid, unsupported } from '../../base/errors.ts'
 import { type OptionNames, requireKnown } from '../../base/model/options.ts'
+import { isSignal, noSignal } from '../../base/scheduling/signals.ts'
 import { sleep } from '../../base/time.ts'
 import { beginsOrEnds, nested, requireSame } from '../operations/framework/inside.ts'
 import { type AnyOperation, isolations, type OperationOptions } from '../operations/framework/operation.ts'
@@ -34,7 +35,8 @@ const maxAttempts = 10_000
 /** Checks the arguments of `transaction`. Returns its options with defaults. */
 export function checkFunction(work: unknown, options: TransactionOptions) {
   requireKnown('transaction', options, optionNames)
-  const { attempts = 50, isolation = 'Serializable' } = options
+  const { attempts = 50, isolation = 'Serializable', signal } = options
+  if (signal !== undefined && !isSignal(signal)) throw noSignal('transaction')
   if (typeof work !== 'function') {
     throw invalid(
       'transaction takes a function, such as async (tx) => { await tx.dropTable({ id: ["t"] }) }.',

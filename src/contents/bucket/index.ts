@@ -229,7 +229,7 @@ class BucketContent implements Content {
 /** A part of bytes that begin at `start`. A small part is a copy, since a view would keep all bytes in memory. */
 function partOf(bytes: Uint8Array, start: number, range: ByteRange): Uint8Array {
   const part = bytes.subarray(Math.max(0, range.start - start), Math.max(0, range.end - start))
-  return part.length * 2 > bytes.length ? part : part.slice()
+  return part.length * 2 > bytes.length ? part : new Uint8Array(part)
 }
 
 /** Keys of AWS, signatures of Azure, and tokens of OAuth, which messages of services may contain. */

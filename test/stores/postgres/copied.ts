@@ -35,12 +35,24 @@ export async function original(fill: (catalog: LocalCatalog) => Promise<unknown>
 /** Copies the database of a catalog that is open nowhere. */
 export async function templateOf({ server, database }: Original): Promise<{ database: string; url: string }> {
   const copy = freshName()
-  // Connections end a moment after they are closed.
+  await alone(server, database, `CREATE DATABASE ${copy} TEMPLATE ${database}`)
+  await server.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`)
+  return { database: copy, url: server.url(copy) }
+}
+
+/** Renames a database, which loses all its connections. */
+export async function rename(server: Database, from: string, to: string): Promise<void> {
+  await alone(server, from, `ALTER DATABASE ${from} RENAME TO ${to}`)
+  await server.query(`ALTER DATABASE ${to} ALLOW_CONNECTIONS true`)
+}
+
+/** Runs a statement while nobody is connected to a database. Open catalogs would connect again at once. */
+async function alone(server: Database, database: string, statement: string): Promise<void> {
+  await server.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`)
   await server.query(
     `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${database}'`,
   )
-  await server.query(`CREATE DATABASE ${copy} TEMPLATE ${database}`)
-  return { database: copy, url: server.url(copy) }
+  await server.query(statement)
 }
 
 export function freshName(): string {

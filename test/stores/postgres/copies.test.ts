@@ -8,7 +8,7 @@ import { coreOf } from '../../../src/tabularium/local-handle.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { SmallPooler } from '../../support/small-pooler.ts'
-import { filesIn, freshName, type Original, original, templateOf } from './copied.ts'
+import { filesIn, freshName, type Original, original, rename, templateOf } from './copied.ts'
 
 const data = [{ x: 1 }, { x: 2 }]
 const id = ['kept']
@@ -133,17 +133,9 @@ describe.skipIf(missingPostgres)('a copy of a database', () => {
     const { server, database, url } = catalog
     const copy = await templateOf(catalog)
     const open = await openedAtHome(url)
-    const swap = async (from: string, to: string) => {
-      for (const name of [from, to]) {
-        await server.query(
-          `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${name}'`,
-        )
-      }
-      await server.query(`ALTER DATABASE ${from} RENAME TO ${to}`)
-    }
     const old = freshName()
-    await swap(database, old)
-    await swap(copy.database, database)
+    await rename(server, database, old)
+    await rename(server, copy.database, database)
     const before = await filesIn(catalog.rows)
     const late = () => open.dropTable({ id })
     await expect(late()).rejects.toMatchObject({
@@ -165,11 +157,8 @@ describe.skipIf(missingPostgres)('a copy of a database', () => {
 describe.skipIf(missingPostgres)('what is no copy', () => {
   test('is a database that has another name, is reached by another way, or by several servers', async () => {
     const { server, database, url }: Original = await original(fill)
-    await server.query(
-      `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${database}'`,
-    )
     const name = freshName()
-    await server.query(`ALTER DATABASE ${database} RENAME TO ${name}`)
+    await rename(server, database, name)
     const renamed = url.replace(database, name)
     const ways = [renamed, renamed.replace('127.0.0.1', 'localhost')]
     for (const way of ways) await openedAtHome(way)

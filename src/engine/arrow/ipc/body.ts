@@ -210,7 +210,8 @@ export class BodyReader {
     if (bytes.byteOffset % array.BYTES_PER_ELEMENT === 0) {
       return new array(bytes.buffer as ArrayBuffer, bytes.byteOffset, count)
     }
-    return new array(bytes.slice(0, size).buffer, 0, count)
+    // Not `slice`: of a Buffer, that is a view.
+    return new array(new Uint8Array(bytes.subarray(0, size)).buffer, 0, count)
   }
 
   #bytes(column: string): Uint8Array {

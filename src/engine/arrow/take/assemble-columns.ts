@@ -88,8 +88,10 @@ export function compactDictionary(batch: AnyBatch): AnyBatch {
 export function detach(batch: AnyBatch): AnyBatch {
   const parts: Record<string, unknown> = { ...partsOf(batch) }
   for (const name of ['validity', 'values', 'offsets', 'sizes', 'typeIds']) {
-    const buffer = parts[name] as Uint8Array | undefined
-    if (buffer && buffer.byteLength * 2 < buffer.buffer.byteLength) parts[name] = buffer.slice()
+    const buffer = parts[name] as Uint8Array | Int32Array | undefined
+    if (!buffer || buffer.byteLength * 2 >= buffer.buffer.byteLength) continue
+    // The `slice` of a Buffer is a view.
+    parts[name] = buffer instanceof Uint8Array ? new Uint8Array(buffer) : buffer.slice()
   }
   if (batch.children) parts.children = batch.children.map((child) => detach(child as AnyBatch))
   return makeBatch(batch.type, parts as never)

@@ -205,8 +205,8 @@ export class BestRows {
     this.#bytes += entryBytes
     for (let k = 0; k < readers.length; k++) {
       const value = readers[k]!(row)
-      // A view would keep the whole fragment in memory.
-      this.#values[k]!.push(typeof value === 'object' && value !== null ? value.slice() : value)
+      // A view would keep the whole fragment in memory, as would the `slice` of a Buffer.
+      this.#values[k]!.push(typeof value === 'object' && value !== null ? new Uint8Array(value) : value)
       this.#bytes += bytesOf(value)
     }
     if (this.#bytes > this.#maxBytes) throw tooMany(this.#maxBytes)

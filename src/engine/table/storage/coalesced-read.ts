@@ -18,7 +18,7 @@ export function coalesceReads(content: ReadContent, path: string, part?: ByteRan
       const bytes = await read
       const found = bytes?.subarray(range.start - start, range.end - start)
       // A small view would keep all bytes in memory, so it is copied. A view of most bytes is not.
-      return found && found.length * 2 > bytes!.length ? found : found?.slice()
+      return found && found.length * 2 <= bytes!.length ? new Uint8Array(found) : found
     },
   }
 }

@@ -95,7 +95,7 @@ async function checked(
     throw brokenObject(path, `is cut off: ${bytes.length} of ${length} bytes could be read`)
   if ((await checksumOfRead(bytes)) !== crc)
     throw brokenObject(path, 'is damaged: its checksum differs from the one it was written with')
-  return bytes.byteOffset % 8 === 0 ? bytes : bytes.slice()
+  return bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes)
 }
 
 /**
