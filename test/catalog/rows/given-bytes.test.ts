@@ -63,6 +63,31 @@ function contentOf(form: Form, hasRanges: boolean): Content {
 const id = ['t']
 const keys = ['i8', 'u64', 'f64', 's', 'ls', 'sv', 'bin', 'd64', 'ts', 'd128', 'dict', 'bool']
 
+/** Rows whose bitmaps have many words, with nulls in each column. */
+async function longRows(): Promise<Uint8Array> {
+  await using catalog = await openCatalog('memory:')
+  const unless = <T>(isNull: boolean, value: T) => (isNull ? null : value)
+  const data = Array.from({ length: 3_000 }, (_, n) => ({
+    n: unless(n % 5 === 0, n),
+    flag: unless(n % 7 === 0, n % 3 === 0),
+    half: unless(n % 11 === 0, n / 2),
+    name: unless(n % 13 === 0, `name ${n}`),
+    list: unless(n % 17 === 0, [n, n + 1]),
+  }))
+  await catalog.createTable({ id, data })
+  return (await catalog.queryTable({ id })).data
+}
+
+const predicates = [
+  'n > 1000',
+  'flag',
+  'NOT flag AND half < 700',
+  'half IS NULL OR n = 7',
+  "name LIKE '%99%'",
+  'n % 3 = 1 AND length(name) > 7',
+  "name IN ('name 5', 'name 2999') OR list[1] = 18",
+]
+
 /** What a catalog answers to a series of calls with these bytes, whose forms are drawn. */
 async function answers(content: Content, given: (name: string) => Uint8Array): Promise<unknown[]> {
   await using catalog = await openCatalog({ store: memoryStore(), content, cacheBytes: 0 })
@@ -81,6 +106,14 @@ async function answers(content: Content, given: (name: string) => Uint8Array): P
     all.push((await catalog.countTableRows({ id, predicate: 'f64 > 1 AND i8 <> 3' })).count)
     await query({ filter: "s = 'é' OR u64 = 5", columns: ['st', 'l', 'd128'] })
   }
+  const long = ['long']
+  await catalog.createTable({ id: long, data: given('long') })
+  await catalog.insertIntoTable({ id: long, data: given('long') })
+  await catalog.deleteFromTable({ id: long, predicate: 'n = 77' })
+  for (const predicate of predicates) {
+    await query({ id: long, filter: predicate })
+    all.push((await catalog.countTableRows({ id: long, predicate })).count)
+  }
   await catalog.createTable({ id, data: given('types.arrows') })
   await catalog.insertIntoTable({ id, data: given('types.arrow') })
   await look()
@@ -94,10 +127,12 @@ async function answers(content: Content, given: (name: string) => Uint8Array): P
 }
 
 it('bytes in any form are those that were given', async () => {
-  const expected = await answers(memoryContent(), fixture)
+  const long = await longRows()
+  const bytesOf = (name: string) => (name === 'long' ? long : fixture(name))
+  const expected = await answers(memoryContent(), bytesOf)
   await fc.assert(
     fc.asyncProperty(anyForm, anyForm, fc.boolean(), async (ofContent, ofCaller, hasRanges) => {
-      const found = await answers(contentOf(ofContent, hasRanges), (name) => formed(ofCaller, fixture(name)))
+      const found = await answers(contentOf(ofContent, hasRanges), (name) => formed(ofCaller, bytesOf(name)))
       expect(found).toEqual(expected)
     }),
     { numRuns: 8 * Number(process.env.HISTORY_RUNS ?? 1), endOnFailure: true },
