@@ -37,6 +37,8 @@ const evaluating: readonly OperationName[] = [
 const mebibyte = 2 ** 20
 /** The timeout of clients, in milliseconds. The server must notice their disconnect. */
 const patience = 8_000
+/** When a call with that timeout must have ended, on a busy machine. */
+const mostPatience = 60_000
 
 /** Valid requests of every operation, at the bounds of every field, to the command `serve`. */
 export async function valid(seed: number): Promise<
@@ -105,6 +107,7 @@ export async function valid(seed: number): Promise<
       current = `${name} ${shown(request)}`
       const before = mebibytesIn(directory)
       counts.requests++
+      const began = performance.now()
       try {
         const signal = AbortSignal.timeout(patience)
         await (client[name] as (request: unknown, options: object) => Promise<unknown>)(request, { signal })
@@ -115,6 +118,9 @@ export async function valid(seed: number): Promise<
         // What the client is told of an unexpected failure is kept short: the server's log has the rest.
         else throw new Error(`${current} failed. ${served.errors}`, { cause: error })
       }
+      const took = Math.round(performance.now() - began)
+      if (took > mostPatience)
+        throw new Error(`${current} ended after ${took} ms, with a timeout of ${patience} ms.`)
       const grown = mebibytesIn(directory) - before
       counts['MiB on disk at most'] = Math.max(counts['MiB on disk at most'], grown)
       check(current)
