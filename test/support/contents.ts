@@ -34,6 +34,20 @@ export function eachContent(tests: (open: (options?: CatalogOptions) => Promise<
     }))
 }
 
+/**
+ * A content that passes its calls on to another one, but for those that are replaced. Optional members, such as
+ * `group`, are there only if `replaced` has them.
+ */
+export function contentWith(content: Content, replaced: Partial<Content> = {}): Content {
+  return {
+    put: (...given) => content.put(...given),
+    get: (...given) => content.get(...given),
+    list: (...given) => content.list(...given),
+    remove: (...given) => content.remove(...given),
+    ...replaced,
+  }
+}
+
 /** The paths of all objects below a prefix, in order. */
 export async function pathsOf(content: Content, prefix = 'tables/'): Promise<string[]> {
   const paths: string[] = []

@@ -9,6 +9,7 @@ import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { CatalogError, openCatalog } from '../../../src/tabularium/index.ts'
 import { catalogSuite, transactionSuite } from '../../../src/testing/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
+import { contentWith } from '../../support/contents.ts'
 import { limitEach } from '../../support/time-limit.ts'
 
 // A rule waits for a turn, which lasts five seconds.
@@ -21,11 +22,7 @@ type Unsynced = Map<string, string>
 function lateContent(sync: () => Promise<void> = () => turn()): { content: Content; unsynced: Unsynced } {
   const real = memoryContent()
   const unsynced: Unsynced = new Map()
-  const content: Content = {
-    put: (...given) => real.put(...given),
-    get: (...given) => real.get(...given),
-    list: (...given) => real.list(...given),
-    remove: (...given) => real.remove(...given),
+  const content = contentWith(real, {
     group: () => {
       const own: string[] = []
       return {
@@ -42,7 +39,7 @@ function lateContent(sync: () => Promise<void> = () => turn()): { content: Conte
         },
       }
     },
-  }
+  })
   return { content, unsynced }
 }
 

@@ -1,10 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Content } from '../../../src/base/content/content.ts'
 import { fileContent } from '../../../src/contents/files/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
-import { eachContent } from '../../support/contents.ts'
+import { contentWith, eachContent } from '../../support/contents.ts'
 import { gate } from '../../support/gate.ts'
 import { type Dataset, declared, listed, nameOf, twoCatalogs } from './support.ts'
 
@@ -358,10 +357,7 @@ it('the writer is told also where another process notices first, and has recorde
   const slow = closedAfterwards(
     await openCatalog({
       ...options,
-      content: {
-        put: (path, bytes) => content.put(path, bytes),
-        get: (path, range) => content.get(path, range),
-        remove: (path) => content.remove(path),
+      content: contentWith(content, {
         shared: content.shared,
         async *list(prefix) {
           if (prefix.endsWith('_versions/')) {
@@ -370,7 +366,7 @@ it('the writer is told also where another process notices first, and has recorde
           }
           yield* content.list(prefix)
         },
-      },
+      }),
     }),
   )
   onTestFinished(() => answered.open())
@@ -428,7 +424,7 @@ describe('managed versioning is offered', () => {
   })
 
   it('not by a content that has no files of other programs', async () => {
-    const { shared: _, ...content } = { ...bare(fileContent(await freshFolder())), shared: undefined }
+    const content = contentWith(fileContent(await freshFolder()))
     const catalog = closedAfterwards(
       await openCatalog({ store: memoryStore(), content, managedVersioning: true }),
     )
@@ -439,12 +435,3 @@ describe('managed versioning is offered', () => {
     expect(await listed(catalog, 't')).toEqual([1])
   })
 })
-
-function bare(content: Content): Content {
-  return {
-    put: (path, bytes) => content.put(path, bytes),
-    get: (path, range) => content.get(path, range),
-    list: (prefix) => content.list(prefix),
-    remove: (path) => content.remove(path),
-  }
-}

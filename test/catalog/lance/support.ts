@@ -4,7 +4,7 @@ import { fileContent } from '../../../src/contents/files/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
-import { pathsOf } from '../../support/contents.ts'
+import { contentWith, pathsOf } from '../../support/contents.ts'
 
 /* Plays Lance's part without Lance: manifests are any bytes, under the names that Lance gives them. */
 
@@ -106,13 +106,7 @@ export async function twoCatalogs() {
       return real.shared!.link(from, to)
     },
   }
-  const content: Content = {
-    put: (path, bytes) => real.put(path, bytes),
-    get: (path, range) => real.get(path, range),
-    list: (prefix) => real.list(prefix),
-    remove: (path) => real.remove(path),
-    shared,
-  }
+  const content = contentWith(real, { shared })
   const options = { store, root: `file://${folder}`, managedVersioning: true }
   const failing = closedAfterwards(await openCatalog({ ...options, content }))
   const other = closedAfterwards(await openCatalog({ ...options, content: real }))

@@ -10,7 +10,7 @@ import { openLmdbStore } from '../../../src/stores/lmdb/index.ts'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { coreOf } from '../../../src/tabularium/local-handle.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
-import { filesIn } from '../../support/contents.ts'
+import { contentWith, filesIn } from '../../support/contents.ts'
 import { numbered, rowsOf } from '../../support/rows.ts'
 
 const id = ['t']
@@ -263,15 +263,14 @@ describe('many inline objects', () => {
   it('are copied into files once, although their table changes meanwhile', async () => {
     const { content, below, add } = await filled(20)
     let puts = 0
-    const counting = content.over({
-      get: (path, range) => below.get(path, range),
-      list: (prefix) => below.list(prefix),
-      remove: (path) => below.remove(path),
-      put: (path, bytes) => {
-        puts++
-        return below.put(path, bytes)
-      },
-    })
+    const counting = content.over(
+      contentWith(below, {
+        put: (path, bytes) => {
+          puts++
+          return below.put(path, bytes)
+        },
+      }),
+    )
     const copied = new Set<string>()
     await counting.copyToFiles('tables/a/', copied)
     await add(20, 25)

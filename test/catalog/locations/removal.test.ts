@@ -3,7 +3,7 @@ import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { CatalogError, type ErrorCode, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards } from '../../support/catalogs.ts'
-import { pathsOf } from '../../support/contents.ts'
+import { contentWith, pathsOf } from '../../support/contents.ts'
 
 test.each([
   ['is away is asked once, and not for each of them', 'ServiceUnavailable', 1],
@@ -15,16 +15,13 @@ test.each([
   const catalog = closedAfterwards(
     await openCatalog({
       store: memoryStore(),
-      content: {
-        get: (path, range) => content.get(path, range),
-        put: (path, bytes) => content.put(path, bytes),
-        list: (prefix) => content.list(prefix),
+      content: contentWith(content, {
         remove: async (path) => {
           asked++
           if (failing) throw new CatalogError(failing, 'It cannot be removed now.')
           return content.remove(path)
         },
-      },
+      }),
     }),
   )
   await catalog.createNamespace({ id: ['n'] })

@@ -8,14 +8,13 @@ import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { openLmdbStore } from '../../../src/stores/lmdb/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import {
-  type Content,
   type LocalCatalog,
   openCatalog,
   restoreCatalog,
   verifyCatalog,
 } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
-import { filesIn, pathOf, pathsOf } from '../../support/contents.ts'
+import { contentWith, filesIn, pathOf, pathsOf } from '../../support/contents.ts'
 import { inspect } from '../../support/inspect.ts'
 import { fails } from '../../support/refusals.ts'
 import { numbered, rowsOf } from '../../support/rows.ts'
@@ -108,15 +107,12 @@ test('before content is removed that a backup kept, its lease is, so that no lat
   const inside = memoryContent()
   const leases: number[] = []
   const leasesNow = () => store.read((reader) => [...reader.range({ prefix: keys.backupLeases })].length)
-  const content: Content = {
-    get: (path, range) => inside.get(path, range),
-    put: (path, bytes) => inside.put(path, bytes),
-    list: (prefix) => inside.list(prefix),
+  const content = contentWith(inside, {
     remove: async (path) => {
       leases.push(await leasesNow())
       await inside.remove(path)
     },
-  }
+  })
   let time = Date.now()
   const catalog = closedAfterwards(await openCatalog({ store, content, now: () => time }))
   await catalog.createTable({ id: ['t'], data: numbered(3) })

@@ -2,14 +2,13 @@ import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, test } from 'vitest'
-import type { Content } from '../../../src/base/content/content.ts'
 import { seal } from '../../../src/base/model/sealed-json.ts'
 import { folderUrl } from '../../../src/catalog/locations/locations.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { copyCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
-import { eachContent, pathOf, pathsOf } from '../../support/contents.ts'
+import { contentWith, eachContent, pathOf, pathsOf } from '../../support/contents.ts'
 import { fails } from '../../support/refusals.ts'
 import { numbered, rowsOf } from '../../support/rows.ts'
 
@@ -152,7 +151,7 @@ test('a vacuum keeps what a clone names that is made while tables are read', asy
   const objects = memoryContent()
   let meanwhile: (() => Promise<unknown>) | undefined
   let trigger = ''
-  const content: Content = {
+  const content = contentWith(objects, {
     get: async (path, range) => {
       if (path.startsWith(trigger) && meanwhile) {
         const work = meanwhile
@@ -161,10 +160,7 @@ test('a vacuum keeps what a clone names that is made while tables are read', asy
       }
       return objects.get(path, range)
     },
-    put: (...given) => objects.put(...given),
-    list: (...given) => objects.list(...given),
-    remove: (...given) => objects.remove(...given),
-  }
+  })
   // Ids follow the clocks of machines. A vacuum reads a thousand tables at a time, in the order of their ids.
   const at = (hour: number) =>
     openCatalog({ store, content, cacheBytes: 0, now: () => Date.now() + hour * 3_600_000 })
@@ -195,17 +191,14 @@ test.each([
 ] as const)('a clone is refused that is made while $what', async ({ code, drops }) => {
   const objects = memoryContent()
   let meanwhile: (() => Promise<unknown>) | undefined
-  const content: Content = {
-    get: (...given) => objects.get(...given),
+  const content = contentWith(objects, {
     put: async (path, bytes) => {
       await objects.put(path, bytes)
       const work = meanwhile
       meanwhile = undefined
       await work?.()
     },
-    list: (...given) => objects.list(...given),
-    remove: (...given) => objects.remove(...given),
-  }
+  })
   const catalog = closedAfterwards(await openCatalog({ store: memoryStore(), content }))
   await catalog.createTable({ id: source, data: numbered(5) })
   await catalog.insertIntoTable({ id: source, data: numbered(1), mode: 'Overwrite' })

@@ -2,14 +2,13 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import type { Content } from '../../../src/base/content/content.ts'
 import { connect } from '../../../src/client/index.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { CatalogError, copyCatalog, type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { Child } from '../../processes/child-process.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
-import { pathsOf } from '../../support/contents.ts'
+import { contentWith, pathsOf } from '../../support/contents.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { fails } from '../../support/refusals.ts'
 import { numbered } from '../../support/rows.ts'
@@ -100,12 +99,10 @@ test('one that fails since the content is away asks it once more, and not for ea
     throw new CatalogError('ServiceUnavailable', 'The content is away.')
   }
   let isAway = false
-  const flaky: Content = {
-    get: (path, range) => content.get(path, range),
-    list: (prefix) => content.list(prefix),
+  const flaky = contentWith(content, {
     put: (path, bytes) => (isAway ? away() : content.put(path, bytes)),
     remove: (path) => (isAway ? away() : content.remove(path)),
-  }
+  })
   await using target = await openCatalog({ store: memoryStore(), content: flaky })
   const onProgress = ({ tables }: { readonly tables: number }) => {
     isAway = tables === 4

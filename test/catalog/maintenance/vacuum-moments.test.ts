@@ -6,7 +6,7 @@ import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { type LocalCatalog, openCatalog, type Transaction } from '../../../src/tabularium/index.ts'
 import { closedAfterwards } from '../../support/catalogs.ts'
-import { pathOf, pathsOf } from '../../support/contents.ts'
+import { contentWith, pathOf, pathsOf } from '../../support/contents.ts'
 import { numbered, rowsOf } from '../../support/rows.ts'
 
 /*
@@ -157,13 +157,12 @@ async function runs({ begin, check }: Story, at: number): Promise<boolean> {
   const catalog = closedAfterwards(
     await openCatalog({
       store: waiting(store, () => hold),
-      content: {
-        ...methodsOf(content),
+      content: contentWith(content, {
         async put(path, bytes) {
           if (path.includes('/_versions/')) onManifest?.()
           await content.put(path, bytes)
         },
-      },
+      }),
       transactionCount: 1,
     }),
   )
@@ -195,8 +194,7 @@ async function runs({ begin, check }: Story, at: number): Promise<boolean> {
   const other = closedAfterwards(
     await openCatalog({
       store: waiting(store, moment),
-      content: {
-        ...methodsOf(content),
+      content: contentWith(content, {
         async *list(prefix) {
           await moment()
           yield* content.list(prefix)
@@ -206,7 +204,7 @@ async function runs({ begin, check }: Story, at: number): Promise<boolean> {
           await moment()
           return content.get(path, range)
         },
-      },
+      }),
     }),
   )
   moments = 0
@@ -215,15 +213,6 @@ async function runs({ begin, check }: Story, at: number): Promise<boolean> {
   if (!isReached) await change()
   await check(scene)
   return isReached
-}
-
-function methodsOf(content: Content): Content {
-  return {
-    get: (...given) => content.get(...given),
-    put: (...given) => content.put(...given),
-    list: (...given) => content.list(...given),
-    remove: (...given) => content.remove(...given),
-  }
 }
 
 it.each(Object.entries(stories))('at each moment of a vacuum: %s', async (_, story) => {

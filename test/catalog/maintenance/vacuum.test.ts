@@ -6,7 +6,7 @@ import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, stoppedClock } from '../../support/catalogs.ts'
-import { eachContent, pathOf, pathsOf } from '../../support/contents.ts'
+import { contentWith, eachContent, pathOf, pathsOf } from '../../support/contents.ts'
 import { tablesOf } from '../../support/inspect.ts'
 import { fails } from '../../support/refusals.ts'
 import { countOf, numbered, rowsOf } from '../../support/rows.ts'
@@ -209,13 +209,12 @@ describe('the dates of objects', () => {
     const opened = await openCatalog({
       store: memoryStore(),
       now: clock,
-      content: {
-        ...methodsOf(content),
+      content: contentWith(content, {
         async *list(prefix) {
           for await (const found of content.list(prefix))
             yield { ...found, modified: dates[found.path]?.(clock()) ?? 0 }
         },
-      },
+      }),
     })
     for (const path of Object.keys(dates)) await content.put(path, new Uint8Array(1))
     return { catalog: closedAfterwards(opened), content }
@@ -260,14 +259,13 @@ describe('a vacuum that a drop overtakes', () => {
     }
     const other = await openCatalog({
       store,
-      content: {
-        ...methodsOf(content),
+      content: contentWith(content, {
         async get(path, range) {
           // When the vacuum comes to look which objects the manifest needs.
           await drop()
           return content.get(path, range)
         },
-      },
+      }),
     })
     expect(await other.vacuum(now)).toMatchObject({ removed: 0 })
     expect(await tablesOf(catalog)).toEqual(['kept'])
@@ -283,13 +281,12 @@ describe('a vacuum without a grace period, beside others', () => {
     let vacuums = 0
     const catalog = await openCatalog({
       store,
-      content: {
-        ...methodsOf(content),
+      content: contentWith(content, {
         async put(path, bytes) {
           await content.put(path, bytes)
           if (path.includes('_registration/') && vacuums++ < 3) await other.vacuum(now)
         },
-      },
+      }),
     })
     await catalog.createTable({ id, data: numbered(3) })
     const { location } = await catalog.deregisterTable({ id })
@@ -321,8 +318,7 @@ describe('a vacuum without a grace period, beside others', () => {
     let listings = 0
     const other = await openCatalog({
       store,
-      content: {
-        ...methodsOf(content),
+      content: contentWith(content, {
         async *list(prefix) {
           // The second is for what is registered, after the tables were looked at.
           if (++listings === 2) {
@@ -331,7 +327,7 @@ describe('a vacuum without a grace period, beside others', () => {
           }
           yield* content.list(prefix)
         },
-      },
+      }),
     })
     await other.vacuum(now)
     expect(listings).toBe(2)
@@ -348,15 +344,14 @@ describe('a vacuum beside work, when the clock steps', () => {
     const store = memoryStore()
     const kept = memoryContent(clock)
     let meanwhile: (() => Promise<unknown>) | undefined
-    const content: Content = {
-      ...methodsOf(kept),
+    const content = contentWith(kept, {
       async put(...given) {
         await kept.put(...given)
         const run = meanwhile
         meanwhile = undefined
         await run?.()
       },
-    }
+    })
     const handle = async (of: Content) =>
       closedAfterwards(await openCatalog({ store, content: of, now: clock, root: 's3://bucket' }))
     const catalog = await handle(content)
@@ -436,15 +431,6 @@ describe('a vacuum beside work, when the clock steps', () => {
   })
 })
 
-function methodsOf(content: Content): Content {
-  return {
-    get: (...given) => content.get(...given),
-    put: (...given) => content.put(...given),
-    list: (...given) => content.list(...given),
-    remove: (...given) => content.remove(...given),
-  }
-}
-
 function expectRefusal(error: unknown): void {
   expect(error).toMatchObject({
     code: expect.stringMatching(/NotFound|AlreadyExists|InvalidTableState/),
@@ -480,9 +466,8 @@ describe('vacuum beside an upload', () => {
     const uploading = new Promise<void>((resolve, reject) => {
       goOn = (error) => (error ? reject(error) : resolve())
     })
-    const content: Content = {
+    const content = contentWith(objects, {
       url: objects.url,
-      get: (...given) => objects.get(...given),
       put: async (path, bytes) => {
         if (upload === undefined && path.includes('/data/')) {
           upload = path
@@ -499,7 +484,7 @@ describe('vacuum beside an upload', () => {
         if (path === unfinished) upload = undefined
         else await objects.remove(path)
       },
-    }
+    })
     const catalog = await openCatalog({ store: memoryStore(), content })
     closedAfterwards(catalog)
     await catalog.declareTable({ id })

@@ -7,7 +7,7 @@ import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { CatalogError, type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards } from '../../support/catalogs.ts'
-import { eachContent, pathsOf } from '../../support/contents.ts'
+import { contentWith, eachContent, pathsOf } from '../../support/contents.ts'
 import { fails } from '../../support/refusals.ts'
 import { numbered, rowsOf } from '../../support/rows.ts'
 
@@ -186,15 +186,12 @@ function flipped(bytes: Uint8Array, at: number, bit = 3): Uint8Array {
 it('reads an object piece by piece, however many columns it has', async () => {
   const content = memoryContent()
   const gets = new Map<string, number>()
-  const counting: Content = {
-    put: (path, bytes) => content.put(path, bytes),
-    list: (prefix) => content.list(prefix),
-    remove: (path) => content.remove(path),
+  const counting = contentWith(content, {
     get: (path, range) => {
       gets.set(path, (gets.get(path) ?? 0) + 1)
       return content.get(path, range)
     },
-  }
+  })
   await using catalog = await openCatalog({ store: memoryStore(), content: counting })
   const row = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`c${i}`, i]))
   await catalog.createTable({ id: ['wide'], data: Array.from({ length: 20_000 }, () => row) })
@@ -218,12 +215,9 @@ describe('content that is away', () => {
     const catalog = closedAfterwards(
       await openCatalog({
         store: memoryStore(),
-        content: {
+        content: contentWith(content, {
           get,
-          put: (path, bytes) => content.put(path, bytes),
-          list: (prefix) => content.list(prefix),
-          remove: (path) => content.remove(path),
-        },
+        }),
       }),
     )
     await filled(catalog)

@@ -3,8 +3,9 @@ import { keys } from '../../../src/base/store/records.ts'
 import type { Key, Reader, Store, Writer } from '../../../src/base/store/store.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
-import { type Content, openCatalog } from '../../../src/tabularium/index.ts'
+import { openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, withoutUpkeep } from '../../support/catalogs.ts'
+import { contentWith } from '../../support/contents.ts'
 import { gate } from '../../support/gate.ts'
 import { numbered, rowsOf } from '../../support/rows.ts'
 import { turns } from '../../support/turns.ts'
@@ -73,15 +74,12 @@ async function two() {
   const counting = seeing(store, seen)
   const content = memoryContent()
   const hooks: { onManifest?: (() => Promise<unknown>) | undefined } = {}
-  const hooked: Content = {
-    get: (path, range) => content.get(path, range),
-    list: (prefix) => content.list(prefix),
-    remove: (path) => content.remove(path),
+  const hooked = contentWith(content, {
     put: async (path, bytes) => {
       if (path.includes('/_versions/')) await hooks.onManifest?.()
       await content.put(path, bytes)
     },
-  }
+  })
   const root = 'memory://here'
   const one = closedAfterwards(await openCatalog({ store: counting, content: hooked, root }))
   withoutUpkeep(one)

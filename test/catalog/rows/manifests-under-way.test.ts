@@ -5,17 +5,14 @@ import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards } from '../../support/catalogs.ts'
+import { contentWith } from '../../support/contents.ts'
 import { countOf, numbered, rowsOf } from '../../support/rows.ts'
 
 const id = ['t']
 
 /** A content whose groups put manifests when `before` lets them. */
 function slowManifests(content: Content, before: (path: string) => Promise<unknown>): Content {
-  return {
-    put: (...given) => content.put(...given),
-    get: (...given) => content.get(...given),
-    list: (...given) => content.list(...given),
-    remove: (...given) => content.remove(...given),
+  return contentWith(content, {
     group: () => ({
       put: async (path, bytes) => {
         if (path.includes('/_versions/')) await before(path)
@@ -23,7 +20,7 @@ function slowManifests(content: Content, before: (path: string) => Promise<unkno
       },
       sync: async () => {},
     }),
-  }
+  })
 }
 
 /** A catalog that keeps nothing of what it read or wrote, and another one over the same records and content. */

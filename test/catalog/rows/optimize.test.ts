@@ -4,7 +4,7 @@ import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { type Catalog, CatalogError, openCatalog, type Progress } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, eachCatalog, eachLocalCatalog, freshFolder } from '../../support/catalogs.ts'
-import { eachContent, pathsOf } from '../../support/contents.ts'
+import { contentWith, eachContent, pathsOf } from '../../support/contents.ts'
 import { gate } from '../../support/gate.ts'
 import { fails } from '../../support/refusals.ts'
 import { countOf, numbered, rowsOf } from '../../support/rows.ts'
@@ -146,10 +146,7 @@ describe('a merge under way', () => {
     const catalog = closedAfterwards(
       await openCatalog({
         store: memoryStore(),
-        content: {
-          put: (path, bytes) => content.put(path, bytes),
-          list: (prefix) => content.list(prefix),
-          remove: (path) => content.remove(path),
+        content: contentWith(content, {
           async get(path, range) {
             // The merge is the first to read, and asks for all six at once.
             if (path.includes('/data/')) {
@@ -159,7 +156,7 @@ describe('a merge under way', () => {
             }
             return content.get(path, range)
           },
-        },
+        }),
       }),
     )
     await pieces(catalog, 6)

@@ -3,6 +3,7 @@ import { idSource } from '../../../src/base/model/ids.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards } from '../../support/catalogs.ts'
+import { contentWith } from '../../support/contents.ts'
 import { gate } from '../../support/gate.ts'
 import { fails } from '../../support/refusals.ts'
 import { numbered } from '../../support/rows.ts'
@@ -32,15 +33,12 @@ for (const { place, missing, begin } of sharedStores) {
       const held = { isHeld: false, go, ids }
       const one = await openCatalog({
         store: await open(),
-        content: {
-          get: (path, range) => content.get(path, range),
-          list: (prefix) => content.list(prefix),
-          remove: (path) => content.remove(path),
+        content: contentWith(content, {
           put: async (path, bytes) => {
             if (held.isHeld) await mayGoOn
             await content.put(path, bytes)
           },
-        },
+        }),
         root: 'memory://here',
         concurrency: 1,
         newId: () => {

@@ -5,9 +5,9 @@ import type { Store } from '../../../src/base/store/store.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { openLmdbStore } from '../../../src/stores/lmdb/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
-import { CatalogError, type Content, type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
+import { CatalogError, type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, eachCatalog, freshFolder, stoppedClock } from '../../support/catalogs.ts'
-import { pathsOf } from '../../support/contents.ts'
+import { contentWith, pathsOf } from '../../support/contents.ts'
 import { fails, refuses } from '../../support/refusals.ts'
 import { countOf, numbered, rowsOf } from '../../support/rows.ts'
 import { turns } from '../../support/turns.ts'
@@ -18,14 +18,6 @@ const status = async (catalog: LocalCatalog, transaction: string) =>
 const cancel = (transaction: string) => ({
   id: [transaction],
   actions: [{ setStatusAction: { status: 'Canceled' } }],
-})
-
-/** A content's members by themselves, to replace some of them. */
-const bound = (content: Content): Content => ({
-  put: (path, bytes) => content.put(path, bytes),
-  get: (path, range) => content.get(path, range),
-  list: (prefix) => content.list(prefix),
-  remove: (path) => content.remove(path),
 })
 
 eachCatalog((open) => {
@@ -578,13 +570,12 @@ describe('work beyond what runs at once', () => {
     const next = idSource(Date.now)
     const catalog = await openCatalog({
       store: memoryStore(),
-      content: {
-        ...bound(content),
+      content: contentWith(content, {
         put: async (path, bytes) => {
           if (path.includes('/_versions/')) await gate
           await content.put(path, bytes)
         },
-      },
+      }),
       concurrency: 1,
       newId: () => {
         ids.push(next())
@@ -701,10 +692,9 @@ describe('from a second handle on the same directory', () => {
     const kept = memoryContent()
     let canceled: Promise<unknown> | undefined
     // What writes waits for who cancels it.
-    const content: Content = {
-      ...bound(kept),
+    const content = contentWith(kept, {
       put: (...given) => Promise.resolve(canceled).then(() => kept.put(...given)),
-    }
+    })
     const open = async () =>
       closedAfterwards(
         await openCatalog({ store: await openLmdbStore(folder), content, root: 's3://bucket' }),

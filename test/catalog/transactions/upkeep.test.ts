@@ -7,7 +7,7 @@ import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { stoppedClock } from '../../support/catalogs.ts'
-import { pathsOf } from '../../support/contents.ts'
+import { contentWith, pathsOf } from '../../support/contents.ts'
 import { gate } from '../../support/gate.ts'
 import { followGlobalTime } from '../../support/global-time.ts'
 import { sharedStores } from '../../support/shared-stores.ts'
@@ -315,10 +315,7 @@ describe('optimizing in the background', () => {
     const one = await openCatalog({
       ...options,
       store: never,
-      content: {
-        put: (path, bytes) => content.put(path, bytes),
-        list: (prefix) => content.list(prefix),
-        remove: (path) => content.remove(path),
+      content: contentWith(content, {
         get: async (path, range) => {
           if (!path.includes('/_versions/')) {
             begun.open()
@@ -326,7 +323,7 @@ describe('optimizing in the background', () => {
           }
           return content.get(path, range)
         },
-      },
+      }),
     })
     const other = await openCatalog({ ...options, store: noticing, content })
     // Inserts merge smaller fragments themselves.
@@ -379,15 +376,12 @@ describe('removing the content of a dropped table', () => {
     const one = await openCatalog({
       ...options,
       store: mortal,
-      content: {
-        put: (path, bytes) => content.put(path, bytes),
-        get: (path, range) => content.get(path, range),
-        list: (prefix) => content.list(prefix),
+      content: contentWith(content, {
         remove: () => {
           begun.open()
           return forever
         },
-      },
+      }),
     })
     /** What is left once another process has done its upkeep. */
     const left = async () => {

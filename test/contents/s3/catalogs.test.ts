@@ -1,7 +1,6 @@
 import { access, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Content } from '../../../src/base/content/content.ts'
 import { tableEngine } from '../../../src/engine/table/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { openCatalog, openContent, verifyCatalog } from '../../../src/tabularium/index.ts'
@@ -10,6 +9,7 @@ import { bytesOf, paths, text } from '../../../src/testing/suites/content/trial.
 import { declared } from '../../catalog/lance/support.ts'
 import { lines, run } from '../../cli/run.ts'
 import { freshFolder } from '../../support/catalogs.ts'
+import { contentWith } from '../../support/contents.ts'
 import { limitEach } from '../../support/time-limit.ts'
 import { type Fault, faultyProxy, type Passing } from '../faulty-proxy.ts'
 import { s3Place } from './server.ts'
@@ -299,16 +299,13 @@ describe.skipIf(typeof place === 'string')('a catalog in a directory with its ro
   test('worker threads read objects themselves', async () => {
     const content = await openContent(url)
     const read: string[] = []
-    const watched: Content = {
+    const watched = contentWith(content, {
       url: content.url,
-      put: (path, bytes) => content.put(path, bytes),
       get: (path, range) => {
         read.push(path)
         return content.get(path, range)
       },
-      list: (prefix) => content.list(prefix),
-      remove: (path) => content.remove(path),
-    }
+    })
     const { toArrowTable } = await import('../../../src/engine/table/index.ts')
     const engine = tableEngine({ content: watched, threads: 1, threadedRows: 1, threadedAfter: 0 })
     try {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Content } from '../../../src/base/content/content.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { decodeArrow, tableEngine, toArrowTable } from '../../../src/engine/table/index.ts'
+import { contentWith } from '../../support/contents.ts'
 import { turns } from '../../support/turns.ts'
 import { fixture } from '../arrow/fixtures.ts'
 
@@ -13,18 +14,14 @@ function spoiled(
   path: string,
   spoil: (bytes: Uint8Array) => Uint8Array | undefined,
 ): Content {
-  return {
-    ...content,
-    put: (...args) => content.put(...args),
-    list: (prefix) => content.list(prefix),
-    remove: (at) => content.remove(at),
+  return contentWith(content, {
     async get(at, range) {
       if (at !== path) return content.get(at, range)
       const bytes = await content.get(at)
       const changed = bytes && spoil(bytes.slice())
       return range ? changed?.subarray(range.start, range.end) : changed
     },
-  }
+  })
 }
 
 async function paths(content: Content): Promise<string[]> {
@@ -120,17 +117,14 @@ test('a manifest of a newer format, or another one under its name, is refused', 
 test('fragments are there before the manifest that names them, and all objects before the change is done', async () => {
   const content = memoryContent()
   const order: string[] = []
-  const recording: Content = {
-    get: (path, range) => content.get(path, range),
-    list: (prefix) => content.list(prefix),
-    remove: (path) => content.remove(path),
+  const recording = contentWith(content, {
     async put(path, bytes) {
       // Later than a manifest that does not wait for it.
       if (!path.includes('/_versions/')) await turns()
       await content.put(path, bytes)
       order.push(path.split('/')[1]!)
     },
-  }
+  })
   const engine = tableEngine({ content: recording, fragmentRows: 64 })
   const base = await engine.create('t', await toArrowTable(numbers(200)))
   expect(order).toEqual(['data', 'data', 'data', 'data', '_versions'])

@@ -3,14 +3,12 @@ import type { Content } from '../../../src/base/content/content.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { tableEngine, toArrowTable } from '../../../src/engine/table/index.ts'
 import { refused } from '../../../src/testing/suites/checks.ts'
+import { contentWith } from '../../support/contents.ts'
 
 /** A content whose first answers for each path are damaged, as many as `times` says. */
 function damaging(content: Content, times: number): Content {
   const damaged = new Map<string, number>()
-  return {
-    put: (path, bytes) => content.put(path, bytes),
-    list: (prefix) => content.list(prefix),
-    remove: (path) => content.remove(path),
+  return contentWith(content, {
     async get(path, range) {
       const bytes = (await content.get(path, range))?.slice()
       const before = damaged.get(path) ?? 0
@@ -19,7 +17,7 @@ function damaging(content: Content, times: number): Content {
       bytes[bytes.length >> 1]! ^= 1
       return bytes
     },
-  }
+  })
 }
 
 // The first one is read as a whole, the second one column by column.

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { tableEngine } from '../../../src/engine/table/engine.ts'
 import { type Change, type Snapshot, toArrowTable } from '../../../src/engine/table/index.ts'
+import { contentWith } from '../../support/contents.ts'
 
 /*
  * A change that other writers overtake is applied to their versions, and uses what it did before. It has to come to
@@ -100,18 +101,14 @@ test('a change that is overtaken comes to what one comes to that is begun later'
 test('an update of half of a table holds a few fragments, and writes such', async () => {
   const sizes: number[] = []
   const content = memoryContent()
-  const counting = {
-    ...content,
-    get: content.get.bind(content),
-    list: content.list.bind(content),
-    remove: content.remove.bind(content),
+  const counting = contentWith(content, {
     put: async (path: string, parts: Uint8Array | readonly Uint8Array[]) => {
       const length =
         parts instanceof Uint8Array ? parts.length : parts.reduce((sum, one) => sum + one.length, 0)
       if (path.includes('data/')) sizes.push(length)
       await content.put(path, parts)
     },
-  }
+  })
   const small = tableEngine({ content: counting, cacheBytes: 0, fragmentRows: 1_024 })
   const many = Array.from({ length: 40_000 }, (_, k) => ({ k, x: 0 }))
   const base = await small.create('t', await table(many))

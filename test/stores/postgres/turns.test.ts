@@ -5,7 +5,8 @@ import { readAddress } from '../../../src/stores/postgres/address.ts'
 import { Clock } from '../../../src/stores/postgres/clock.ts'
 import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
 import { PostgresStore } from '../../../src/stores/postgres/store.ts'
-import { type Content, type LocalCatalog, openCatalog, type Store } from '../../../src/tabularium/index.ts'
+import { type LocalCatalog, openCatalog, type Store } from '../../../src/tabularium/index.ts'
+import { contentWith } from '../../support/contents.ts'
 import { gate } from '../../support/gate.ts'
 import { type Database, missingPostgres, sharedServer } from '../../support/postgres.ts'
 
@@ -108,16 +109,13 @@ describe.skipIf(missingPostgres)('writers of several stores', () => {
 
   test('wait for one that is slow, so that it gets its share of a table', async () => {
     const content = memoryContent()
-    const slowContent: Content = {
-      get: (...given) => content.get(...given),
-      list: (...given) => content.list(...given),
-      remove: (...given) => content.remove(...given),
+    const slowContent = contentWith(content, {
       put: async (...given) => {
         // As slow as a service far away.
         await new Promise((resolve) => setTimeout(resolve, 50))
         return content.put(...given)
       },
-    }
+    })
     const stores = await several(await (await sharedServer()).freshUrl(), 2)
     const [quick, slow] = await Promise.all(
       [content, slowContent].map((content, i) =>

@@ -1,14 +1,10 @@
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import type { Content } from '../../../src/tabularium/index.ts'
 import type { ContentPlace } from '../../../src/testing/suites/content/trial.ts'
+import { contentWith } from '../../support/contents.ts'
 
 function broken(replace: (real: Content) => Partial<Content>, real: Content = memoryContent()): Content {
-  const sound: Content = {
-    put: (path, bytes) => real.put(path, bytes),
-    get: (path, range) => real.get(path, range),
-    list: (prefix) => real.list(prefix),
-    remove: (path) => real.remove(path),
-  }
+  const sound = contentWith(real)
   return { ...sound, ...replace(sound) }
 }
 

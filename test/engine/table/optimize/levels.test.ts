@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memoryContent } from '../../../../src/contents/memory/index.ts'
 import { decodeArrow, type Snapshot, tableEngine, toArrowTable } from '../../../../src/engine/table/index.ts'
+import { contentWith } from '../../../support/contents.ts'
 import { limitEach } from '../../../support/time-limit.ts'
 
 limitEach(60)
@@ -88,16 +89,12 @@ test('inserts merge small fragments, and every row keeps its values, its place a
 test('a thousand small inserts leave few fragments, and write each row a few times', async () => {
   let written = 0
   const content = memoryContent()
-  const counting = {
-    ...content,
-    get: content.get.bind(content),
-    list: content.list.bind(content),
-    remove: content.remove.bind(content),
+  const counting = contentWith(content, {
     put: (path: string, bytes: Uint8Array | readonly Uint8Array[]) => {
       if (path.startsWith('t/data/')) written += [bytes].flat().reduce((sum, one) => sum + one.length, 0)
       return content.put(path, bytes)
     },
-  }
+  })
   const engine = tableEngine({ content: counting })
   const rows = await toArrowTable([{ n: 1, text: 'a row' }])
   let snapshot = await engine.create('t', rows)

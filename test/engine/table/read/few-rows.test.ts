@@ -18,6 +18,7 @@ import {
 } from '../../../../src/engine/table/index.ts'
 import { refused } from '../../../../src/testing/suites/checks.ts'
 import { MemoryBucket } from '../../../contents/bucket/memory-bucket.ts'
+import { contentWith } from '../../../support/contents.ts'
 import { temporaryDirectory } from '../../../support/folders.ts'
 import { limitEach } from '../../../support/time-limit.ts'
 import { fixture, plain } from '../../arrow/fixtures.ts'
@@ -58,14 +59,10 @@ function rowsOfEveryType(count: number, seed: number): ArrowTable {
 
 /** The content with another cost of a read: 0 for one that reads rows alone wherever that can be. */
 function reading(content: Content, readCost: number): Content {
-  return {
-    put: (...given) => content.put(...given),
-    get: (...given) => content.get(...given),
+  return contentWith(content, {
     getRanges: content.getRanges && ((...given) => content.getRanges!(...given)),
-    list: (...given) => content.list(...given),
-    remove: (...given) => content.remove(...given),
     readCost,
-  }
+  })
 }
 
 const contents: Readonly<Record<string, (folder: string) => Content>> = {

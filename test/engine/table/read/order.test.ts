@@ -23,6 +23,7 @@ import { scalarAt } from '../../../../src/engine/predicate/evaluate/scalar.ts'
 import { decodeArrow, tableEngine } from '../../../../src/engine/table/index.ts'
 import { BestRows } from '../../../../src/engine/table/read/best-rows.ts'
 import { type SortKey, sortKeys } from '../../../../src/engine/table/read/sort-keys.ts'
+import { contentWith } from '../../../support/contents.ts'
 import { limitEach } from '../../../support/time-limit.ts'
 import { types } from '../../predicate/evaluate/arbitrary.ts'
 import { batchOf } from '../../predicate/evaluate/batches.ts'
@@ -283,15 +284,12 @@ test('fragments without rows of the answer are not read', async () => {
   const content = memoryContent()
   const read = new Set<string>()
   const engine = tableEngine({
-    content: {
-      put: (path, bytes) => content.put(path, bytes),
-      list: (prefix) => content.list(prefix),
-      remove: (path) => content.remove(path),
+    content: contentWith(content, {
       get(path, range) {
         read.add(path)
         return content.get(path, range)
       },
-    },
+    }),
     fragmentRows: 64,
   })
   const snapshot = await engine.create(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Content } from '../../../../src/base/content/content.ts'
 import { memoryContent } from '../../../../src/contents/memory/index.ts'
 import { tableEngine, toArrowTable } from '../../../../src/engine/table/index.ts'
+import { contentWith } from '../../../support/contents.ts'
 import { turns } from '../../../support/turns.ts'
 
 /** How many parts of objects are read at once at most, when each read takes some turns as over a network. */
@@ -19,13 +19,10 @@ async function readAtOnce(predicate: string, bytesOfText: number): Promise<numbe
     now--
     return work()
   }
-  const far: Content = {
-    put: (path, bytes) => content.put(path, bytes),
-    list: (prefix) => content.list(prefix),
-    remove: (path) => content.remove(path),
+  const far = contentWith(content, {
     get: (path, range) => slow(() => content.get(path, range)),
     getRanges: (path, ranges) => slow(() => Promise.all(ranges.map((range) => content.get(path, range)))),
-  }
+  })
   const engine = tableEngine({ content: far, cacheBytes: 0 })
   await engine.countRows(await engine.open('t/', manifest), { predicate })
   return most

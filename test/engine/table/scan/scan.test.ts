@@ -9,6 +9,7 @@ import {
   tableEngine,
   toArrowTable,
 } from '../../../../src/engine/table/index.ts'
+import { contentWith } from '../../../support/contents.ts'
 
 interface Row {
   readonly n: number | null
@@ -48,15 +49,12 @@ const holds =
 /** The content, and the paths that are read of it. */
 function watch(content: Content) {
   const reads: string[] = []
-  const watched: Content = {
-    put: (path, bytes) => content.put(path, bytes),
-    list: (prefix) => content.list(prefix),
-    remove: (path) => content.remove(path),
+  const watched = contentWith(content, {
     get(path, range) {
       reads.push(path)
       return content.get(path, range)
     },
-  }
+  })
   return { watched, reads }
 }
 
@@ -290,16 +288,12 @@ test('of a large fragment any columns are read, the first one together with what
   ]
   for (const first of [0, 1, 2]) {
     const asked: string[] = []
-    const watched: Content = {
-      ...content,
+    const watched = contentWith(content, {
       get: (path, range) => {
         asked.push(`${path} ${range?.start} ${range?.end}`)
         return content.get(path, range)
       },
-      put: content.put.bind(content),
-      list: content.list.bind(content),
-      remove: content.remove.bind(content),
-    }
+    })
     const engine = tableEngine({ content: watched })
     for (let i = 0; i < model.length; i++) {
       const [predicate, holds] = model[(first + i) % model.length]!
