@@ -33,6 +33,9 @@ const removedAtOnce = 1_000
 /** Objects that move into files at once. */
 const movedAtOnce = 32
 
+/** The names of inline objects in a path, or in the text of a manifest, which is JSON with their paths. */
+const inlineNames = /(?<=^|[/"])[^/"]*\.inline\.(?:arrow|json)/g
+
 /** A store may read records without a turn of the event loop. So work that reads many of them rests in between. */
 const timeSlice = new TimeSlice(undefined)
 
@@ -222,12 +225,17 @@ export class ChangeInline implements InlineObjects {
    * objects but manifests that are not among them.
    */
   #namedBy(manifests: readonly string[]): ReadonlySet<string> {
+    // Names are unique, also among tables.
+    const paths = new Map(
+      Array.from(this.#own.keys(), (path) => [path.slice(path.lastIndexOf('/') + 1), path]),
+    )
     const named = new Set<string>()
     const find = (text: string) => {
-      for (const [path, { whole }] of this.#own) {
-        if (named.has(path) || !text.includes(path.slice(path.lastIndexOf('/') + 1))) continue
+      for (const [name] of text.matchAll(inlineNames)) {
+        const path = paths.get(name)
+        if (path === undefined || named.has(path)) continue
         named.add(path)
-        if (path.endsWith('.json')) find(whole.toString())
+        if (path.endsWith('.json')) find(this.#own.get(path)!.whole.toString())
       }
     }
     for (const manifest of manifests) find(manifest)

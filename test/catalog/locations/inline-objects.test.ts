@@ -7,10 +7,11 @@ import { performance } from '../../../src/base/time.ts'
 import { InlineContent } from '../../../src/catalog/locations/inline-objects.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { openLmdbStore } from '../../../src/stores/lmdb/index.ts'
+import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { coreOf } from '../../../src/tabularium/local-handle.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
-import { contentWith, filesIn } from '../../support/contents.ts'
+import { contentWith, filesIn, pathsOf } from '../../support/contents.ts'
 import { numbered, rowsOf } from '../../support/rows.ts'
 
 const id = ['t']
@@ -190,6 +191,34 @@ it('a backup refuses a small object that moved into a file and is missing', asyn
   await rm(join(folder, lost))
   const refused = { code: 'InvalidTableState', message: expect.stringContaining(`${lost}" is missing`) }
   await expect(catalog.backup(`${await freshFolder()}/copy`)).rejects.toMatchObject(refused)
+})
+
+it('a commit records the small objects that its manifests name, alone or by a segment', async () => {
+  const store = memoryStore()
+  const content = new InlineContent(memoryContent(), store)
+  const objects = content.objectsOfChange(Date.now)
+  const put = (path: string, ...named: string[]) =>
+    objects.put(`tables/a/${path}`, Buffer.from(JSON.stringify(named.map((path) => ({ path, size: 1 })))))
+  put('data/1.inline.arrow')
+  // Its name ends in another one.
+  put('data/11.inline.arrow')
+  put('data/2.inline.arrow')
+  put('deletions/3.inline.arrow')
+  put('data/4.inline.arrow')
+  put('_versions/segments/5.inline.json', 'data/2.inline.arrow', 'deletions/3.inline.arrow')
+  put('_versions/1-6.inline.json', 'data/11.inline.arrow', '_versions/segments/5.inline.json')
+  put('_versions/1-7.inline.json', 'data/4.inline.arrow')
+  await store.write((writer) => objects.record(writer, ['tables/a/_versions/1-6.inline.json']))
+  objects.release()
+  expect(await pathsOf(content)).toEqual(
+    [
+      '_versions/1-6.inline.json',
+      '_versions/segments/5.inline.json',
+      'data/11.inline.arrow',
+      'data/2.inline.arrow',
+      'deletions/3.inline.arrow',
+    ].map((path) => `tables/a/${path}`),
+  )
 })
 
 describe('many inline objects', () => {
