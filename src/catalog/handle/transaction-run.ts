@@ -1,12 +1,8 @@
-import type { Content } from '../../base/content/content.ts'
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { keyedQueue } from '../../base/scheduling/keyed-queue.ts'
 import { keys, type RemovalRecord } from '../../base/store/records.ts'
-import type { Writer } from '../../base/store/store.ts'
-import type { WritingEngine } from '../../engine/table/index.ts'
 import { ReadsChanged } from '../../stores/staged/read-set.ts'
 import { StagedStore } from '../../stores/staged/staged-store.ts'
-import { type ChangeInline, inlineOf } from '../locations/inline-objects.ts'
 import { segmentsOf } from '../locations/locations.ts'
 import { branchOf, withoutHead } from '../lookup/versions.ts'
 import { isAbout } from '../operations/framework/inside.ts'
@@ -18,7 +14,6 @@ import type {
 } from '../operations/framework/operation.ts'
 import { awaitRemoval, runOperation } from '../operations/framework/run.ts'
 import type { RowsStep } from '../rows/change-types.ts'
-import type { RowsContext } from '../rows/context.ts'
 import { rebase } from '../rows/rebase.ts'
 import type { Participant } from '../transactions/context.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
@@ -26,6 +21,7 @@ import type { LongTransaction, LongWork } from '../transactions/long-transaction
 import { LocationBusy } from '../transactions/retry.ts'
 import { pause } from './transaction-function.ts'
 import type { TransactionTurns } from './transaction-turns.ts'
+import { WritingEngines } from './writing-engines.ts'
 
 /**
  * The record of a transaction over many operations. It takes no slot, since it may last for as long as its caller
@@ -106,6 +102,7 @@ export class TransactionRun {
         changed: (step) => {
           this.#steps.push(step)
         },
+        inlineOf: (content) => this.#engines.inlineOf(content),
         busy: (removal, error) => this.#busy(removal, error),
       },
     }
@@ -287,67 +284,6 @@ class RunProgress {
       total = progress.total
       own?.(progress)
       this.#report({ transaction_id: this.#id, rows: this.#rows, total: this.#total })
-    }
-  }
-}
-
-/**
- * Engines whose objects bear the mark of the transaction. Its operations have records of their own, but a vacuum cannot
- * see these before the commit.
- */
-class WritingEngines {
-  readonly #core: RowsContext
-  readonly #transactionId: string
-  readonly #engines = new Map<Content, Promise<{ files: WritingEngine; small: WritingEngine | undefined }>>()
-  /** The small objects in each content that has any. */
-  readonly #inline: ChangeInline[] = []
-
-  constructor(core: RowsContext, transactionId: string) {
-    this.#core = core
-    this.#transactionId = transactionId
-  }
-
-  readonly engine: RowsContext['engine'] = async (content) => {
-    const engines = this.#engines.get(content) ?? this.#make(content)
-    this.#engines.set(content, engines)
-    const { files, small } = await engines
-    // The commit of the transaction syncs for all of its operations. Each finds what those before it have written.
-    const deferred = (engine: WritingEngine) => ({ ...engine, sync: engine.written })
-    return { ...files, writtenBy: (_, inline) => deferred((inline && small) ?? files) }
-  }
-
-  /** The bytes of small objects in memory. */
-  get smallBytes(): number {
-    return this.#inline.reduce((sum, { bytes }) => sum + bytes, 0)
-  }
-
-  /** Writes the records of the small objects of versions with these manifests. */
-  record(writer: Writer, manifests: readonly string[]): void {
-    for (const inline of this.#inline) inline.record(writer, manifests)
-  }
-
-  /** Forgets the small objects: they are committed, or never will be. */
-  release(): void {
-    for (const inline of this.#inline) inline.release()
-  }
-
-  /** Makes durable what the engines have written. */
-  async sync(): Promise<void> {
-    await Promise.all(
-      Array.from(this.#engines.values(), async (engines) => {
-        const { files, small } = await engines
-        await Promise.all([files.sync(), small?.sync()])
-      }),
-    )
-  }
-
-  async #make(content: Content) {
-    const engine = await this.#core.engine(content)
-    const inline = inlineOf(this.#core, content)
-    if (inline) this.#inline.push(inline)
-    return {
-      files: engine.writtenBy(this.#transactionId),
-      small: inline && engine.writtenBy(this.#transactionId, inline),
     }
   }
 }

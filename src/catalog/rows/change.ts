@@ -96,7 +96,8 @@ async function changeIn<Checked, Prepared>(
         vacuums: start.vacuums,
       }
       return runLong(core, options, about, async (transaction, work) => {
-        const small = inlineOf(core, start.folder.content)
+        const { content } = start.folder
+        const small = core.staging ? core.staging.inlineOf(content) : inlineOf(core, content)
         const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id, small) }
         // A transaction over many operations keeps the small objects of all of them.
         const inline = core.staging ? undefined : small

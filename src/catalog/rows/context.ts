@@ -3,6 +3,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import type { RequestMemory, requestMemory } from '../../base/scheduling/request-memory.ts'
 import type { Store } from '../../base/store/store.ts'
 import type { TableEngine } from '../../engine/table/index.ts'
+import type { ChangeInline } from '../locations/inline-objects.ts'
 import type { Roots } from '../locations/locations.ts'
 import type {
   LongWorkContext,
@@ -67,6 +68,12 @@ export interface RowsStaging extends Staging {
    * @internal Published types would need those of Arrow.
    */
   changed(step: RowsStep): void
+  /**
+   * Keeps the small objects of all operations in a content. Undefined where they are files.
+   *
+   * @internal As above.
+   */
+  inlineOf(content: Content): ChangeInline | undefined
 }
 
 /** What work on rows takes of the options of its operation. */

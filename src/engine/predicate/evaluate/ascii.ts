@@ -18,9 +18,9 @@ export function isAscii({ bytes, offsets }: Pick<Texts, 'bytes' | 'offsets'>, n:
 function areAscii(bytes: Uint8Array): boolean {
   const { buffer, byteOffset, length } = bytes
   // Fewer bytes than a word may end before the first whole word begins.
-  const head = length < 4 ? length : -byteOffset & 3
-  const words =
-    length < 4 ? new Int32Array(0) : new Int32Array(buffer, byteOffset + head, (length - head) >> 2)
+  if (length < 4) return bytes.every((byte) => byte < 0x80)
+  const head = -byteOffset & 3
+  const words = new Int32Array(buffer, byteOffset + head, (length - head) >> 2)
   let seen = 0
   for (let i = 0; i < head; i++) seen |= bytes[i]!
   for (let i = head + words.length * 4; i < length; i++) seen |= bytes[i]!
