@@ -132,7 +132,8 @@ export class InlineContent implements Content {
 
   /**
    * Copies the inline objects below a folder into files with the same paths. Their records remain. Those that are not
-   * committed yet become files for good. Leaves out the paths in `copied`, and adds the others to it.
+   * committed yet become files for good. Leaves out the paths in `copied`, and adds the others to it. A damaged object
+   * becomes a file of what its record has, and whoever reads the file notices.
    */
   async copyToFiles(folder: string, copied: Set<string>): Promise<void> {
     const write = async (path: string, bytes: Uint8Array) => {
@@ -142,7 +143,7 @@ export class InlineContent implements Content {
       })
       copied.add(path)
     }
-    const copy = ({ path, value }: InlineObject) => write(path, bytesOf(path, value))
+    const copy = ({ path, value }: InlineObject) => write(path, bytesLeft(path, value))
     const move = async ([path, bytes]: [string, Uint8Array]) => {
       await write(path, bytes)
       this.#pending.delete(path)
@@ -298,9 +299,9 @@ function readInline(reader: Reader, path: string): Uint8Array | undefined {
   return record && bytesOf(path, record)
 }
 
-function bytesOf(path: string, { size, deflated }: InlineRecord): Uint8Array {
+function bytesOf(path: string, record: InlineRecord): Uint8Array {
   try {
-    return inflateRawSync(Buffer.from(deflated, 'base64'), { maxOutputLength: size })
+    return inflateRawSync(compressed(record), { maxOutputLength: record.size })
   } catch (cause) {
     throw new CatalogError(
       'InvalidTableState',
@@ -308,6 +309,19 @@ function bytesOf(path: string, { size, deflated }: InlineRecord): Uint8Array {
       { cause },
     )
   }
+}
+
+/** The bytes of an object. Of a damaged one, those that its record has. */
+function bytesLeft(path: string, record: InlineRecord): Uint8Array {
+  try {
+    return bytesOf(path, record)
+  } catch {
+    return compressed(record)
+  }
+}
+
+function compressed({ deflated }: InlineRecord): Uint8Array {
+  return Buffer.from(deflated, 'base64')
 }
 
 function prefixOf(folder: string): Key {

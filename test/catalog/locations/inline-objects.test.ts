@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { CatalogRecord } from '../../../src/base/store/records.ts'
+import type { CatalogRecord, InlineRecord } from '../../../src/base/store/records.ts'
 import { inlineFormat, keys } from '../../../src/base/store/records.ts'
 import { performance } from '../../../src/base/time.ts'
 import { InlineContent } from '../../../src/catalog/locations/inline-objects.ts'
@@ -12,6 +12,7 @@ import { openCatalog } from '../../../src/tabularium/index.ts'
 import { coreOf } from '../../../src/tabularium/local-handle.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { contentWith, filesIn, pathsOf } from '../../support/contents.ts'
+import { fails } from '../../support/refusals.ts'
 import { numbered, rowsOf } from '../../support/rows.ts'
 
 const id = ['t']
@@ -179,6 +180,29 @@ describe('small objects of a directory', () => {
     await other.registerTable({ id: ['came'], location })
     expect(await rowsOf(other, ['came'])).toEqual(numbered(12))
   })
+})
+
+it.each([
+  ['fragment', '/data/'],
+  ['manifest', '/_versions/'],
+])('a table leaves with a damaged small %s, which is found afterwards as before', async (_, kind) => {
+  const { folder, catalog, store, location, inline } = await opened()
+  await catalog.insertIntoTable({ id, data: numbered(5, 10) })
+  const path = (await inline()).find((path) => path.includes(kind))!
+  const key = keys.inline(path.split('/'))
+  await store.write((writer) => {
+    const record = writer.get<InlineRecord>(key)!
+    writer.put(key, { ...record, deflated: record.deflated.slice(0, 8) })
+  })
+  const damaged = { ok: false, problems: 1, findings: [{ message: expect.stringContaining(path) }] }
+  expect(await catalog.verify()).toMatchObject(damaged)
+  await catalog.deregisterTable({ id })
+  expect(await inline()).toEqual([])
+  const other = closedAfterwards(await openCatalog(await freshFolder(), { locationRoots: [folder] }))
+  await other.registerTable({ id, location })
+  expect(await other.verify()).toMatchObject(damaged)
+  await fails(rowsOf(other, id), 'InvalidTableState')
+  expect(await other.countTableRows({ id, version: 1 })).toEqual({ count: 10 })
 })
 
 it('a backup refuses a small object that moved into a file and is missing', async () => {
