@@ -11,6 +11,9 @@ const valuesAtOnce = 8_192
 /** Blocks whose best values are found between two checks of the clock. */
 const blocksAtOnce = 16
 
+/** Of so many blocks one is in a sample. */
+const sampledOf = 64
+
 /** Least rows that are kept before the worst are dropped. */
 const minKept = 1_024
 
@@ -73,6 +76,9 @@ export class BestRows {
   #fragments: number[] = []
   #rows: number[] = []
   #bytes = 0
+  /** How many rows were looked at, and how many of them were added. */
+  #seen = 0
+  #added = 0
   /** The worst of the best rows, once there are as many as are wanted. */
   #worst: Row | undefined
   readonly #given: SortValue | undefined
@@ -108,10 +114,23 @@ export class BestRows {
     const source = { fragment, readers: batches.map(sortReader) }
     const key = new FirstKey(this.#keys[0]!, batches[0]!, source.readers[0]!)
     const atOnce = Math.max(1, Math.min(blockRows, Math.floor(valuesAtOnce / this.#keys.length)))
-    const blocks = blocksOf(runs)
+    let blocks = blocksOf(runs)
     // With a high limit, few blocks are skipped. Then their best values are not worth finding.
-    const isFew = this.#wanted * 100 < batches[0]!.length
-    for (const block of isFew ? await this.#ranked(fragment, key, blocks, timeSlice) : blocks) {
+    let mayRank = this.#wanted * 100 < batches[0]!.length
+    let sampleAt = 0
+    for (let b = 0; b < blocks.length; b++) {
+      if (mayRank && (key.isKnown || (this.#worst && this.#added >= sampleAt))) {
+        const others = blocks.slice(b)
+        sampleAt = this.#added * 2
+        if (key.isKnown || this.#isWorthRanking(fragment, key, others)) {
+          mayRank = false
+          blocks = await this.#ranked(fragment, key, others, timeSlice)
+          b = -1
+          continue
+        }
+      }
+      const block = blocks[b]!
+      this.#seen += block.rows
       if (block.best !== undefined && this.#excludes(fragment, block.start, block.best)) break
       const last = block.start + blockRows
       for (let i = block.run; i < runs.length && runs[i]! < last; i += 2) {
@@ -125,6 +144,22 @@ export class BestRows {
         }
       }
     }
+  }
+
+  /**
+   * Whether a sample of the blocks has many more rows that may be among the best than it would have in a random order.
+   * In such an order one look at each value finds the few best rows. To rank the blocks first takes another look.
+   */
+  #isWorthRanking(fragment: number, key: FirstKey, blocks: readonly Block[]): boolean {
+    let rows = 0
+    let found = 0
+    for (let b = Math.min(sampledOf, blocks.length) >> 1; b < blocks.length; b += sampledOf) {
+      const { start } = blocks[b]!
+      const end = Math.min(start + blockRows, key.length)
+      rows += end - start
+      found += key.candidates(this.#boundFor(fragment, start), start, end, this.#candidates)
+    }
+    return found > rows * (1 / 64 + (2 * this.#wanted) / this.#seen)
   }
 
   /** The blocks that may have rows among the best: the best ones first, after those whose best value is not known. */
@@ -202,6 +237,7 @@ export class BestRows {
   #push({ fragment, readers }: Source, row: number): void {
     this.#fragments.push(fragment)
     this.#rows.push(row)
+    this.#added++
     this.#bytes += entryBytes
     for (let k = 0; k < readers.length; k++) {
       const value = readers[k]!(row)

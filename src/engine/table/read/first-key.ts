@@ -32,6 +32,8 @@ export function isBehind(key: SortKey, value: SortValue, { value: bound, ties }:
 
 /** The values of the first sort key in a fragment. */
 export class FirstKey {
+  /** Whether the same values were read before in this order, as those of a cached column. */
+  readonly isKnown: boolean
   readonly #key: SortKey
   readonly #batch: AnyBatch
   readonly #values: Values
@@ -45,8 +47,14 @@ export class FirstKey {
     this.#values = valuesOf(batch, key, read)
     const byOrder = known.get(batch) ?? new Map<number, SortValue[]>()
     const order = key.direction * (key.nullsFirst ? 2 : 1)
+    this.isKnown = byOrder.has(order)
     this.#best = byOrder.get(order) ?? []
     known.set(batch, byOrder.set(order, this.#best))
+  }
+
+  /** How many values there are. */
+  get length(): number {
+    return this.#batch.length
   }
 
   /**
