@@ -205,7 +205,9 @@ function writtenBy(core: LocationContext): string {
  */
 async function newestIn(content: Content, prefix: string, own: string | undefined, suffix: string) {
   let newest = own !== undefined && isFolderOnly(own) ? undefined : own
-  for await (const { path } of content.list(prefix)) {
+  // Registrations are files, so there is nothing to find among the records.
+  const files = content instanceof InlineContent ? content.below : content
+  for await (const { path } of files.list(prefix)) {
     if (!path.endsWith('.json') || path.endsWith(suffix)) continue
     if (newest === undefined || path > newest) newest = path
   }
