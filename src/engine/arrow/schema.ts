@@ -1,8 +1,9 @@
-import { type Field, type Schema, Table, tableToIPC } from '@uwdata/flechette'
-import { CatalogError } from '../../base/errors.ts'
+import { type Field, type Schema, Table, Type, tableToIPC } from '@uwdata/flechette'
+import { CatalogError, invalid } from '../../base/errors.ts'
 import { makeColumn } from './batch.ts'
 import { readEncapsulatedMessage } from './ipc/message.ts'
 import { prepareType } from './ipc/prepare.ts'
+import { childFields } from './layout.ts'
 import { typeName } from './type-name.ts'
 
 export {
@@ -13,8 +14,21 @@ export {
   toJsonSchema,
 } from './json-schema.ts'
 
-/** Refuses a schema without columns, or with two columns of one name. */
+/**
+ * Refuses names of columns, and of fields in them, with half of a surrogate pair. UTF-8 has none, so two such names could
+ * become one.
+ */
+export function requireWellFormed(fields: readonly Field[]): void {
+  for (const { name, type } of fields) {
+    if (!name.isWellFormed())
+      throw invalid('The name of a column holds half of a surrogate pair. Give well-formed Unicode.')
+    requireWellFormed(childFields(type.typeId === Type.Dictionary ? type.dictionary : type))
+  }
+}
+
+/** Refuses a schema without columns, or with two columns of one name, or with a name that is no Unicode. */
 export function checkColumns(schema: Schema): void {
+  requireWellFormed(schema.fields)
   if (schema.fields.length === 0) {
     throw new CatalogError(
       'TableSchemaValidationError',

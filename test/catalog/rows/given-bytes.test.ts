@@ -5,6 +5,7 @@ import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { type Content, openCatalog } from '../../../src/tabularium/index.ts'
 import { fixture } from '../../engine/arrow/fixtures.ts'
+import { contentWith } from '../../support/contents.ts'
 import { limitEach } from '../../support/time-limit.ts'
 
 // Each run writes and reads a table of all types, several times.
@@ -51,13 +52,10 @@ function contentOf(form: Form, hasRanges: boolean): Content {
     const bytes = await real.get(path, range)
     return bytes && formed(form, bytes)
   }
-  return {
+  return contentWith(real, {
     get,
-    put: (path, bytes) => real.put(path, bytes),
-    list: (prefix) => real.list(prefix),
-    remove: (path) => real.remove(path),
     ...(hasRanges && { getRanges: (path, ranges) => Promise.all(ranges.map((range) => get(path, range))) }),
-  }
+  })
 }
 
 const id = ['t']

@@ -7,7 +7,7 @@ import { checkRowCount } from '../ipc/decode.ts'
 import type { BatchHeader } from '../ipc/message.ts'
 import { numberDictionaries, prepareBatches } from '../ipc/prepare.ts'
 import { bufferNamesOf, childFields, layoutOf } from '../layout.ts'
-import { checkColumns, decodeSchema, encodeSchema } from '../schema.ts'
+import { checkColumns, decodeSchema, encodeSchema, requireWellFormed } from '../schema.ts'
 import { validateBatch } from '../validate.ts'
 
 /**
@@ -15,6 +15,7 @@ import { validateBatch } from '../validate.ts'
  * each batch passes the checks for bytes from outside. The buffers are not copied.
  */
 export async function checkedTable(table: Table): Promise<Table> {
+  assembled(() => requireWellFormed(table.schema.fields))
   const { schema, batches } = assembled(() => prepare(table))
   const { fields } = schema
   checkColumns(schema)

@@ -1,7 +1,7 @@
-import { type Schema, Type } from '@uwdata/flechette'
+import { type Field, type Schema, Type } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
-import { isRowColumn } from '../../arrow/schema.ts'
+import { isRowColumn, requireWellFormed } from '../../arrow/schema.ts'
 import { idsOfSchema, storedColumnsOf, type TableSchema } from '../format/table-schema.ts'
 import { namesOf, splitPath } from '../read/projection.ts'
 import type { FieldMetadataUpdate } from '../table-engine.ts'
@@ -24,16 +24,16 @@ export function checkNames(tree: readonly FieldNode[], before: readonly FieldNod
   const seen = new Set<string>()
   for (const { field } of tree) {
     const { name } = field
-    if (!known.has(name)) checkNewName(name)
+    if (!known.has(name)) checkNewName(field)
     if (seen.has(name)) throw taken(name)
     seen.add(name)
   }
 }
 
-function checkNewName(name: string): void {
+function checkNewName(field: Field): void {
+  const { name } = field
   if (name === '') throw invalid('The name of a column is empty. Give it at least one character.')
-  if (!name.isWellFormed())
-    throw invalid('The name of a column holds half of a surrogate pair. Give well-formed Unicode.')
+  requireWellFormed([field])
   if (name.includes('.')) {
     throw invalid(
       `A column cannot be named ${quote(name)}: a dot leads to a field within a struct. Name it without dots.`,

@@ -192,3 +192,35 @@ for (const [door, send] of Object.entries(doors)) {
     },
   )
 }
+
+test('no name of a column, or of a field in it, has half of a surrogate pair', async () => {
+  const half = 'a\ud800'
+  const numbers = makeBatch(int32(), { length: 1, values: Int32Array.of(1) })
+  const inner = struct([field(half, int32())])
+  const nested = makeBatch(inner, { length: 1, children: [numbers] })
+  const entries = makeColumn(inner, [nested])
+  const coded = dictionary(inner as never, int32(), false, 0)
+  const codes = makeBatch(coded, { length: 1, values: Int32Array.of(0), dictionary: entries })
+  const tableOf = (name: string, batch: AnyBatch) =>
+    new Table({ version: 4, endianness: 0, fields: [field(name, batch.type)], metadata: null } as never, [
+      makeColumn(batch.type, [batch]),
+    ])
+  const double = { type: 'double' } as const
+  const sent: readonly (readonly [data: unknown, schema?: unknown])[] = [
+    // Both would become one name.
+    [[{ 'a\ud800': 1, 'a\ud801': 2 }]],
+    [[{ of: [{ [half]: 1 }] }]],
+    [[], { fields: [{ name: half, nullable: true, type: double }] }],
+    [[], { fields: [field('of', inner)] }],
+    [tableOf(half, numbers)],
+    [tableOf('of', nested)],
+    [tableOf('of', codes)],
+    [new A.Table({ [half]: A.vectorFromArray([1]) })],
+  ]
+  for (const [data, schema] of sent) {
+    await expect(toArrowTable(data as never, { schema: schema as never })).rejects.toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringContaining('half of a surrogate pair'),
+    })
+  }
+})
