@@ -22,6 +22,7 @@ export type Held =
   | readonly [phrase: string, file: string, source: string]
   | readonly [phrase: string, numbers: readonly (number | string)[]]
 
+const indexes = 'src/engine/table/indexes'
 const readiness = 'src/server/core/readiness.ts'
 const limits = 'src/server/options.ts'
 const sessions = 'src/catalog/handle/session-limits.ts'
@@ -282,6 +283,11 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['fewer than 100,000 rows', 'src/catalog/operations/get-table-stats.ts', 'smallRows = 100_000'],
     ['up to 64 others', core, 'options.orderKeys ?? 64'],
     ['at most 1,000 indexes', 'src/engine/table/indices.ts', 'maxIndices = 1_000'],
+    ['up to 4,096 values', `${indexes}/index-lookup.ts`, 'maxValues = 4_096'],
+    ['up to 64 keys', 'src/engine/table/merge/key-predicate.ts', 'maxValues = 64'],
+    ['fewer than 4,096 rows', `${indexes}/indexed-fields.ts`, 'minIndexedRows = 4_096'],
+    ['an insert of 4,096 rows', `${indexes}/indexed-fields.ts`, 'minIndexedRows = 4_096'],
+    ['about 6 for each row', `${indexes}/hash-index.ts`, 'bytesOfRow = 6'],
   ],
   'docs/runtimes.md': [
     ['Bun 1.4', 'test/support/runtimes.ts', "name: 'Bun 1.4'"],

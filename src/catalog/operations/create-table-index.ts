@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 import { changeFields } from '../../base/model/fields.ts'
 import { indexTypes } from '../../base/model/index-types.ts'
-import { indexErrors, indexRequest, recordIndex, textIndexFields } from '../rows/indices.ts'
+import { createIndex, indexErrors, indexRequest, textIndexFields } from '../rows/indices.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 /**
- * Records an index on a column, in a new version. Queries and searches answer the same with it and without it, and the
- * statistics of the index say that it holds no rows. It is named after its column unless `name` says otherwise, and
+ * Creates an index on a column, in a new version. Queries and searches answer the same with it and without it. `BTREE` and
+ * `BITMAP` find rows by equal values; an index of another type is a record only. It is named after its column unless `name` says otherwise, and
  * replaces one of the same name on that column unless `replace` is false.
  *
  * ```ts
@@ -16,7 +16,7 @@ import { post } from './framework/route.ts'
  */
 export const createTableIndex = operation({
   name: 'createTableIndex',
-  summary: 'Record an index on a column.',
+  summary: 'Create an index on a column.',
   request: indexRequest,
   response: v.object(changeFields),
   ignores: textIndexFields,
@@ -29,5 +29,5 @@ export const createTableIndex = operation({
     positional: ['column', 'index_type'],
     examples: ['./catalog prod.flights delay BTREE'],
   },
-  run: (core, request, options) => recordIndex(core, 'CreateTableIndex', request, indexTypes, options),
+  run: (core, request, options) => createIndex(core, 'CreateTableIndex', request, indexTypes, options),
 })

@@ -1,14 +1,14 @@
 import * as v from 'valibot'
 import { changeFields } from '../../base/model/fields.ts'
 import { scalarIndexTypes } from '../../base/model/index-types.ts'
-import { indexErrors, indexRequest, recordIndex, textIndexFields } from '../rows/indices.ts'
+import { createIndex, indexErrors, indexRequest, textIndexFields } from '../rows/indices.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
-/** Records an index of single values or of lists of them, as `createTableIndex` does. */
+/** Creates an index of single values or of lists of them, as `createTableIndex` does. */
 export const createTableScalarIndex = operation({
   name: 'createTableScalarIndex',
-  summary: 'Record an index of scalar values on a column.',
+  summary: 'Create an index of scalar values on a column.',
   request: indexRequest,
   response: v.object(changeFields),
   ignores: textIndexFields,
@@ -21,5 +21,5 @@ export const createTableScalarIndex = operation({
     examples: ['./catalog prod.flights delay BTREE'],
   },
   run: (core, request, options) =>
-    recordIndex(core, 'CreateTableScalarIndex', request, scalarIndexTypes, options),
+    createIndex(core, 'CreateTableScalarIndex', request, scalarIndexTypes, options),
 })

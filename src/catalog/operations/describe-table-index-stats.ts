@@ -7,12 +7,12 @@ import {
   version,
   wantedFields,
 } from '../../base/model/fields.ts'
-import { coveredRows } from '../rows/indices.ts'
+import { coverageOf } from '../rows/indices.ts'
 import { openVersion, versionErrors } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { post, versionQuery } from './framework/route.ts'
 
-/** Describes an index: its type, and how many rows it covers, which is all of them. */
+/** Describes an index: its type, and how many rows it covers. */
 export const describeTableIndexStats = operation({
   name: 'describeTableIndexStats',
   summary: 'Describe an index of a table.',
@@ -45,12 +45,14 @@ export const describeTableIndexStats = operation({
   },
   run: async (core, { id, index_name, ...wanted }) => {
     const { engine, snapshot } = await openVersion(core, id, wanted)
-    const { type, parameters } = engine.indexOf(snapshot, index_name)
+    const index = engine.indexOf(snapshot, index_name)
+    const [coverage] = await coverageOf(engine, snapshot, [index])
+    const { type, parameters } = index
     const { distance_type } = parameters
     return {
       ...(distance_type !== undefined && { distance_type: String(distance_type) }),
       index_type: type,
-      ...coveredRows(snapshot),
+      ...coverage!.rows,
       num_indices: 1,
     }
   },

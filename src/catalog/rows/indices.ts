@@ -10,7 +10,7 @@ import {
   text,
 } from '../../base/model/fields.ts'
 import type { IndexType } from '../../base/model/index-types.ts'
-import type { NewIndex, Snapshot } from '../../engine/table/index.ts'
+import type { NewIndex, Snapshot, TableEngine, TableIndex } from '../../engine/table/index.ts'
 import { applyToRows, changeRows } from './change.ts'
 import type { RowsContext, RowsOptions } from './context.ts'
 import { distanceType } from './query.ts'
@@ -77,8 +77,8 @@ export const indexErrors = [
 /** Types of Lance's full-text indexes. */
 const textTypes = ['FTS', 'INVERTED']
 
-/** Records an index of one of the types, in a new version of the table. */
-export async function recordIndex(
+/** Creates an index of one of the types, in a new version of the table. */
+export async function createIndex(
   core: RowsContext,
   operation: string,
   request: v.InferOutput<typeof indexRequest>,
@@ -100,18 +100,33 @@ export async function recordIndex(
     id,
     branch,
     check: ({ engine, base }) => base && engine.createIndices([index]).check(base),
-    prepare: ({ engine }) => engine.createIndices([index]),
+    prepare: async ({ engine, base }, work) => {
+      const change = engine.createIndices([index])
+      if (base) await change.prepare(base, work)
+      return change
+    },
     apply: applyToRows,
   })
   return { transaction_id }
 }
 
-/**
- * How many rows an index covers. Searches and queries answer exactly from all rows, so no row is left to be indexed:
- * clients that wait for an index end their wait.
- */
-export function coveredRows({ rows }: Pick<Snapshot, 'rows'>) {
-  return { num_indexed_rows: rows, num_unindexed_rows: 0 }
+/** How many rows indexes of a version cover, and what their files take. */
+export async function coverageOf(
+  engine: TableEngine,
+  snapshot: Snapshot,
+  indices: readonly TableIndex[],
+): Promise<readonly IndexFields[]> {
+  const all = await engine.coverageOf(snapshot, indices)
+  return all.map(({ indexedRows, unindexedRows, bytes, files }) => ({
+    rows: { num_indexed_rows: indexedRows, num_unindexed_rows: unindexedRows },
+    files: { size_bytes: bytes, num_segments: files },
+  }))
+}
+
+/** The fields of answers that tell what an index covers. */
+export interface IndexFields {
+  readonly rows: { readonly num_indexed_rows: number; readonly num_unindexed_rows: number }
+  readonly files: { readonly size_bytes: number; readonly num_segments: number }
 }
 
 function typeAmong(given: string, types: readonly IndexType[]): IndexType {

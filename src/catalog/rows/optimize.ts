@@ -25,7 +25,7 @@ export type RunOptimize = <T>(
   work: (options: RowsOptions) => Promise<T>,
 ) => Promise<T | undefined>
 
-/** Merges the small fragments of a table's branch, if there are any. */
+/** Merges the small fragments of a table's branch, and writes the indexes that fragments lack, if there are any. */
 export async function optimize(
   core: RowsContext,
   { id, branch }: { id: Identifier; branch: string },
@@ -49,7 +49,7 @@ export async function optimize(
   const made = await run(table.id, (given) => changeRows(core, given, change, start))
   if (made === undefined) return nothing
   const { base, snapshot, affected, version, transaction_id } = made
-  return { optimized: affected > 0, version, ...totals(base!, snapshot, affected), transaction_id }
+  return { optimized: snapshot !== base, version, ...totals(base!, snapshot, affected), transaction_id }
 }
 
 function totals(before: Snapshot, after: Snapshot, rewritten: number) {

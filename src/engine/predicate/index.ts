@@ -9,12 +9,18 @@ import { last } from './evaluate/walk.ts'
 import { kernelsInUse } from './kernels/index.ts'
 import { mostBytes, planExpression } from './plan/expression.ts'
 import { planPredicate } from './plan/filter.ts'
-import type { Plan, Scalar } from './plan/plan.ts'
-import { prune, type StatisticsOf } from './prune/prune.ts'
+import type { NonNullScalar, Plan, Scalar } from './plan/plan.ts'
+import { mayRaise, prune, type StatisticsOf } from './prune/prune.ts'
 import { planAtOnce, planInSteps, WorkBudget } from './work.ts'
 
 export type { ValueOptions } from './evaluate/values.ts'
 export { WorkBudget } from './work.ts'
+
+/** A field by its path, as in `ColumnPlan.path`, and the values that it may have. */
+export interface Equality {
+  readonly path: readonly number[]
+  readonly values: readonly NonNullScalar[]
+}
 
 /** A condition on a table's rows. It can be evaluated any number of times. */
 export interface Predicate {
@@ -26,6 +32,11 @@ export interface Predicate {
   readonly columns: readonly number[]
   /** A column and its values, if the predicate is only true for rows with one of these values, and for all of them. */
   readonly membership: { readonly column: number; readonly values: readonly Scalar[] } | undefined
+  /**
+   * Fields, each with values of which every row has one that the predicate is true for. No row without one of the values
+   * makes the predicate fail, so only rows with them need to be read.
+   */
+  readonly equalities: readonly Equality[]
   /**
    * The rows from `start` (a multiple of 32) to `end` for which it is true, not false and not null; bit 0 is row
    * `start`. Only rows in `live` count. Throws `InvalidInput` if a row makes it fail, for example by a division by
@@ -77,6 +88,45 @@ function membershipOf(plan: Plan): Predicate['membership'] {
   return isPlain ? { column: left.path[0]!, values: [right.value] } : undefined
 }
 
+/**
+ * The fields that must have one of some values. Operands of `AND` are evaluated in order where they may fail, so only
+ * those before the first such operand keep it from failing.
+ */
+function equalitiesOf(plan: Plan): Equality[] {
+  const found: Equality[] = []
+  for (const operand of plan.kind === 'and' ? plan.args : [plan]) {
+    if (operand.kind === 'and') found.push(...equalitiesOf(operand))
+    const equality = equalityOf(operand)
+    if (equality) found.push(equality)
+    if (mayRaise(operand)) break
+  }
+  return found
+}
+
+function equalityOf(plan: Plan): Equality | undefined {
+  if (plan.kind === 'or') return equalityOfAny(plan.args)
+  if (plan.kind === 'in') {
+    if (plan.negated || plan.arg.kind !== 'column') return undefined
+    return { path: plan.arg.path, values: plan.values as readonly NonNullScalar[] }
+  }
+  if (plan.kind !== 'compare' || plan.operator !== '=') return undefined
+  const [column, value] = plan.left.kind === 'column' ? [plan.left, plan.right] : [plan.right, plan.left]
+  if (column.kind !== 'column' || value.kind !== 'literal' || value.value === null) return undefined
+  return { path: column.path, values: [value.value] }
+}
+
+/** `OR` of equalities of one field. */
+function equalityOfAny(plans: readonly Plan[]): Equality | undefined {
+  const found: Equality[] = []
+  for (const plan of plans) {
+    const equality = equalityOf(plan)
+    if (equality === undefined || equality.path.join() !== (found[0] ?? equality).path.join())
+      return undefined
+    found.push(equality)
+  }
+  return { path: found[0]!.path, values: found.flatMap(({ values }) => values) }
+}
+
 /** Compiles a predicate. If it pauses, it is called again, and reuses its partial results. */
 function predicateCompiler(text: string, schema: Schema, now: number): () => Predicate {
   let asksTime = false
@@ -95,6 +145,7 @@ function predicateCompiler(text: string, schema: Schema, now: number): () => Pre
       now: asksTime ? now : undefined,
       columns,
       membership: membershipOf(plan),
+      equalities: equalitiesOf(plan),
       select,
       count,
       prune: (statistics, rows) => prune(plan, statistics, rows),

@@ -10,7 +10,7 @@ import { dropColumns, updateMetadata } from './columns/edits.ts'
 import type { ManifestRef } from './format/manifest.ts'
 import { pathsOf } from './format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './format/snapshot.ts'
-import { createIndicesChange, dropIndexChange, indicesOf, requireIndex } from './indices.ts'
+import { coverageOf, createIndicesChange, dropIndexChange, indicesOf, requireIndex } from './indices.ts'
 import { Job } from './job.ts'
 import { mergeRows } from './merge/merge-rows.ts'
 import { isOptimized, optimizeRows } from './optimize/optimize.ts'
@@ -183,6 +183,7 @@ function engineOn(storage: Storage): TableEngine {
     dropIndex: (name) => dropIndexChange(storage, name),
     indicesOf: (snapshot) => indicesOf(snapshot as LoadedSnapshot),
     indexOf: (snapshot, name) => requireIndex(indicesOf(snapshot as LoadedSnapshot), name),
+    coverageOf: (snapshot, indices) => coverageOf(storage, snapshot as LoadedSnapshot, indices),
     addColumns: (columns) => new ColumnChange(storage, addColumns(columns, storage.now())),
     alterColumns: (alterations) =>
       new ColumnChange(storage, async (schema) => alterColumns(schema, alterations)),

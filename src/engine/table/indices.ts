@@ -1,18 +1,21 @@
-import { type DataType, type Field, Type } from '@uwdata/flechette'
+import { type DataType, Type } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { quote } from '../../base/model/identifier.ts'
 import { type IndexType, vectorIndexTypes } from '../../base/model/index-types.ts'
 import { childFields } from '../arrow/layout.ts'
 import { typeName } from '../arrow/type-name.ts'
-import type { StoredIndex } from './format/manifest.ts'
-import type { LoadedSnapshot } from './format/snapshot.ts'
-import { idsOfSchema, type TableSchema } from './format/table-schema.ts'
+import type { FragmentEntry, StoredIndex } from './format/manifest.ts'
+import { fragmentsOf, type LoadedSnapshot } from './format/snapshot.ts'
+import { IndexBuilder } from './indexes/index-builder.ts'
+import { fieldsInOrder, hasFiles, indexIn, minIndexedRows } from './indexes/indexed-fields.ts'
 import { Job } from './job.ts'
 import { inOtherCase, resolve } from './read/projection.ts'
+import { liveRowsOf } from './scan/row-columns.ts'
 import { type Element, formatPath, vectorOf } from './search/vector-column.ts'
+import type { ReadStorage } from './storage/objects.ts'
 import type { Storage } from './storage/storage.ts'
-import type { CheckedChange, NewIndex, TableIndex } from './table-engine.ts'
-import { reviseManifest } from './write/write-manifest.ts'
+import type { CheckedChange, IndexCoverage, NewIndex, PreparedChange, TableIndex } from './table-engine.ts'
+import { reviseFragments, reviseManifest } from './write/write-manifest.ts'
 
 /** Most indexes of a table, all of which its manifests name. */
 const maxIndices = 1_000
@@ -23,39 +26,114 @@ export function indicesOf({ schema, body }: LoadedSnapshot): TableIndex[] {
   const fields = new Map(fieldsInOrder(schema).map((found) => [found.id, found]))
   return body.indices.flatMap((index) => {
     const found = fields.get(index.field)
-    return found && isIndexable(index.type, found.field.type) ? [{ ...index, column: found.name }] : []
+    return found && isIndexable(index.type, found.field.type)
+      ? [{ ...index, column: formatPath(found.names) }]
+      : []
   })
 }
 
-/** Records indexes. They have no data: searches and queries read all rows, with the same result. */
-export function createIndicesChange(storage: Storage, wanted: readonly NewIndex[]): CheckedChange {
-  return indicesChange(storage, (base) => {
+/**
+ * Records indexes, and writes the files of those that find rows by equal values. The others are records only. Queries and
+ * searches have the same result with and without any of them.
+ */
+export function createIndicesChange(storage: Storage, wanted: readonly NewIndex[]): PreparedChange {
+  const builder = new IndexBuilder()
+  const plan = (base: LoadedSnapshot): StoredIndex[] => {
     let indices: StoredIndex[] = [...(base.body.indices ?? [])]
     for (const index of wanted) indices = withIndex({ ...base, body: { ...base.body, indices } }, index)
     return indices
-  })
+  }
+  const uuids = new Set(wanted.map(({ uuid }) => uuid))
+  /** Writes the files for the fragments of a base, unless that was done for an earlier one. */
+  const build = async (job: Job, base: LoadedSnapshot, indices: readonly StoredIndex[]) => {
+    const ids = new Set(
+      indices.filter((index) => hasFiles(index) && uuids.has(index.uuid)).map(({ field }) => field),
+    )
+    const fields = ids.size === 0 ? [] : fieldsInOrder(base.schema).filter(({ id }) => ids.has(id))
+    if (fields.length === 0) return fields
+    for await (const entry of fragmentsOf(storage, base)) {
+      await builder.add(job, base, entry, fields)
+      job.report(entry.rows, base.rows + base.deletedRows)
+      if (job.due) await job.rest()
+    }
+    await builder.finish(job, base)
+    return fields
+  }
+  return {
+    check: (base) => void plan(base as LoadedSnapshot),
+    async prepare(base, options) {
+      const snapshot = base as LoadedSnapshot
+      await build(new Job(storage, options), snapshot, plan(snapshot))
+    },
+    async apply(base, { signal, version } = {}) {
+      const job = new Job(storage, { signal, version })
+      const snapshot = base as LoadedSnapshot
+      const indices = plan(snapshot)
+      const fields = await build(job, snapshot, indices)
+      const parts =
+        fields.length === 0
+          ? {}
+          : await reviseFragments(job, snapshot, (entry) => builder.with(entry, fields))
+      return { snapshot: await reviseManifest(job, snapshot, { indices, ...parts }), affected: 0 }
+    },
+  }
 }
 
-/** Removes the record of an index. */
+/** Removes the record of an index, and its files from the fragments unless another index needs them. */
 export function dropIndexChange(storage: Storage, name: string): CheckedChange {
-  return indicesChange(storage, (base) => {
+  const plan = (base: LoadedSnapshot): StoredIndex[] => {
     const all = indicesOf(base)
     requireIndex(all, name)
     return all.filter((index) => index.name !== name).map(toStored)
-  })
-}
-
-/** A change of the recorded indexes to those that `plan` returns. */
-function indicesChange(storage: Storage, plan: (base: LoadedSnapshot) => StoredIndex[]): CheckedChange {
+  }
   return {
     check: (base) => void plan(base as LoadedSnapshot),
     async apply(base, options) {
       const job = new Job(storage, options)
       const snapshot = base as LoadedSnapshot
       const indices = plan(snapshot)
-      return { snapshot: await reviseManifest(job, snapshot, { indices }), affected: 0 }
+      const needed = new Set(indices.filter(hasFiles).map(({ field }) => field))
+      const parts = await reviseFragments(job, snapshot, (entry) => withoutIndexes(entry, needed))
+      return { snapshot: await reviseManifest(job, snapshot, { indices, ...parts }), affected: 0 }
     },
   }
+}
+
+/** A fragment with the indexes of some fields only. */
+function withoutIndexes(entry: FragmentEntry, needed: ReadonlySet<number>): FragmentEntry {
+  if (entry.indexes === undefined) return entry
+  const { indexes, ...rest } = entry
+  const kept = indexes.filter(({ field }) => needed.has(field))
+  if (kept.length === indexes.length) return entry
+  return kept.length === 0 ? rest : { ...rest, indexes: kept }
+}
+
+/**
+ * What the fragments of a version have of each index. An index without files covers all rows, as queries and searches
+ * answer from all of them.
+ */
+export async function coverageOf(
+  storage: ReadStorage,
+  snapshot: LoadedSnapshot,
+  indices: readonly TableIndex[],
+): Promise<IndexCoverage[]> {
+  const found = indices.map(() => ({ indexedRows: 0, bytes: 0, files: new Set<string>() }))
+  if (indices.some(hasFiles)) {
+    for await (const entry of fragmentsOf(storage, snapshot)) {
+      for (const [i, { field }] of indices.entries()) {
+        const one = found[i]!
+        const index = indexIn(entry, field)
+        if (index || entry.rows < minIndexedRows) one.indexedRows += liveRowsOf(entry)
+        if (index === undefined) continue
+        one.bytes += index.buckets[1] + index.rows[1]
+        one.files.add(index.path)
+      }
+    }
+  }
+  return found.map(({ indexedRows, bytes, files }, i) => {
+    const covered = hasFiles(indices[i]!) ? indexedRows : snapshot.rows
+    return { indexedRows: covered, unindexedRows: snapshot.rows - covered, bytes, files: files.size }
+  })
 }
 
 /** The index of that name. Throws `TableIndexNotFound`. */
@@ -74,7 +152,8 @@ function withIndex(base: LoadedSnapshot, wanted: NewIndex): StoredIndex[] {
   const { path, field } = inOtherCase(base.schema, wanted.column) ?? resolve(base.schema, wanted.column)
   const found = fieldsInOrder(base.schema).find((one) => one.path.join() === path.join())
   if (found === undefined) throw invalid(`${wanted.column} names rows, and needs no index.`)
-  const { id, name: column } = found
+  const { id } = found
+  const column = formatPath(found.names)
   const { type } = wanted
   const parameters = isVectorIndex(type)
     ? { distance_type: defaultDistance(field.type), ...wanted.parameters }
@@ -108,27 +187,6 @@ function freeName(all: readonly TableIndex[], name: string, field: number, type:
 
 function toStored({ column: _, ...index }: TableIndex): StoredIndex {
   return index
-}
-
-interface FoundField {
-  readonly id: number
-  readonly path: readonly number[]
-  /** The path in the syntax of requests. */
-  readonly name: string
-  readonly field: Field
-}
-
-/** All fields of a schema with their ids, each followed by those within it. */
-function fieldsInOrder(schema: TableSchema): FoundField[] {
-  const ids = idsOfSchema(schema)
-  const found: FoundField[] = []
-  const visit = (field: Field, path: readonly number[], names: readonly string[]) => {
-    found.push({ id: ids[found.length]!, path, name: formatPath(names), field })
-    for (const [i, child] of childFields(field.type).entries())
-      visit(child, [...path, i], [...names, child.name])
-  }
-  for (const [i, field] of schema.fields.entries()) visit(field, [i], [field.name])
-  return found
 }
 
 /** Whether it is an index of vectors. */

@@ -248,14 +248,19 @@ export interface TableEngine {
   mergeRows(base: Snapshot, table: Table, merge: MergeOptions, options?: WorkOptions): Promise<Change>
   /** Replaces the schema metadata as a whole. */
   replaceSchemaMetadata(metadata: ReadonlyMap<string, string> | Readonly<Record<string, string>>): Change
-  /** Records indexes on columns, one after the other. They have no data, and do not change any answer. */
-  createIndices(indices: readonly NewIndex[]): CheckedChange
-  /** Removes the record of an index. */
+  /**
+   * Creates indexes on columns, one after the other. Those that find rows by equal values are written for all fragments
+   * there are; the others are records only. None of them changes an answer.
+   */
+  createIndices(indices: readonly NewIndex[]): PreparedChange
+  /** Removes an index. */
   dropIndex(name: string): CheckedChange
   /** The indexes of a version, by name. */
   indicesOf(snapshot: Snapshot): readonly TableIndex[]
   /** The index of that name. Throws `TableIndexNotFound`. */
   indexOf(snapshot: Snapshot, name: string): TableIndex
+  /** How many rows each of these indexes of a version covers. */
+  coverageOf(snapshot: Snapshot, indices: readonly TableIndex[]): Promise<readonly IndexCoverage[]>
   /** Adds columns after the others. Expressions see the existing columns. Existing files do not change. */
   addColumns(columns: readonly NewColumn[]): SchemaChange
   /** Renames columns, and changes their types or nullability. All paths are those before the change. */
@@ -326,6 +331,18 @@ export interface TableIndex extends StoredIndex {
   readonly column: string
 }
 
+/** What the fragments of a version have of an index. */
+export interface IndexCoverage {
+  /** Live rows of fragments with the index, or so few that they need none. */
+  readonly indexedRows: number
+  /** Live rows of all other fragments. */
+  readonly unindexedRows: number
+  /** The bytes of the index, without those of others in its files. */
+  readonly bytes: number
+  /** How many files it is in. */
+  readonly files: number
+}
+
 /** An index to be created. */
 export interface NewIndex {
   /** The path of the column. */
@@ -343,6 +360,11 @@ export interface NewIndex {
 /** A change that can check in advance whether it would be refused. */
 export interface CheckedChange extends Change {
   check(base: Snapshot): void
+}
+
+/** A change whose slow work can be done in advance, so that applying it takes less time. */
+export interface PreparedChange extends CheckedChange {
+  prepare(base: Snapshot, options?: WorkOptions): Promise<void>
 }
 
 /** The changes to the field at a path. Absent members leave it unchanged. */

@@ -36,7 +36,7 @@ async function* pathsOfTable(
   table: KnownTable,
   { content, prefix }: ContentFolder,
 ): AsyncGenerator<FileToCopy> {
-  const { isEngineObject } = await import('../../../engine/table/storage/objects.ts')
+  const { isEngineObject, isIndexObject } = await import('../../../engine/table/storage/objects.ts')
   const seen = new Set<string>()
   if (table.fromOwnEngine) {
     const engine = await core.engine(content)
@@ -44,7 +44,8 @@ async function* pathsOfTable(
     for await (const path of engine.reachable(prefix, refs)) {
       if (seen.has(path)) continue
       seen.add(path)
-      const needed = !(isInline(path) && (await hasInline(core.store, path)))
+      // Without a file of indexes, rows are scanned.
+      const needed = !isIndexObject(path) && !(isInline(path) && (await hasInline(core.store, path)))
       yield { path, needed, linkable: true }
     }
   }

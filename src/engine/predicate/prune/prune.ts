@@ -80,7 +80,8 @@ function unknown(plan: Plan): Outcomes {
   return { ...unknownOutcomes, raises: mayRaise(plan) }
 }
 
-function mayRaise(plan: Plan): boolean {
+/** Whether evaluating a plan may throw for a row. */
+export function mayRaise(plan: Plan): boolean {
   if (plan.kind === 'call') return true
   if (plan.kind === 'cast' && !plan.orNull && !isWidening(plan.arg.type, plan.type)) return true
   if (plan.kind === 'arithmetic' && plan.type.typeId === Type.Int && /[/%]/.test(plan.operator)) return true

@@ -33,6 +33,8 @@ export interface FragmentEntry extends ColumnFile {
   /** Files with columns that were added later, for the same rows. */
   readonly files?: readonly ColumnFile[]
   readonly deletions?: DeletionEntry
+  /** Indexes of its values, at most one for each field. Releases that do not know them leave them as they are. */
+  readonly indexes?: readonly IndexEntry[]
   /**
    * The id of its first row; the others follow. A snapshot sets it for every fragment, even if the manifest has no ids.
    */
@@ -44,11 +46,23 @@ export function filesOf(entry: FragmentEntry): readonly ColumnFile[] {
   return entry.files === undefined ? [entry] : [entry, ...entry.files]
 }
 
-/** All objects of a fragment: its files and its deletions. */
-export function objectsOf(entry: FragmentEntry): readonly (ColumnFile | DeletionEntry)[] {
+/** An object of a fragment. */
+export type FragmentObject = ColumnFile | DeletionEntry | IndexEntry
+
+/** All objects of a fragment: its files, its deletions and its indexes. */
+export function objectsOf(entry: FragmentEntry): readonly FragmentObject[] {
+  const { deletions, indexes } = entry
   const files = filesOf(entry)
-  return entry.deletions === undefined ? files : [...files, entry.deletions]
+  if (deletions === undefined && indexes === undefined) return files
+  return [...files, ...(deletions ? [deletions] : []), ...indexesOf(entry)]
 }
+
+/** The indexes of a fragment, without those that an older release left behind. */
+export function indexesOf({ path, indexes }: Pick<FragmentEntry, 'path' | 'indexes'>): readonly IndexEntry[] {
+  return indexes === undefined ? none : indexes.filter(({ of }) => of === path)
+}
+
+const none: readonly IndexEntry[] = []
 
 /** The paths of all objects of a fragment. */
 export function pathsOf(entry: FragmentEntry): string[] {
@@ -57,12 +71,15 @@ export function pathsOf(entry: FragmentEntry): string[] {
 
 /** A fragment whose objects have the paths that `rename` returns. */
 export function withPaths(entry: FragmentEntry, rename: (path: string) => string): FragmentEntry {
-  const { path, files, deletions } = entry
+  const { path, files, deletions, indexes } = entry
   return {
     ...entry,
     path: rename(path),
     ...(files && { files: files.map((file) => ({ ...file, path: rename(file.path) })) }),
     ...(deletions && { deletions: { ...deletions, path: rename(deletions.path) } }),
+    ...(indexes && {
+      indexes: indexesOf(entry).map((index) => ({ ...index, path: rename(index.path), of: rename(path) })),
+    }),
   }
 }
 
@@ -83,12 +100,17 @@ export function rangesOf({
 }
 
 /** The part of an entry that is needed for reading the fragment. */
-export type FragmentLayout = Omit<FragmentEntry, 'statistics' | 'files'> & {
+export type FragmentLayout = Omit<FragmentEntry, 'statistics' | 'files' | 'indexes'> & {
   readonly files?: readonly Omit<ColumnFile, 'statistics'>[]
 }
 
 /** The part of an entry that is needed for reading the fragment. */
-export function layoutOfEntry({ statistics: _, files, ...layout }: FragmentEntry): FragmentLayout {
+export function layoutOfEntry({
+  statistics: _,
+  indexes: __,
+  files,
+  ...layout
+}: FragmentEntry): FragmentLayout {
   if (files === undefined) return layout
   return { ...layout, files: files.map(({ statistics: _, ...file }) => file) }
 }
@@ -124,6 +146,28 @@ export interface DeletionEntry {
   /** The values of this fragment's batch. */
   readonly bits: Range
   readonly count: number
+}
+
+/**
+ * An index of the values of a field in a fragment: for the hash of a value, the rows that may have it. Several indexes
+ * may share a file.
+ */
+export interface IndexEntry {
+  readonly path: string
+  /** The whole file's size and CRC-32. */
+  readonly size: number
+  readonly crc: number
+  /**
+   * The path of the fragment's first file. Older releases rename that alone when they copy or share the fragment. Then
+   * the index is no object of the table.
+   */
+  readonly of: string
+  /** The id of the field. Its values in a fragment never change: other values have another id. */
+  readonly field: number
+  /** Where each bucket of hashes begins, and its checksum. */
+  readonly buckets: Range
+  /** The hashes and rows of all buckets. */
+  readonly rows: Range
 }
 
 /** The sums over some fragments. */

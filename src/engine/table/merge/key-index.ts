@@ -1,4 +1,5 @@
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+import { finished, mixed } from '../format/hash.ts'
 import type { KeyValues } from './key-values.ts'
 
 /** The key of each row: the values of one or several columns. */
@@ -275,23 +276,6 @@ function hashBytes(
     for (; at < end; at++) rest = (rest << 8) | bytes[at]!
     hashes[i] = mixed(hash, rest)
   }
-}
-
-/** A step of MurmurHash3. */
-function mixed(hash: number, word: number): number {
-  let k = Math.imul(word, 0xcc9e2d51)
-  k = Math.imul((k << 15) | (k >>> 17), 0x1b873593)
-  const h = hash ^ k
-  return (Math.imul((h << 13) | (h >>> 19), 5) + 0xe6546b64) >>> 0
-}
-
-/** The last step of MurmurHash3. */
-function finished(hash: number): number {
-  let h = hash ^ (hash >>> 16)
-  h = Math.imul(h, 0x85ebca6b)
-  h ^= h >>> 13
-  h = Math.imul(h, 0xc2b2ae35)
-  return (h ^ (h >>> 16)) >>> 0
 }
 
 function areEqual(a: KeyValues, i: number, b: KeyValues, j: number): boolean {

@@ -2,7 +2,8 @@ import { type DataType, Type } from '@uwdata/flechette'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type AnyBatch, dictionaryOf, isNullAt } from '../../arrow/batch.ts'
 import type { Predicate } from '../../predicate/index.ts'
-import type { TableSchema } from '../format/table-schema.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import { indexedFields } from '../indexes/indexed-fields.ts'
 import { compile } from '../scan/evaluate.ts'
 import type { MergeSource } from './source.ts'
 
@@ -22,17 +23,20 @@ const maxLength = 16_384
  */
 export async function keyPredicate(
   source: MergeSource,
-  schema: TableSchema,
+  snapshot: LoadedSnapshot,
   now: number,
   timeSlice: TimeSlice,
 ): Promise<Predicate | undefined> {
   if (source.rows > maxRows) return undefined
+  const { schema } = snapshot
+  const indexed = new Set(indexedFields(snapshot).map(({ path }) => path.join()))
   const parts = source.keys.flatMap(({ path: [column, ...within] }) => {
     const literals = within.length === 0 ? literalsOf(source.batchesOf(column!)) : undefined
     if (literals === undefined || literals.length === 0) return []
     const name = `\`${schema.fields[column!]!.name.replaceAll('`', '``')}\``
-    // Texts that begin alike are compared byte by byte, which takes longer than hashing them.
-    if (literals.length > 1 && isText(schema.fields[column!]!.type)) return []
+    // Texts that begin alike are compared byte by byte, which takes longer than hashing them. An index finds few of them.
+    const isScanned = !indexed.has(String(column))
+    if (literals.length > 1 && isScanned && isText(schema.fields[column!]!.type)) return []
     return literals.length === 1 ? `${name} = ${literals[0]!}` : `${name} IN (${literals.join(', ')})`
   })
   const text = parts.join(' AND ')

@@ -14,7 +14,7 @@ import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import { contentKey, type FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
-import { haveSameColumns, type TableFiles } from '../format/table-schema.ts'
+import { haveSameColumns } from '../format/table-schema.ts'
 import { Job } from '../job.ts'
 import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import { piecesOf, selectRows } from '../read/row-selection.ts'
@@ -100,7 +100,8 @@ class Merge implements Change {
     this.#now = storage.now()
   }
 
-  async prepare({ prefix, schema }: TableFiles, timeSlice: TimeSlice): Promise<Prepared> {
+  async prepare(base: LoadedSnapshot, timeSlice: TimeSlice): Promise<Prepared> {
+    const { prefix, schema } = base
     const known = this.#prepared
     if (known && haveSameColumns(known.schema, schema)) return known
     const { on, matched, matchedIf, inserts, orphans, orphansIf } = this.#options
@@ -113,7 +114,7 @@ class Merge implements Change {
       orphansIf === undefined ? undefined : await compile(orphansIf, schema, this.#now, timeSlice)
     this.#prepared = {
       schema,
-      keyPredicate: await keyPredicate(source, schema, this.#now, timeSlice),
+      keyPredicate: await keyPredicate(source, base, this.#now, timeSlice),
       source,
       matched,
       condition,

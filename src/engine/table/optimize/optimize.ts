@@ -1,3 +1,4 @@
+import { CatalogError } from '../../../base/errors.ts'
 import { addRow, allRows, type Bitmap, countRows, forEachRow, hasRow, noRows } from '../../arrow/bitmap.ts'
 import { readLive, withoutRows } from '../format/deletions.ts'
 import {
@@ -9,13 +10,17 @@ import {
 } from '../format/manifest.ts'
 import { fragmentsOf, groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import {
+  decodeTableSchema,
   idsOfSchema,
   lacks,
   storedColumnsOf,
+  type TableFiles,
   type TableSchema,
   withLayout,
   withLayoutKey,
 } from '../format/table-schema.ts'
+import { IndexBuilder } from '../indexes/index-builder.ts'
+import { type FoundField, indexedFields, lackingIn } from '../indexes/indexed-fields.ts'
 import { Job } from '../job.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { ApplyOptions, Change, ChangeResult, OptimizeOptions, Snapshot } from '../table-engine.ts'
@@ -23,27 +28,28 @@ import { reviseManifest } from '../write/write-manifest.ts'
 import { type Merged, merge, type Source } from './merge.ts'
 import { isWorthwhile, planMerges } from './plan.ts'
 
-/** Whether there is nothing to merge. Reads no rows. */
+/** Whether there is nothing to merge, and no index is missing. Reads no rows. */
 export async function isOptimized(
   storage: Storage,
   snapshot: LoadedSnapshot,
   options: OptimizeOptions,
 ): Promise<boolean> {
   const { fragmentRows } = storage
+  const fields = indexedFields(snapshot)
   for await (const group of planMerges(
     snapshot.schema,
     fragmentsOf(storage, snapshot),
     fragmentRows,
     options,
   )) {
-    if (group.merge) return false
+    if (group.merge || group.entries.some((entry) => lackingIn(entry, fields).length > 0)) return false
   }
   return true
 }
 
 /**
- * Writes merged fragments for small fragments and those with many deleted rows, one after the other. The change
- * replaces the old fragments in any later version, and keeps rows that were added since.
+ * Writes merged fragments for small fragments and those with many deleted rows, one after the other, and the indexes that
+ * fragments lack. The change replaces the old fragments in any later version, and keeps rows that were added since.
  */
 export async function optimizeRows(
   job: Job,
@@ -54,6 +60,7 @@ export async function optimizeRows(
   const rowsTotal = base.rows + base.deletedRows
   const onRows = (rows: number) => job.report(rows, rowsTotal)
   const replacements: RebasableMerge[] = []
+  const indexing = new Indexing(job, base)
   for await (const group of planMerges(
     base.schema,
     fragmentsOf(storage, base),
@@ -62,22 +69,71 @@ export async function optimizeRows(
   )) {
     if (group.merge) {
       const merged = await merge(job, base, group.entries, 'live', onRows)
-      if (isWorthwhile(group.entries, merged.written, merged.saves))
+      if (isWorthwhile(group.entries, merged.written, merged.saves)) {
         replacements.push(new RebasableMerge(storage, base.prefix, merged))
+        await indexing.addMerged(merged)
+      } else await indexing.add(group.entries)
     } else {
       for (const { rows } of group.entries) onRows(rows)
+      await indexing.add(group.entries)
     }
     if (job.due) await job.rest()
   }
-  return new Optimization(storage, replacements)
+  await indexing.finish()
+  return new Optimization(storage, replacements, indexing.builder)
+}
+
+/** Writes the indexes that the fragments of a version, or those merged of them, lack. */
+class Indexing {
+  readonly builder = new IndexBuilder()
+  readonly #job: Job
+  readonly #base: LoadedSnapshot
+  readonly #fields: readonly FoundField[]
+
+  constructor(job: Job, base: LoadedSnapshot) {
+    this.#job = job
+    this.#base = base
+    this.#fields = indexedFields(base)
+  }
+
+  add(entries: readonly FragmentEntry[]): Promise<void> {
+    return this.#add(this.#base, entries)
+  }
+
+  async addMerged({ written, layout }: Merged): Promise<void> {
+    const { prefix, schema, body } = this.#base
+    const { key, stored } = withLayout(storedColumnsOf(schema), layout)
+    const merged = key === '' ? schema : decodeTableSchema(body.schema, stored)
+    await this.#add(
+      { prefix, schema: merged },
+      written.map((entry) => withLayoutKey(entry, key)),
+    )
+  }
+
+  async #add(table: TableFiles, entries: readonly FragmentEntry[]): Promise<void> {
+    for (const entry of entries) {
+      try {
+        await this.builder.add(this.#job, table, entry, this.#fields)
+      } catch (error) {
+        // Rows that are damaged or missing do not keep others from being merged.
+        if (!(error instanceof CatalogError && error.code === 'InvalidTableState')) throw error
+      }
+    }
+  }
+
+  finish(): Promise<void> {
+    return this.builder.finish(this.#job, this.#base)
+  }
 }
 
 class Optimization implements Change {
   readonly #storage: Storage
   readonly #byPath = new Map<string, RebasableMerge>()
+  readonly #indexes: IndexBuilder
 
-  constructor(storage: Storage, replacements: readonly RebasableMerge[]) {
+  constructor(storage: Storage, replacements: readonly RebasableMerge[], indexes: IndexBuilder) {
     this.#storage = storage
+    this.#indexes = indexes
     for (const one of replacements) for (const path of one.paths) this.#byPath.set(path, one)
   }
 
@@ -85,11 +141,14 @@ class Optimization implements Change {
   async apply(base: Snapshot, options?: ApplyOptions): Promise<ChangeResult> {
     const snapshot = base as LoadedSnapshot
     const job = new Job(this.#storage, options)
+    const fields = indexedFields(snapshot)
     const walk = new Walk(this.#byPath, snapshot.schema)
     const segments: SegmentEntry[] = []
+    const isUnchanged = (entry: FragmentEntry) =>
+      !this.#byPath.has(entry.path) && this.#indexes.with(entry, fields) === entry
     for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
       // Entries before the first change stay in their segments. Later entries are packed into new segments.
-      if (segment && walk.untouched && entries.every(({ path }) => !this.#byPath.has(path))) {
+      if (segment && walk.untouched && entries.every(isUnchanged)) {
         segments.push(segment)
         continue
       }
@@ -97,8 +156,10 @@ class Optimization implements Change {
       if (job.due) await job.rest()
     }
     await walk.finish()
-    if (walk.affected === 0) return { snapshot: base, affected: 0 }
-    const changes = { columns: walk.columns, segments, tail: walk.entries }
+    const tail = walk.entries.map((entry) => this.#indexes.with(entry, fields))
+    const isIndexed = tail.some((entry, i) => entry !== walk.entries[i])
+    if (walk.affected === 0 && !isIndexed) return { snapshot: base, affected: 0 }
+    const changes = { columns: walk.columns, segments, tail }
     return { snapshot: await reviseManifest(job, snapshot, changes), affected: walk.affected }
   }
 }

@@ -3,14 +3,7 @@ import type { Content } from '../../../base/content/content.ts'
 import { CatalogError, type ErrorCode } from '../../../base/errors.ts'
 import { pathIn } from '../../../base/model/relative-path.ts'
 import type { ManifestRef } from '../format/manifest.ts'
-import {
-  type ColumnFile,
-  type DeletionEntry,
-  type FragmentEntry,
-  objectsOf,
-  rangesOf,
-  totalsOf,
-} from '../format/manifest.ts'
+import { type FragmentEntry, type FragmentObject, objectsOf, rangesOf, totalsOf } from '../format/manifest.ts'
 import { type LoadedSnapshot, openSegment, openSnapshot } from '../format/snapshot.ts'
 import { ByteCache } from '../storage/cache.ts'
 import { type ReadContent, uncached } from '../storage/coalesced-read.ts'
@@ -116,7 +109,7 @@ async function checkSize(content: ReadContent, path: string, size: number): Prom
 export async function checkBytes(
   content: Pick<Content, 'get'>,
   path: string,
-  object: ColumnFile | DeletionEntry,
+  object: FragmentObject,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const ranges: readonly Range[] = 'crc' in object ? [[0, object.size, object.crc]] : rangesOf(object)

@@ -4,6 +4,8 @@ import type { Predicate } from '../../predicate/index.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import { IndexLookup } from '../indexes/index-lookup.ts'
+import { IndexedRows } from '../indexes/indexed-rows.ts'
 import type { Job } from '../job.ts'
 import { prune, readFragment, selectMatches } from '../scan/evaluate.ts'
 import { minPrefetchDepth } from '../scan/prefetch-depth.ts'
@@ -117,9 +119,13 @@ async function finderOf(
   }
   // With a limit, the first fragments may have enough rows, so fragments are not scanned as a whole.
   const budget = predicate.budget()
+  const lookup = IndexLookup.of(storage, snapshot, predicate)
+  const indexed = lookup && new IndexedRows(job, snapshot, predicate, lookup)
   return {
     ...plain,
     async begin(entry) {
+      const candidates = await indexed?.candidates(entry)
+      if (candidates) return () => indexed!.select(entry, candidates)
       const fragment = await readFragment(storage, snapshot, predicate, entry)
       return () => {
         let left = wanted()

@@ -3,6 +3,8 @@ import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
+import { IndexLookup } from '../indexes/index-lookup.ts'
+import { IndexedRows, lookupDepth } from '../indexes/indexed-rows.ts'
 import type { Job } from '../job.ts'
 import { beginSearch } from '../search/search-fragment.ts'
 import { evaluateFragment, readFragment } from './evaluate.ts'
@@ -40,9 +42,56 @@ export async function startScan(
   predicate: Predicate | undefined,
   work = 1,
 ): Promise<Scan> {
+  const start = () => startWholeScan(job, snapshot, predicate, work)
+  const lookup = predicate && IndexLookup.of(job.storage, snapshot, predicate)
+  return lookup ? new IndexedScan(new IndexedRows(job, snapshot, predicate, lookup), start) : start()
+}
+
+async function startWholeScan(
+  job: Job,
+  snapshot: LoadedSnapshot,
+  predicate: Predicate | undefined,
+  work: number,
+): Promise<Scan> {
   const here = new LocalScan(job, snapshot, predicate)
   const threads = await threadsFor(job, snapshot, work)
   return threads ? new ThreadedScan(here, threads) : here
+}
+
+/** Looks for rows in the indexes of fragments. Scans the fragments whose indexes do not help. */
+class IndexedScan implements Scan {
+  readonly #indexed: IndexedRows
+  readonly #start: () => Promise<Scan>
+  #starting: Promise<Scan> | undefined
+  #whole: Scan | undefined
+
+  constructor(indexed: IndexedRows, start: () => Promise<Scan>) {
+    this.#indexed = indexed
+    this.#start = start
+  }
+
+  get depth(): number {
+    return this.#whole?.depth ?? lookupDepth
+  }
+
+  async begin<T extends ScanResult>(
+    entry: FragmentEntry,
+    wanted: ScanOrSearch,
+    among?: 'matches' | 'all',
+  ): Promise<PendingResult<T>> {
+    const found = typeof wanted === 'object' ? undefined : await this.#indexed.candidates(entry)
+    if (found) {
+      return () =>
+        (wanted === 'count' ? this.#indexed.count(found) : this.#indexed.select(entry, found)) as Promise<T>
+    }
+    this.#starting ??= this.#start()
+    this.#whole = await this.#starting
+    return (await this.#whole.begin(entry, wanted as SearchTask, among!)) as unknown as PendingResult<T>
+  }
+
+  end(): void {
+    this.#whole?.end()
+  }
 }
 
 class LocalScan implements Scan {

@@ -128,16 +128,21 @@ export function writerMark(writer: string): string {
 
 /** The mark of the writer in the path of an object; undefined if the engine did not name the object. */
 export function writerMarkIn(path: string): string | undefined {
-  return /-([0-9a-f]{8})[0-9a-f]{8}(?:\.inline)?\.(?:arrow|json)$/.exec(path)?.[1]
+  return /-([0-9a-f]{8})[0-9a-f]{8}(?:\.inline)?\.(?:arrow|json|index)$/.exec(path)?.[1]
 }
 
 const unique = '[0-9a-z]{9,}-[0-9a-f]{16}(?:\\.inline)?'
-const objects = `data/${unique}\\.arrow|deletions/${unique}\\.arrow|_versions/(?:segments/|\\d+-)?${unique}\\.json`
+const objects = `data/${unique}\\.arrow|deletions/${unique}\\.arrow|indexes/${unique}\\.index|_versions/(?:segments/|\\d+-)?${unique}\\.json`
 
 /** Objects that a content of files is writing, or that remained there after a crash. */
-const unfinished = '(?:data|deletions|_versions(?:/segments)?)/\\.[0-9a-f-]{36}\\.partial'
+const unfinished = '(?:data|deletions|indexes|_versions(?:/segments)?)/\\.[0-9a-f-]{36}\\.partial'
 
 const engineObjects = new RegExp(`^(?:${objects}|${unfinished})$`)
+
+/** Whether an object of the engine is a file of indexes, without which every answer stays the same. */
+export function isIndexObject(path: string): boolean {
+  return /(?:^|\/)indexes\/[^/]+\.index$/.test(path)
+}
 
 /** Whether a path has the form of the engine's object names. `path` begins after the table's prefix. */
 export function isEngineObject(path: string): boolean {

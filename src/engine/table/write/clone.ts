@@ -1,11 +1,12 @@
 import type { Content } from '../../../base/content/content.ts'
+import { CatalogError } from '../../../base/errors.ts'
 import { leadsOut, pathFrom, pathIn } from '../../../base/model/relative-path.ts'
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
 import { nextTurn } from '../../../base/time.ts'
 import {
-  type ColumnFile,
-  type DeletionEntry,
   type FragmentEntry,
+  type FragmentObject,
+  indexesOf,
   objectsOf,
   type SegmentEntry,
   withPaths,
@@ -56,33 +57,51 @@ export async function copyRows(
 ): Promise<LoadedSnapshot> {
   const { storage, signal } = job
   const from = { content: uncached(content), cache: new ByteCache(0) }
-  // Fragments whose rows were deleted by one change share a file of deletions.
+  // Fragments share files of indexes, and files of deletions if one change deleted their rows.
   const copied = new Map<string, Promise<string>>()
-  const copy = async (object: ColumnFile | DeletionEntry): Promise<string> => {
+  const copy = async (object: FragmentObject): Promise<string> => {
     signal?.throwIfAborted()
     const bytes = await readWhole(from.content, pathIn(source.prefix, object.path), object, signal)
-    const path = `${'crc' in object ? 'deletions' : 'data'}/${storage.newName()}.arrow`
+    const path = pathLike(object, storage.newName())
     await storage.writer.put(prefix + path, bytes)
     return path
   }
   const copyFragment = async (entry: FragmentEntry): Promise<FragmentEntry> => {
     const names = new Map<string, string>()
+    const broken = new Set<FragmentObject>()
     for (const object of objectsOf(entry)) {
       const known = copied.get(object.path) ?? copy(object)
       if ('crc' in object) copied.set(object.path, known)
-      names.set(object.path, await known)
+      try {
+        names.set(object.path, await known)
+      } catch (error) {
+        if (!isDispensable(object, error)) throw error
+        broken.add(object)
+      }
     }
     job.report(entry.rows, source.rows + source.deletedRows)
-    return withPaths(entry, (path) => names.get(path)!)
+    const indexes = indexesOf(entry).filter((index) => !broken.has(index))
+    return withPaths({ ...entry, ...(entry.indexes && { indexes }) }, (path) => names.get(path)!)
   }
   return cloneManifest(job, prefix, source, { from, bases: new Set(), clone: copyFragment })
+}
+
+/** The path of a copy of an object. */
+function pathLike(object: FragmentObject, name: string): string {
+  if ('buckets' in object) return `indexes/${name}.index`
+  return `${'crc' in object ? 'deletions' : 'data'}/${name}.arrow`
+}
+
+/** Whether a copy is complete without an object that is missing or damaged. */
+function isDispensable(object: FragmentObject, error: unknown): boolean {
+  return 'buckets' in object && error instanceof CatalogError && error.code === 'InvalidTableState'
 }
 
 /** The bytes of an object, checked against its checksums. */
 async function readWhole(
   content: ReadContent,
   path: string,
-  object: ColumnFile | DeletionEntry,
+  object: FragmentObject,
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array> {
   return readChecked(async () => {

@@ -18,7 +18,7 @@ import {
   totalsOf,
   withIds,
 } from '../format/manifest.ts'
-import { type LoadedSnapshot, snapshotOf } from '../format/snapshot.ts'
+import { groupsOf, type LoadedSnapshot, snapshotOf } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
 import { endOfPath } from '../storage/objects.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -99,6 +99,27 @@ export function reviseManifest(
   changes: Partial<ManifestParts>,
 ): Promise<LoadedSnapshot> {
   return writeManifest(job, base.prefix, { ...base.body, ...changes }, base)
+}
+
+/**
+ * The fragments of a version, each as `revise` returns it. Segments whose fragments stay the same are kept, so only the
+ * others are written.
+ */
+export async function reviseFragments(
+  job: Job,
+  base: LoadedSnapshot,
+  revise: (entry: FragmentEntry) => FragmentEntry,
+): Promise<Pick<ManifestParts, 'segments' | 'tail'>> {
+  const segments: SegmentEntry[] = []
+  let tail: readonly FragmentEntry[] = []
+  for await (const { segment, entries } of groupsOf(job.storage, base)) {
+    const revised = entries.map(revise)
+    if (segment === undefined) tail = revised
+    else if (revised.every((entry, i) => entry === entries[i])) segments.push(segment)
+    else segments.push(await writeSegment(job.storage, base.prefix, revised))
+    if (job.due) await job.rest()
+  }
+  return { segments, tail }
 }
 
 async function spill(
