@@ -43,7 +43,7 @@ export async function rowsWithHashes(of: FragmentIndex, hashes: Uint32Array): Pr
   const isWhole =
     storage.cache.has(wholeKey) ||
     cost >= index.rows[1] * worthwhile ||
-    storage.cache.shouldLoad(wholeKey, index.rows[1], cost)
+    storage.cache.shouldLoadIndex(wholeKey, index.rows[1], cost)
   const bytesOf = isWhole
     ? await readAll(storage, path, index, wholeKey)
     : await readBuckets(storage, path, index, read)

@@ -12,6 +12,7 @@ export class ByteCache {
   #limit: number
   readonly #entries = new Map<string, Entry>()
   readonly #demand = new Demand()
+  readonly #demandOfIndexes = new Demand()
   #bytes = 0
   #hits = 0
   #misses = 0
@@ -51,6 +52,14 @@ export class ByteCache {
    */
   shouldLoad(key: string, size: number, cost: number): boolean {
     return this.#demand.add(key, size, cost, this.#limit)
+  }
+
+  /**
+   * As `shouldLoad`, for an index. Only all requested indexes must have room: a look-up needs those of all fragments, and
+   * then columns of few. If an index is evicted, its parts must cost as much again.
+   */
+  shouldLoadIndex(key: string, size: number, cost: number): boolean {
+    return this.#demandOfIndexes.add(key, size, cost, this.#limit) && this.#demandOfIndexes.reset(key)
   }
 
   /** Most bytes kept. */
@@ -134,6 +143,13 @@ class Demand {
       this.#forget(oldest)
     }
     return spent > size && hasRoom
+  }
+
+  /** Begins to count anew for a value. */
+  reset(key: string): true {
+    const known = this.#partialReads.get(key)
+    if (known) this.#partialReads.set(key, { ...known, spent: 0 })
+    return true
   }
 
   #forget(key: string): void {

@@ -62,3 +62,14 @@ test('a value of which parts are asked for pays once they cost as much, if all s
   expect(cache.shouldLoad('b', 60, 1_000)).toBe(false)
   expect(new ByteCache(0).shouldLoad('a', 1, 2)).toBe(false)
 })
+
+test('an index needs room beside other indexes only, and pays again when it was driven out', () => {
+  const cache = new ByteCache(100)
+  cache.shouldLoad('column', 90, 1)
+  expect([cache.shouldLoadIndex('a', 60, 40), cache.shouldLoadIndex('a', 60, 40)]).toEqual([false, true])
+  expect([cache.shouldLoadIndex('a', 60, 40), cache.shouldLoadIndex('a', 60, 40)]).toEqual([false, true])
+  for (let turn = 0; turn < 4; turn++) {
+    expect(cache.shouldLoadIndex('b', 60, 40)).toBe(false)
+    expect(cache.shouldLoadIndex('a', 60, 40)).toBe(false)
+  }
+})
