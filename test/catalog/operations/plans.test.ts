@@ -38,6 +38,17 @@ eachCatalog((open) => {
       )
     })
 
+    it('tell where rows are looked up in an index', async () => {
+      const catalog = await open()
+      await catalog.createTable({ id, data: numbered(5_000) })
+      await catalog.createTableScalarIndex({ id, column: 'name', index_type: 'BTREE' })
+      await catalog.insertIntoTable({ id, data: numbered(5_000, 5_000) })
+      const scanOf = async (filter: string) =>
+        (await catalog.explainTableQueryPlan({ id, query: { filter } })).plan.split('\n').at(-2)
+      expect(await scanOf("name = 'row 77'")).toMatch(/, matching_fragments=0, indexed_fragments=1$/)
+      expect(await scanOf("name > 'row 77'")).toMatch(/, matching_fragments=0$/)
+    })
+
     it('tell rows and time of each step of a query that was run', async () => {
       const catalog = await seeded()
       const { analysis } = await catalog.analyzeTableQueryPlan({ id, filter: 'n >= 120', columns: ['n'] })

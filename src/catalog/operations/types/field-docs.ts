@@ -156,7 +156,7 @@ const requests: Docs = {
   when_not_matched_by_source_delete_filt:
     'An SQL predicate for that, on the columns of the table. Default: all that match none.',
   timeout: 'How long it may take, such as `30s` or `2m`. Then nothing changes. Default: no limit.',
-  use_index: 'Taken for other implementations; rows are found by a hash of their keys.',
+  use_index: 'Taken for other implementations; rows are found by an index of their keys, or by a hash.',
 
   vector: 'The vector to search for, or several; the nearest rows come first, with their `_distance`.',
   vector_column: 'The column of vectors to search. Default: the only one that fits the vector.',

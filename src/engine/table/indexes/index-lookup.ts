@@ -46,6 +46,11 @@ export class IndexLookup {
     return lookups.length === 0 ? undefined : new IndexLookup(storage, snapshot.prefix, lookups)
   }
 
+  /** Whether a fragment has an index that is looked at. */
+  serves(entry: FragmentEntry): boolean {
+    return this.#lookups.some(({ field }) => indexIn(entry, field) !== undefined)
+  }
+
   /**
    * The rows of a fragment that may match, in order, deleted ones included. Undefined if no index of the fragment helps,
    * or if it is missing or damaged: then the fragment must be scanned.

@@ -1,5 +1,6 @@
 import type { Predicate } from '../../predicate/index.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import { IndexLookup } from '../indexes/index-lookup.ts'
 import type { Job } from '../job.ts'
 import { compile, prune } from '../scan/evaluate.ts'
 import { withPositions, withRowColumns } from '../scan/row-columns.ts'
@@ -37,7 +38,13 @@ async function querySteps(job: Job, snapshot: LoadedSnapshot, options: QueryOpti
     ...(skip > 0 || hasLimit ? [limitStep(skip, limit)] : []),
     ...(keys.length > 0 ? [sortStep(keys, hasLimit ? skip + limit : undefined)] : []),
     ...(predicate ? [`FilterExec: ${predicate.text}`] : []),
-    await scanStep(job, snapshot, predicate, readOf(snapshot, predicate?.columns ?? [])),
+    await scanStep(
+      job,
+      snapshot,
+      predicate,
+      readOf(snapshot, predicate?.columns ?? []),
+      predicate && IndexLookup.of(job.storage, snapshot, predicate),
+    ),
   ]
 }
 
@@ -76,24 +83,27 @@ async function searchSteps(
   ]
 }
 
-/** The read of the table, and what statistics exclude. */
+/** The read of the table, and what statistics and indexes exclude. */
 async function scanStep(
   job: Job,
   snapshot: LoadedSnapshot,
   predicate: Predicate | undefined,
   read: readonly string[],
+  lookup?: IndexLookup,
 ): Promise<string> {
   const found = { none: 0, some: 0, all: 0 }
   let skipped = 0
+  let indexed = 0
   for await (const entry of withPositions(fragmentsOf(job.storage, snapshot))) {
     const verdict = predicate ? prune(predicate, snapshot.schema, entry) : 'all'
     found[verdict]++
     if (verdict === 'none') skipped += entry.rows
+    if (verdict === 'some' && lookup?.serves(entry)) indexed++
     if (job.due) await job.rest()
   }
   const { fragments, rows, deletedRows } = snapshot
   const statistics = predicate
-    ? `, pruned_fragments=${found.none}, pruned_rows=${skipped}, matching_fragments=${found.all}`
+    ? `, pruned_fragments=${found.none}, pruned_rows=${skipped}, matching_fragments=${found.all}${lookup ? `, indexed_fragments=${indexed}` : ''}`
     : ''
   return `DataSourceExec: projection=[${read.join(', ')}], fragments=${fragments}, rows=${rows}, deleted_rows=${deletedRows}${statistics}`
 }
