@@ -1,4 +1,4 @@
-import { addRow, type Bitmap, forEachRow, hasRow, noRows } from '../../arrow/bitmap.ts'
+import { addRow, allRows, type Bitmap, forEachRow, hasRow, isEmpty, noRows } from '../../arrow/bitmap.ts'
 import { RunBuilder } from '../../arrow/take/runs.ts'
 import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import { readLive } from '../format/deletions.ts'
@@ -7,7 +7,7 @@ import type { LoadedSnapshot } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
 import type { RowSelection } from '../read/row-selection.ts'
 import { readSelected, type SelectedColumns } from '../read/selected-columns.ts'
-import { selectMatches, walk } from '../scan/evaluate.ts'
+import { sliceRows, walk } from '../scan/evaluate.ts'
 import type { FragmentPosition } from '../scan/row-columns.ts'
 import type { IndexLookup } from './index-lookup.ts'
 
@@ -57,15 +57,40 @@ export class IndexedRows {
     return walk(this.#predicate.countSteps(read, 0, read.length, undefined, this.#budget), this.#job)
   }
 
-  /** Those of the fragment's rows that match. */
-  async select(entry: FragmentEntry, { rows, read }: Candidates): Promise<Bitmap> {
-    const fragment = { rows: read, live: undefined }
-    const matches = await selectMatches(this.#predicate, fragment, this.#job, this.#budget)
-    if (matches.length === 0) return matches
-    const selected = noRows(entry.rows)
-    forEachRow(matches, (position) => addRow(selected, rows[position]!))
+  /**
+   * Those of the fragment's rows that match, until `enough` returns true. It is asked after the slices after which a scan
+   * asks, so the same rows may fail.
+   */
+  async select(
+    entry: FragmentEntry,
+    { rows, read }: Candidates,
+    enough?: (found: Bitmap) => boolean,
+  ): Promise<Bitmap> {
+    let selected = noRows(0)
+    for (let at = 0; at < rows.length; ) {
+      const end = enough ? endOfSlice(rows, at) : Math.min(rows.length, at + sliceRows)
+      // Evaluation begins at a multiple of 32.
+      const first = at & ~31
+      const live = allRows(end - first)
+      live[0]! &= -1 << (at & 31)
+      const found = await walk(this.#predicate.steps(read, first, end, live, this.#budget), this.#job)
+      if (!isEmpty(found)) {
+        if (selected.length === 0) selected = noRows(entry.rows)
+        forEachRow(found, (position) => addRow(selected, rows[first + position]!))
+      }
+      if (enough?.(found)) break
+      at = end
+    }
     return selected
   }
+}
+
+/** The end of the rows in the slice of the row at `at`. */
+function endOfSlice(rows: readonly number[], at: number): number {
+  const last = (Math.floor(rows[at]! / sliceRows) + 1) * sliceRows
+  let end = at
+  while (end < rows.length && rows[end]! < last) end++
+  return end
 }
 
 function selectionOf(rows: readonly number[]): RowSelection {

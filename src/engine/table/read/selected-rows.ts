@@ -124,16 +124,17 @@ async function finderOf(
   return {
     ...plain,
     async begin(entry) {
-      const candidates = await indexed?.candidates(entry)
-      if (candidates) return () => indexed!.select(entry, candidates)
-      const fragment = await readFragment(storage, snapshot, predicate, entry)
-      return () => {
+      const enough = () => {
         let left = wanted()
-        return selectMatches(predicate, fragment, job, budget, (slice) => {
+        return (slice: Bitmap) => {
           left -= countRows(slice)
           return left <= 0
-        })
+        }
       }
+      const candidates = await indexed?.candidates(entry)
+      if (candidates) return () => indexed!.select(entry, candidates, enough())
+      const fragment = await readFragment(storage, snapshot, predicate, entry)
+      return () => selectMatches(predicate, fragment, job, budget, enough())
     },
   }
 }

@@ -83,7 +83,7 @@ export function prune(
 }
 
 /** Rows whose matches are returned together. */
-const sliceRows = 65_536
+export const sliceRows = 65_536
 
 /** The columns that a predicate reads of a fragment, and its live rows; undefined for all rows. */
 export interface LoadedFragment {

@@ -241,3 +241,23 @@ test('columns of one value in most rows are scanned', async () => {
   expect(answer.toArray()).toEqual([{ n: 2_000, s: 'rare 2000' }])
   expect(reads.some(({ path }) => isIndexObject(path))).toBe(true)
 })
+
+test('with a limit, only rows that a scan evaluates can fail', async () => {
+  const engine = tableEngine({ content: memoryContent() })
+  // The last of four rows with the key fails: it is in the second slice, as is the third.
+  const rows = Array.from({ length: 140_000 }, (_, n) => ({
+    k: n % 40_000 === 9 ? 7 : n + 100,
+    n: 120_009 - n,
+  }))
+  const plain = await engine.create('t', await toArrowTable(rows))
+  const { snapshot } = await engine.createIndices([onKeys]).apply(plain)
+  for (const limit of [1, 2, 3, 4, undefined]) {
+    const query = { filter: 'k = 7 AND 10 / CAST(n AS INT) >= 0', columns: ['n'], limit }
+    const [fast, slow] = await Promise.allSettled([
+      engine.queryRows(snapshot, query),
+      engine.queryRows(plain, query),
+    ])
+    expect(fast).toEqual(slow)
+    expect(fast!.status).toBe((limit ?? 4) < 3 ? 'fulfilled' : 'rejected')
+  }
+})
