@@ -7,6 +7,7 @@ export const kinds = [
   'an order',
   'a take',
   'a search',
+  'an index',
 ] as const
 
 /** Updates of tables, all at once, that give so many columns a text of this length in each row. */

@@ -5,6 +5,7 @@ import { field, fixedSizeList, float32, int32, tableFromArrays, utf8 } from '@uw
 import type { Content } from '../../../../src/base/content/content.ts'
 import { fileContent } from '../../../../src/contents/files/index.ts'
 import { type Snapshot, type TableEngine, tableEngine } from '../../../../src/engine/table/index.ts'
+import { minIndexedRows } from '../../../../src/engine/table/indexes/indexed-fields.ts'
 import { temporaryDirectory } from '../../../support/folders.ts'
 import type { kinds, LongValues } from '../memory-kinds.ts'
 
@@ -16,7 +17,7 @@ import type { kinds, LongValues } from '../memory-kinds.ts'
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-const fragmentRows = 1_024
+const fewRows = 1_024
 const dimension = 16
 
 function inUse(): number {
@@ -90,10 +91,14 @@ const works: Readonly<Record<(typeof kinds)[number], Work>> = {
       limit: 10,
       search: { vectors: [new Array(dimension).fill(0.5)] },
     }),
+  'an index': (engine, base) => {
+    const index = { column: 'text', type: 'BTREE', parameters: {}, uuid: '', createdAt: 0 } as const
+    return engine.createIndices([index]).apply(base)
+  },
 }
 
 /** The most bytes held by work on a table of so many fragments. */
-async function peakOf(work: Work, fragments: number): Promise<number> {
+async function peakOf(work: Work, fragments: number, fragmentRows: number): Promise<number> {
   const folder = await temporaryDirectory()
   const content = watched(fileContent(folder), true)
   const engine = tableEngine({ content, cacheBytes: 2 ** 18, fragmentRows })
@@ -169,5 +174,7 @@ if (kind === 'long values') console.log(await peakOfLongValues(JSON.parse(proces
 else if (kind === 'a column that is too long') console.log(await refusedColumn())
 else {
   const work = works[kind as (typeof kinds)[number]]
-  console.log(await peakOf(work, 8), await peakOf(work, 32))
+  // Smaller fragments get no index.
+  const rows = kind === 'an index' ? minIndexedRows : fewRows
+  console.log(await peakOf(work, 8, rows), await peakOf(work, 32, rows))
 }

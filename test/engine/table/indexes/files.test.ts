@@ -261,3 +261,25 @@ test('with a limit, only rows that a scan evaluates can fail', async () => {
     expect(fast!.status).toBe((limit ?? 4) < 3 ? 'fulfilled' : 'rejected')
   }
 })
+
+test('indexes of an optimization fit a later version, with rows deleted and columns renamed since', async () => {
+  const { engine, snapshot } = await indexed()
+  let now = snapshot
+  for (let i = 0; i < 3; i++) {
+    const insert = await engine.insertRows(now, await rowsOf(200_000 + i * 10_000, 10_000))
+    now = (await insert.apply(now)).snapshot
+  }
+  now = (await engine.addColumns([{ name: 'more', expression: 'n * 2' }]).apply(now)).snapshot
+  const optimization = await engine.optimizeRows(now)
+  now = (await engine.deleteRows('n % 10 = 0').apply(now)).snapshot
+  now = (await engine.alterColumns([{ path: 'k', rename: 'key' }]).apply(now)).snapshot
+  const { snapshot: optimized } = await optimization.apply(now)
+  expect(indexesIn(optimized)).toEqual([1, 1, 1, 1])
+  const { body } = optimized as LoadedSnapshot
+  const plain = { ...(optimized as LoadedSnapshot), body: { ...body, indices: [] } }
+  for (const n of [200_000, 200_001, 225_555, 5, 10]) {
+    const query = { filter: `key = ${keyOf(n)}`, withRowId: true }
+    expect(await engine.queryRows(optimized, query)).toEqual(await engine.queryRows(plain, query))
+    expect(await engine.countRows(optimized, { predicate: query.filter })).toBe(n % 10 === 0 ? 0 : 1)
+  }
+})
