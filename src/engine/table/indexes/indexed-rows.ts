@@ -28,11 +28,18 @@ export class IndexedRows {
   readonly #budget: WorkBudget
   readonly #lookup: IndexLookup
 
-  constructor(job: Job, snapshot: LoadedSnapshot, predicate: Predicate, lookup: IndexLookup) {
+  /** Scans of other fragments may share the budget. */
+  constructor(
+    job: Job,
+    snapshot: LoadedSnapshot,
+    predicate: Predicate,
+    lookup: IndexLookup,
+    budget: WorkBudget,
+  ) {
     this.#job = job
     this.#snapshot = snapshot
     this.#predicate = predicate
-    this.#budget = predicate.budget()
+    this.#budget = budget
     this.#lookup = lookup
   }
 

@@ -120,7 +120,7 @@ async function finderOf(
   // With a limit, the first fragments may have enough rows, so fragments are not scanned as a whole.
   const budget = predicate.budget()
   const lookup = IndexLookup.of(storage, snapshot, predicate)
-  const indexed = lookup && new IndexedRows(job, snapshot, predicate, lookup)
+  const indexed = lookup && new IndexedRows(job, snapshot, predicate, lookup, budget)
   return {
     ...plain,
     async begin(entry) {

@@ -42,36 +42,34 @@ export async function startScan(
   predicate: Predicate | undefined,
   work = 1,
 ): Promise<Scan> {
-  const start = () => startWholeScan(job, snapshot, predicate, work)
-  const lookup = predicate && IndexLookup.of(job.storage, snapshot, predicate)
-  return lookup ? new IndexedScan(new IndexedRows(job, snapshot, predicate, lookup), start) : start()
-}
-
-async function startWholeScan(
-  job: Job,
-  snapshot: LoadedSnapshot,
-  predicate: Predicate | undefined,
-  work: number,
-): Promise<Scan> {
   const here = new LocalScan(job, snapshot, predicate)
-  const threads = await threadsFor(job, snapshot, work)
-  return threads ? new ThreadedScan(here, threads) : here
+  const start = async () => {
+    const threads = await threadsFor(job, snapshot, work)
+    return threads ? new ThreadedScan(here, threads) : here
+  }
+  const lookup = predicate && IndexLookup.of(job.storage, snapshot, predicate)
+  if (predicate === undefined || lookup === undefined) return start()
+  return new IndexedScan(new IndexedRows(job, snapshot, predicate, lookup, here.budget!), here, start)
 }
 
 /** Looks for rows in the indexes of fragments. Scans the fragments whose indexes do not help. */
 class IndexedScan implements Scan {
   readonly #indexed: IndexedRows
+  readonly #whole: LocalScan
   readonly #start: () => Promise<Scan>
   #starting: Promise<Scan> | undefined
-  #whole: Scan | undefined
+  #started: Scan | undefined
+  #depth = minPrefetchDepth
 
-  constructor(indexed: IndexedRows, start: () => Promise<Scan>) {
+  /** `start` starts the scan of other fragments, of which `whole` tells what is read. */
+  constructor(indexed: IndexedRows, whole: LocalScan, start: () => Promise<Scan>) {
     this.#indexed = indexed
+    this.#whole = whole
     this.#start = start
   }
 
   get depth(): number {
-    return this.#whole?.depth ?? lookupDepth
+    return this.#started?.depth ?? this.#depth
   }
 
   async begin<T extends ScanResult>(
@@ -79,18 +77,20 @@ class IndexedScan implements Scan {
     wanted: ScanOrSearch,
     among?: 'matches' | 'all',
   ): Promise<PendingResult<T>> {
+    // A fragment may have to be scanned after all, so no more are begun at once than in a scan.
+    this.#depth = Math.min(lookupDepth, this.#whole.depthFor(entry, wanted))
     const found = typeof wanted === 'object' ? undefined : await this.#indexed.candidates(entry)
     if (found) {
       return () =>
         (wanted === 'count' ? this.#indexed.count(found) : this.#indexed.select(entry, found)) as Promise<T>
     }
     this.#starting ??= this.#start()
-    this.#whole = await this.#starting
-    return (await this.#whole.begin(entry, wanted as SearchTask, among!)) as unknown as PendingResult<T>
+    this.#started = await this.#starting
+    return (await this.#started.begin(entry, wanted as SearchTask, among!)) as unknown as PendingResult<T>
   }
 
   end(): void {
-    this.#whole?.end()
+    this.#started?.end()
   }
 }
 
@@ -116,13 +116,19 @@ class LocalScan implements Scan {
     const { job, snapshot, budget } = this
     const { storage } = job
     const predicate = among === 'all' ? undefined : this.predicate
-    this.depth = prefetchDepth(storage.content, snapshot.schema, entry, columnsRead(predicate, wanted))
+    this.depth = this.depthFor(entry, wanted, among)
     if (typeof wanted === 'object') {
       const search = await beginSearch(storage, snapshot, predicate, entry, wanted)
       return () => search(job, budget) as Promise<T>
     }
     const fragment = await readFragment(storage, snapshot, predicate!, entry)
     return () => evaluateFragment(predicate!, fragment, wanted, job, budget!) as Promise<T>
+  }
+
+  /** How many fragments like this one to prefetch. */
+  depthFor(entry: FragmentEntry, wanted: ScanOrSearch, among?: 'matches' | 'all'): number {
+    const columns = columnsRead(among === 'all' ? undefined : this.predicate, wanted)
+    return prefetchDepth(this.job.storage.content, this.snapshot.schema, entry, columns)
   }
 
   end(): void {}
