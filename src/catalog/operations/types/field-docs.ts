@@ -301,7 +301,7 @@ const responses: Docs = {
   num_updated_rows: 'How many rows were updated.',
   plan: 'The steps of the query, one a line. The text may change from version to version.',
   analysis: 'The steps of the query with their rows and times. The text may change from version to version.',
-  total_bytes: 'The bytes of the fragments, without manifests and deletions.',
+  total_bytes: 'The bytes of the fragments, without manifests, deletions and indexes.',
   'getTableStats.num_rows': 'The rows of the version.',
   num_indices: 'How many indexes there are.',
   fragment_stats: 'How many fragments there are, and how many rows they have.',

@@ -219,6 +219,23 @@ describe.each<Kind>(['memory', 'lmdb'])('the remote client, on %s', (kind) => {
     await expect(table.createIndex('kind', { config: Index.fts() })).rejects.toThrow('Full-text indexes')
   })
 
+  it('is told which rows an index finds, and waits until those of a large insert are added', async () => {
+    const many = (first: number) => Array.from({ length: 5_000 }, (_, i) => ({ id: first + i, name: 'x' }))
+    const table = await db.createTable('many', many(0))
+    await table.createIndex('id', { waitTimeoutSeconds: 2 })
+    expect(await table.indexStats('id_idx')).toMatchObject({ numIndexedRows: 5_000, numUnindexedRows: 0 })
+    await table.add(many(5_000))
+    await table.delete('id IN (7, 5007)')
+    const told = { numIndexedRows: 4_999, numUnindexedRows: 4_999 }
+    expect(await table.indexStats('id_idx')).toMatchObject(told)
+    expect((await table.listIndices())[0]).toMatchObject(told)
+    await expect(table.waitForIndex(['id_idx'], 1)).rejects.toThrow('timed out')
+    await server.catalog.optimizeTable({ id: ['many'] })
+    await table.waitForIndex(['id_idx'], 2)
+    expect(await table.indexStats('id_idx')).toMatchObject({ numIndexedRows: 9_998, numUnindexedRows: 0 })
+    expect(await table.countRows('id IN (6, 7, 5006, 5007)')).toBe(2)
+  })
+
   it('explains and analyzes queries, and tells the size of tables', async () => {
     const table = await db.createTable('points', [
       { id: 1, vector: [0, 0] },
