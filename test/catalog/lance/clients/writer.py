@@ -12,6 +12,10 @@ import lance
 import lance_namespace
 import pyarrow as pa
 
+# Lance does not see a conflict with a version that a cleanup has removed, with a catalog or without. So a handle is used
+# for some time only, and versions of that time remain.
+most_stale, kept = 20, 60
+
 url, number, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 ns = lance_namespace.connect("rest", {"uri": url})
 handles = [None, None, None]
@@ -27,12 +31,14 @@ def rows(id, n):
 
 
 def open_table():
-    """A handle, and the rows of this writer that it has. A handle does not delete what it does not see."""
-    rows = list(there)
-    return lance.dataset(namespace_client=ns, table_id=["t"]), rows
+    """
+    A handle, the rows of this writer that it has, and when it was opened. A handle does not delete what it does not see.
+    """
+    rows, opened = list(there), time.monotonic()
+    return lance.dataset(namespace_client=ns, table_id=["t"]), rows, opened
 
 
-def change(table, seen):
+def change(table, seen, _):
     global next_id
     chance = random.random()
     if chance < 0.4:
@@ -61,7 +67,7 @@ def change(table, seen):
         table.delete(f"id = {id}")
     else:
         say(op="cleanup", id=0)
-        table.cleanup_old_versions(older_than=datetime.timedelta(seconds=2), error_if_tagged_old_versions=False)
+        table.cleanup_old_versions(older_than=datetime.timedelta(seconds=kept), error_if_tagged_old_versions=False)
     say(end="done")
 
 
@@ -95,7 +101,7 @@ while True:
         if random.random() < 0.15:
             add_pair()
             continue
-        if random.random() < 0.2:
+        if random.random() < 0.2 or (handles[at] and time.monotonic() - handles[at][2] > most_stale):
             handles[at] = None
         handles[at] = handles[at] or open_table()
         change(*handles[at])

@@ -17,7 +17,10 @@ const db = await connectNamespace('rest', { uri: url })
 interface Handle {
   readonly table: Table
   readonly rows: number[]
+  readonly opened: number
 }
+/** How long a handle is used, in milliseconds. writer.py says why. */
+const mostStale = 20_000
 const handles: (Handle | undefined)[] = [undefined, undefined, undefined]
 let next = Number(number) * 1_000_000
 let there: number[] = []
@@ -68,9 +71,10 @@ for (;;) {
   }
   const at = Math.floor(Math.random() * handles.length)
   try {
-    if (Math.random() < 0.2) handles[at] = undefined
+    const opened = performance.now()
+    if (Math.random() < 0.2 || opened - (handles[at]?.opened ?? 0) > mostStale) handles[at] = undefined
     const rows = [...there]
-    handles[at] ??= { table: await db.openTable('t'), rows }
+    handles[at] ??= { table: await db.openTable('t'), rows, opened }
     await change(handles[at])
   } catch (error) {
     say({ end: 'failed', message: String(error).slice(0, 300) })
