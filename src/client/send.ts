@@ -1,5 +1,4 @@
 import { CatalogError } from '../base/errors.ts'
-import { holdWith } from '../base/scheduling/signals.ts'
 import { clearTimeout, setTimeout } from '../base/time.ts'
 import type { Settings } from './options.ts'
 import type { Outgoing } from './request.ts'
@@ -41,19 +40,26 @@ export async function send(
 ): Promise<Received | Failure> {
   signal?.throwIfAborted()
   const stop = new AbortController()
-  const onAbort = () => stop.abort(signal!.reason)
+  // A fetch that is under way does not hold its request, and a request that is collected no longer follows its signal.
+  // What may abort holds it.
+  let request: Request | undefined
+  const abort = (reason?: unknown) => {
+    stop.abort(reason)
+    request = undefined
+  }
+  const onAbort = () => abort(signal!.reason)
   signal?.addEventListener('abort', onAbort)
-  const timer = whenLate(timeout, () => stop.abort())
+  const timer = whenLate(timeout, () => abort())
   let hasBegun = false
   try {
-    const request = new Request(`${base}${outgoing.target}`, {
+    request = new Request(`${base}${outgoing.target}`, {
       method: outgoing.method,
       headers: headersOf(headers, outgoing.headers, token),
       body: outgoing.body ?? null,
       redirect: 'manual',
       signal: stop.signal,
     })
-    const response = await fetch(holdWith(stop.signal, request))
+    const response = await fetch(request)
     hasBegun = true
     const body = new Uint8Array(await response.arrayBuffer())
     return { status: response.status, headers: response.headers, body }

@@ -1,6 +1,6 @@
 import { CatalogError, invalid } from '../base/errors.ts'
 import { formatIdentifier } from '../base/model/identifier.ts'
-import { anySignal, holdWith } from '../base/scheduling/signals.ts'
+import { anySignal } from '../base/scheduling/signals.ts'
 import { clearTimeout, performance, setTimeout, sleep } from '../base/time.ts'
 import type { Changes, CommittedChange, WatchRequest } from '../catalog/index.ts'
 import { itemsOf } from '../catalog/index.ts'
@@ -117,6 +117,11 @@ async function connectWithRetries(
   }
 }
 
+/** Aborts the requests of a connection. */
+class Stop extends AbortController {
+  readonly requests: Request[] = []
+}
+
 async function connectOnce(
   settings: Settings,
   credentials: Credentials,
@@ -124,7 +129,8 @@ async function connectOnce(
   since: string | undefined,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const stop = new AbortController()
+  // As in `send`, what may abort holds the requests.
+  const stop = new Stop()
   const onAbort = () => stop.abort()
   signal.addEventListener('abort', onAbort, { once: true })
   const body = await streamOf(settings, credentials, request, since, stop).catch((error) => {
@@ -162,7 +168,7 @@ async function streamOf(
   credentials: Credentials,
   { id }: WatchRequest,
   since: string | undefined,
-  stop: AbortController,
+  stop: Stop,
 ): Promise<AsyncIterable<Uint8Array>> {
   if (id !== undefined && !(Array.isArray(id) && id.every((name) => typeof name === 'string')))
     throw invalid('watch: the identifier must be a list of names.')
@@ -172,7 +178,8 @@ async function streamOf(
     const headers = headersOf(settings.headers, own, token)
     const url = `${settings.base}${changesPath}${query}`
     const request = new Request(url, { headers, redirect: 'manual', signal: stop.signal })
-    return begun(settings, holdWith(stop.signal, request), stop)
+    stop.requests.push(request)
+    return begun(settings, request, stop)
   }
   const token = await credentials.current()
   let answer = await ask(token)

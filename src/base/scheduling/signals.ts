@@ -1,18 +1,11 @@
 import { type CatalogError, invalid } from '../errors.ts'
 
 /*
- * Runtimes hold a signal only weakly in two places, and a collected signal aborts nothing. Node does not hold the
- * sources of `AbortSignal.any`, and nothing else holds one of `AbortSignal.timeout`. A `fetch` that is under way does
- * not hold its `Request`, which alone connects it to the signal of the caller.
+ * Node does not hold the sources of `AbortSignal.any`, and nothing else holds one of `AbortSignal.timeout`. A signal that
+ * is collected aborts nothing.
  */
 
-const held = new WeakMap<AbortSignal, unknown>()
-
-/** Keeps a value in memory for as long as the signal, and returns it. */
-export function holdWith<T>(signal: AbortSignal, value: T): T {
-  held.set(signal, value)
-  return value
-}
+const sourcesOf = new WeakMap<AbortSignal, readonly AbortSignal[]>()
 
 /**
  * A signal that aborts with the first of the given signals and with its reason, as `AbortSignal.any` does. It keeps the
@@ -21,7 +14,7 @@ export function holdWith<T>(signal: AbortSignal, value: T): T {
 export function anySignal(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
   const given = signals.filter((signal) => signal !== undefined)
   const any = AbortSignal.any(given)
-  holdWith(any, given)
+  sourcesOf.set(any, given)
   return any
 }
 
