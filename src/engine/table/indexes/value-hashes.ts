@@ -3,7 +3,7 @@ import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type AnyBatch, dictionaryOf, emptyBytes, type Offsets } from '../../arrow/batch.ts'
 import { fromHalf } from '../../arrow/half.ts'
 import { layoutOf } from '../../arrow/layout.ts'
-import { scalarAt } from '../../predicate/evaluate/scalar.ts'
+import { scalarAt, valueType } from '../../predicate/evaluate/scalar.ts'
 import type { NonNullScalar } from '../../predicate/plan/plan.ts'
 import { hashOfBytes, hashOfWords } from '../format/hash.ts'
 
@@ -21,11 +21,6 @@ export interface ValueHashes {
 
 /** Rows between two checks of the clock. */
 const sliceRows = 65_536
-
-/** A type whose values are numbers, texts or bytes, as a dictionary only encodes them. */
-function valueType(type: DataType): DataType {
-  return type.typeId === Type.Dictionary ? type.dictionary : type
-}
 
 const encoder = new TextEncoder()
 
