@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
-import { compileExpression } from '../../../src/engine/predicate/index.ts'
 import { decodeArrow, tableEngine, toArrowTable } from '../../../src/engine/table/index.ts'
 import { limitEach } from '../../support/time-limit.ts'
 
@@ -57,18 +56,3 @@ test('a column of long texts has the text of each row', async () => {
   const { snapshot } = await engine.addColumns([{ name: 'more', expression: long }]).apply(base)
   expect(await count(snapshot, 'more = repeat(text, 40000)')).toBe(294)
 })
-
-test.each(['repeat(text, 100)', "concat('x', text)", "'a constant of many bytes'", 'make_array(text, text)'])(
-  'an expression gives the first rows up to so many bytes: %s',
-  async (text) => {
-    const { schema, children } = await toArrowTable(rows)
-    const expression = compileExpression(text, schema)
-    const given = { length: rows.length, columns: children.map(({ data }) => data[0]!) } as never
-    const whole = expression.values(given, 0, rows.length)
-    const none = expression.values(given, 0, rows.length, { mostBytes: 2 ** 30 })
-    expect(none.length).toBe(rows.length)
-    const some = expression.values(given, 0, rows.length, { mostBytes: 1 })
-    expect(some.length).toBeGreaterThan(0)
-    expect(Array.from(some).map(String)).toEqual(Array.from(whole).slice(0, some.length).map(String))
-  },
-)

@@ -117,7 +117,7 @@ function sizesOf(batch: AnyBatch): Float64Array {
 }
 
 /** The bytes of one value of a fixed-width type. For other types, at least the bytes of its offsets. */
-function widthOf(type: DataType): number {
+export function widthOf(type: DataType): number {
   const layout = layoutOf(type)
   if (layout.kind === 'fixed') return layout.bytes
   return layout.kind === 'fixedList' ? layout.stride * widthOf(childFields(type)[0]!.type) : 8

@@ -5,7 +5,7 @@ import { charge, chargeBytes, checkTime, spend } from '../work.ts'
 import { Target } from './case.ts'
 import type { ValueNode } from './node.ts'
 import { readerOf, valuesFrom } from './read.ts'
-import { sizeOf } from './scalar.ts'
+import { bytesOf, sizeOf } from './scalar.ts'
 
 type Read = (row: number) => Scalar
 
@@ -35,7 +35,7 @@ function firstNode(plan: CallPlan, args: readonly ValueNode[]): ValueNode {
     if (size === 0) return
     charge(size * stepsOfSize, name, plan.at)
     spend(size * stepsOfSize)
-    chargeBytes(typeof value === 'string' ? 2 * size : size * bytesOfItem)
+    chargeBytes(bytesOf(value))
   }
   return {
     cost: args.reduce((sum, arg) => sum + arg.cost, 5),
@@ -63,8 +63,6 @@ function firstNode(plan: CallPlan, args: readonly ValueNode[]): ValueNode {
 export const stepsOfSize = 4
 export const stepsOfCall = 50
 
-const bytesOfItem = 8
-
 /**
  * The function of a call, which counts its steps. Functions that take extra steps for their values charge for these.
  */
@@ -77,7 +75,7 @@ export function counted({ function: { evaluate, name }, at }: CallPlan): (...arg
     const made = sizeOf(result)
     spend(made * stepsOfSize)
     // A substring may keep the whole text in memory.
-    if (made > 0) chargeBytes(typeof result === 'string' ? made + size : made * bytesOfItem)
+    if (made > 0) chargeBytes(typeof result === 'string' ? made + size : bytesOf(result))
     return result
   }
 }

@@ -2,12 +2,14 @@ import { type DataType, type Field, Type } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
 import { type AnyBatch, byteLength, dictionaryBytes, emptyBytes, makeBatch } from '../../arrow/batch.ts'
 import { type Bitmap, forEachRow } from '../../arrow/bitmap.ts'
+import { widthOf } from '../../arrow/cast/cast-size.ts'
 import { buildBatch } from '../../arrow/input/build.ts'
 import { layoutOf } from '../../arrow/layout.ts'
 import { assemble, wholeOf } from '../../arrow/take/take.ts'
 import type { Scalar } from '../plan/plan.ts'
 import type { Frame } from './frame.ts'
 import { readerOf } from './read.ts'
+import { bytesOf } from './scalar.ts'
 import type { Vector } from './vector.ts'
 
 /** The target rows of a slice's values: the next ones in order, or for each row the row plus `base`. */
@@ -15,10 +17,15 @@ type TargetRows = 'next' | { readonly base: number }
 
 /** Builds a column from the values of many slices. */
 interface ColumnBuilder {
-  /** Adds the values of some rows. */
+  /**
+   * Adds the values of some rows; with `next`, only until they take `mostBytes`. One long value may be in many rows, so
+   * nothing else limits them.
+   */
   add(vector: Vector, frame: Frame, need: Bitmap, targetRows: TargetRows): void
-  /** Bytes so far of values without a fixed size. */
-  readonly bytes: number
+  /** Whether the values take `mostBytes`. It takes no further ones. */
+  readonly isFull: boolean
+  /** How many values it has taken, with `next`. */
+  readonly rows: number
   /** The column of `length` values. Rows without a value are null, or 0 if the column takes no nulls. */
   done(length: number): AnyBatch
 }
@@ -26,14 +33,22 @@ interface ColumnBuilder {
 /** Allocates at least that many bytes of zeroed memory. */
 export type Allocate = (bytes: number) => ArrayBufferLike
 
-/** A builder for a column of at most `capacity` values. */
-export function columnBuilder(field: Field, capacity: number, memory?: Allocate): ColumnBuilder {
+/**
+ * A builder for a column of at most `capacity` values. `mostBytes` limits values without a fixed size, except by the last
+ * of them.
+ */
+export function columnBuilder(
+  field: Field,
+  capacity: number,
+  mostBytes: number,
+  memory?: Allocate,
+): ColumnBuilder {
   const { type } = field
   if (isPlain(type)) return new FixedBuilder(field, capacity, memory)
   if (type.typeId === Type.Bool) return new BitBuilder(field, capacity)
   const layout = layoutOf(type)
-  if (layout.kind === 'bytes') return new BytesBuilder(field, capacity)
-  return new ItemBuilder(field)
+  if (layout.kind === 'bytes') return new BytesBuilder(field, capacity, mostBytes)
+  return new ItemBuilder(field, mostBytes)
 }
 
 /** Whether values are stored in a typed array in the same form as in plans. */
@@ -57,7 +72,8 @@ abstract class Validity {
   protected readonly field: Field
   readonly #bits: Uint8Array
   #count = 0
-  protected next = 0
+  isFull = false
+  rows = 0
 
   constructor(field: Field, capacity: number) {
     this.field = field
@@ -73,11 +89,12 @@ abstract class Validity {
     write: (row: number, targetRow: number) => void,
   ): void {
     const bits = this.#bits
-    let at = this.next
+    let at = this.rows
     const base = targetRows === 'next' ? -1 : targetRows.base
     forEachRow(
       need,
       (row) => {
+        if (this.isFull) return
         const targetRow = base < 0 ? at++ : base + row
         if (valid !== null && ((valid[row >>> 5]! >>> (row & 31)) & 1) === 0) return
         bits[targetRow >>> 3]! |= 1 << (targetRow & 7)
@@ -86,7 +103,7 @@ abstract class Validity {
       },
       frame.words,
     )
-    this.next = at
+    if (base < 0) this.rows = at
   }
 
   protected nulls(length: number) {
@@ -107,18 +124,17 @@ abstract class Validity {
       const all = q === words - 1 && (length & 31) !== 0 ? (1 << (length & 31)) - 1 : -1
       if ((need[q]! | 0) !== all || (valid !== null && ((valid[q]! & all) | 0) !== all)) return undefined
     }
-    const at = targetRows === 'next' ? this.next : targetRows.base
+    const at = targetRows === 'next' ? this.rows : targetRows.base
     if (at < 0 || (at & 7) !== 0) return undefined
     this.#bits.fill(255, at >>> 3, (at + length) >>> 3)
     if ((length & 7) !== 0) this.#bits[(at + length) >>> 3]! |= (1 << (length & 7)) - 1
     this.#count += length
-    if (targetRows === 'next') this.next += length
+    if (targetRows === 'next') this.rows += length
     return at
   }
 }
 
 class FixedBuilder extends Validity implements ColumnBuilder {
-  readonly bytes = 0
   readonly #values: Int32Array
 
   constructor(field: Field, capacity: number, memory: Allocate = (bytes) => new ArrayBuffer(bytes)) {
@@ -154,7 +170,6 @@ class FixedBuilder extends Validity implements ColumnBuilder {
 }
 
 class BitBuilder extends Validity implements ColumnBuilder {
-  readonly bytes = 0
   readonly #values: Uint8Array
 
   constructor(field: Field, capacity: number) {
@@ -176,22 +191,20 @@ class BitBuilder extends Validity implements ColumnBuilder {
 }
 
 /** The most bytes of one column: the limit of 32-bit offsets. */
-const mostBytes = 0x7fffffff
+const mostOffset = 0x7fffffff
 
 class BytesBuilder extends Validity implements ColumnBuilder {
   readonly #offsets: Int32Array
+  readonly #mostBytes: number
   #bytes = Buffer.allocUnsafe(1024)
   #size = 0
   /** The number of rows whose offsets are known. */
   #known = 0
 
-  constructor(field: Field, capacity: number) {
+  constructor(field: Field, capacity: number, mostBytes: number) {
     super(field, capacity)
     this.#offsets = new Int32Array(capacity + 1)
-  }
-
-  get bytes(): number {
-    return this.#size
+    this.#mostBytes = mostBytes
   }
 
   add(vector: Vector, frame: Frame, need: Bitmap, targetRows: TargetRows): void {
@@ -234,13 +247,14 @@ class BytesBuilder extends Validity implements ColumnBuilder {
     this.#fill(targetRow)
     const at = this.#size
     const size = at + bytes
-    if (size > mostBytes) throw tooLarge(this.field)
+    if (size > mostOffset) throw tooLarge(this.field)
     if (size > this.#bytes.length) {
-      const grown = Buffer.allocUnsafe(Math.min(mostBytes, size * 2))
+      const grown = Buffer.allocUnsafe(Math.min(mostOffset, size * 2))
       grown.set(this.#bytes.subarray(0, at))
       this.#bytes = grown
     }
     this.#size = size
+    this.isFull = size >= this.#mostBytes
     this.#offsets[targetRow + 1] = size
     this.#known = targetRow + 1
     return at
@@ -256,19 +270,23 @@ class BytesBuilder extends Validity implements ColumnBuilder {
 
 function tooLarge({ name }: Field): Error {
   return invalid(
-    `The values of ${JSON.stringify(name)} take more than ${mostBytes} bytes in the rows that are evaluated at once. Make them shorter.`,
+    `The values of ${JSON.stringify(name)} take more than ${mostOffset} bytes in the rows that are evaluated at once. Make them shorter.`,
   )
 }
 
 /** Any other layout: builds a batch for each slice, and joins them. */
 class ItemBuilder implements ColumnBuilder {
-  bytes = 0
+  isFull = false
+  rows = 0
   readonly #field: Field
+  readonly #mostBytes: number
   readonly #batches: AnyBatch[] = []
   #length = 0
+  #bytes = 0
 
-  constructor(field: Field) {
+  constructor(field: Field, mostBytes: number) {
     this.#field = { ...field, nullable: true }
+    this.#mostBytes = mostBytes
   }
 
   add(vector: Vector, frame: Frame, need: Bitmap, targetRows: TargetRows): void {
@@ -278,19 +296,28 @@ class ItemBuilder implements ColumnBuilder {
     // The start row of the batch: rows that are not needed precede the others.
     const start = targetRows === 'next' ? 0 : Math.max(targetRows.base, this.#length)
     if (targetRows !== 'next') this.#pad(start)
+    // A dictionary has a value once, however many rows have it.
+    const isEncoded = layoutOf(this.#field.type).kind === 'dictionary'
+    const width = widthOf(this.#field.type)
+    let bytes = this.#bytes
     forEachRow(
       need,
       (row) => {
+        if (bytes >= this.#mostBytes) return
         while (targetRows !== 'next' && start + values.length < targetRows.base + row) {
           values.push(null)
           rows.push(0)
         }
-        values.push(read(row))
+        const value = read(row)
+        values.push(value)
         rows.push(frame.start + row)
+        if (!isEncoded) bytes += Math.max(width, bytesOf(value))
       },
       frame.words,
     )
     this.#push(buildBatch(this.#field, { values, rows }))
+    if (targetRows === 'next') this.rows += values.length
+    this.isFull = Math.max(bytes, this.#bytes) >= this.#mostBytes
   }
 
   done(length: number): AnyBatch {
@@ -314,7 +341,7 @@ class ItemBuilder implements ColumnBuilder {
 
   #push(batch: AnyBatch): void {
     this.#batches.push(batch)
-    this.bytes += byteLength(batch) + dictionaryBytes(batch)
+    this.#bytes += byteLength(batch) + dictionaryBytes(batch)
     this.#length += batch.length
   }
 }

@@ -7,7 +7,7 @@ import type { ColumnPlan, Scalar } from '../plan/plan.ts'
 import { chargeReadBytes, checkTime } from '../work.ts'
 import { eachNeeded, type Frame } from './frame.ts'
 import type { ValueNode } from './node.ts'
-import { hasValidity, isBitSet, isLong, runOf, scalarAt, sizeOf, wordsOf } from './scalar.ts'
+import { bytesOf, hasValidity, isBitSet, isLong, runOf, scalarAt, wordsOf } from './scalar.ts'
 import type { Codes, NumberArray, Vector } from './vector.ts'
 
 /** A column, or a field of a struct in it. The field is null wherever a struct around it is. */
@@ -157,9 +157,6 @@ export function vectorOf(frame: Frame, batch: AnyBatch, need: Bitmap, valid: Bit
   return { kind: 'numbers', type, valid, values: (batch.values as NumberArray).subarray(start, end) }
 }
 
-/** Bytes of an item of a list that was read. */
-const bytesOfItem = 8
-
 function scalarsOf(frame: Frame, batch: AnyBatch, need: Bitmap, valid: Bitmap | null): Vector {
   const values: Scalar[] = new Array(frame.length).fill(null)
   for (let q = 0; q < frame.words; q++) {
@@ -168,7 +165,7 @@ function scalarsOf(frame: Frame, batch: AnyBatch, need: Bitmap, valid: Bitmap | 
       const row = (q << 5) + 31 - Math.clz32(word & -word)
       const value = scalarAt(batch, frame.start + row)
       values[row] = value
-      if (typeof value === 'object') chargeReadBytes(sizeOf(value) * bytesOfItem)
+      if (typeof value === 'object') chargeReadBytes(bytesOf(value))
     }
   }
   // Unions and null columns have no validity bitmap, so one is created.

@@ -1,13 +1,10 @@
 import type { Scalar } from '../plan/plan.ts'
-import { sizeOf } from './scalar.ts'
+import { bytesOf } from './scalar.ts'
 
 /** The most bytes of cached values in all memos of a thread. */
 const maxRemembered = 32 << 20
 /** Bytes of an entry besides those of its value. */
 const entryBytes = 64
-/** Bytes of an item of a list, and at most of a character. */
-const bytesOfItem = 8
-const bytesOfCharacter = 2
 
 /** The memos with cached values, in the order in which they got their first one. */
 const memos = new Set<Memo>()
@@ -27,7 +24,7 @@ export class Memo {
   }
 
   set(key: number, value: Scalar): void {
-    const bytes = entryBytes + sizeOf(value) * (typeof value === 'string' ? bytesOfCharacter : bytesOfItem)
+    const bytes = entryBytes + bytesOf(value)
     if (bytes > maxRemembered) return
     while (remembered + bytes > maxRemembered) for (const first of memos) if (first.#forget()) break
     this.#values.set(key, value)

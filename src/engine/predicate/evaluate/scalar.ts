@@ -153,6 +153,15 @@ export function sizeOf(value: Scalar): number {
   return size
 }
 
+/** Bytes of an item of a list, and at most of a character. */
+const bytesOfItem = 8
+const bytesOfCharacter = 2
+
+/** About the bytes of memory that a value takes. */
+export function bytesOf(value: Scalar): number {
+  return sizeOf(value) * (typeof value === 'string' ? bytesOfCharacter : bytesOfItem)
+}
+
 /** Whether values of a type are stored as 64-bit integers. */
 export function isLong(type: DataType): boolean {
   switch (type.typeId) {

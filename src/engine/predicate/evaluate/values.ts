@@ -59,16 +59,14 @@ export function valueEvaluator({ plan, path, field }: ValuePlan, kernels: readon
     const { mostBytes = Number.POSITIVE_INFINITY } = options
     const length = Math.max(0, end - start)
     const size = inPlace || live === undefined ? length : countFirst(live, length)
-    let taken = 0
-    const column = columnBuilder(field, size, memory)
+    const column = columnBuilder(field, size, mostBytes, memory)
     const evaluate = (frame: Frame, need: Bitmap) => vectorOf(node, frame, need, numberOf)
     const take = (vector: Vector, frame: Frame, _word: number, need: Bitmap) => {
       if (!field.nullable && vector.valid !== null) refuseNull(field, frame, need, vector.valid, numberOf)
       column.add(vector, frame, need, inPlace ? { base: frame.start - start } : 'next')
-      taken += countRows(need.subarray(0, frame.words))
     }
     for (const _ of walk(rows, start, end, live, budget, evaluate, take)) {
-      if (column.bytes >= mostBytes) return column.done(taken)
+      if (column.isFull) return column.done(column.rows)
       yield
     }
     return column.done(size)

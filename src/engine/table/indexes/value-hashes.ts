@@ -1,6 +1,7 @@
 import { type DataType, Type } from '@uwdata/flechette'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
-import { type AnyBatch, dictionaryOf, emptyBytes, type Offsets } from '../../arrow/batch.ts'
+import { type AnyBatch, dictionaryOf, emptyBytes, isNullAt, type Offsets } from '../../arrow/batch.ts'
+import { getBit } from '../../arrow/bitmap.ts'
 import { fromHalf } from '../../arrow/half.ts'
 import { layoutOf } from '../../arrow/layout.ts'
 import { scalarAt, valueType } from '../../predicate/evaluate/scalar.ts'
@@ -138,7 +139,7 @@ async function hashesOfDictionary(batch: AnyBatch, timeSlice: TimeSlice): Promis
   for (let start = 0; start < length; start += sliceRows) {
     const end = Math.min(start + sliceRows, length)
     for (let i = start; i < end; i++) {
-      if (batch.nullCount > 0 && !isPresent(batch.validity, i)) continue
+      if (isNullAt(batch, i)) continue
       const code = Number(codes[i])
       if (!isPresent(entries.validity, code)) continue
       validity[i >> 3]! |= 1 << (i & 7)
@@ -167,5 +168,5 @@ function joined(parts: readonly ValueHashes[]): ValueHashes {
 
 /** Whether a row has a value. */
 export function isPresent(validity: Uint8Array, row: number): boolean {
-  return validity.length === 0 || ((validity[row >> 3]! >> (row & 7)) & 1) === 1
+  return validity.length === 0 || getBit(validity, row)
 }
