@@ -156,7 +156,9 @@ async function makeWorld(client: Catalog, draw: Draw): Promise<World> {
     return tableToIPC(new Table({ x, y, s: isEncoded ? encoded : plain, t: plain }), 'stream')
   }
   const columns = { numbers: ['x', 'y'], texts: ['s', 't'] }
-  const bodies = [make(50_000), make(10), make(20_000, undefined, true), make(1, ['c'.repeat(mebibyte)])]
+  // Many rows may share one entry of a dictionary.
+  const shared = draw.chance(0.5) ? new Array<string>(20_000).fill('value') : undefined
+  const bodies = [make(50_000), make(10), make(20_000, shared, true), make(1, ['c'.repeat(mebibyte)])]
   for (const [i, id] of tables.entries())
     await client.createTable({ id, data: bodies[i] as Uint8Array, mode: 'Overwrite' })
   const gone = tableToIPC(tableFromArrays({ x: [1] }), 'stream')
