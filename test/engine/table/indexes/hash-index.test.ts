@@ -24,7 +24,10 @@ class Pauses extends TimeSlice {
 
 test('an index has each row with its hash once, in order, and few others', async () => {
   const indexes = fc.record({
-    rows: fc.oneof(fc.integer({ min: 0, max: 2_000 }), fc.constantFrom(65_536, 200_000)),
+    rows: fc.oneof(
+      { weight: 4, arbitrary: fc.integer({ min: 0, max: 2_000 }) },
+      { weight: 1, arbitrary: fc.constantFrom(65_536, 150_000) },
+    ),
     distinct: fc.constantFrom(1, 50, 2 ** 32),
     nulls: fc.constantFrom(0, 0.3, 1),
     seed: fc.nat(),
@@ -41,11 +44,11 @@ test('an index has each row with its hash once, in order, and few others', async
       const present = Array.from(hashes.keys()).filter((row) => isPresent(validity, row))
       expect(encoded.rows.length).toBe(present.length * bytesOfRow)
       const table = new BucketTable(encoded.buckets, encoded.rows.length)
-      const asked = [draw.below(2 ** 32), ...Array.from({ length: 20 }, () => hashes[draw.below(rows)] ?? 0)]
+      const asked = [draw.below(2 ** 32), ...Array.from({ length: 9 }, () => hashes[draw.below(rows)] ?? 0)]
       for (const hash of asked) {
         const found: number[] = []
         table.rowsOf(hash, ({ start, end }) => encoded.rows.subarray(start, end), found)
-        expect(found).toEqual([...found].sort((a, b) => a - b))
+        expect(found.every((row, i) => i === 0 || found[i - 1]! < row)).toBe(true)
         const wanted = present.filter((row) => hashes[row] === hash)
         const set = new Set(found)
         expect(set.size).toBe(found.length)
