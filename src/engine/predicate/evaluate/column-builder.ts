@@ -18,11 +18,11 @@ type TargetRows = 'next' | { readonly base: number }
 /** Builds a column from the values of many slices. */
 interface ColumnBuilder {
   /**
-   * Adds the values of some rows; with `next`, only until they take `mostBytes`. One long value may be in many rows, so
-   * nothing else limits them.
+   * Adds the values of some rows, until the column is full. Rows that share one long value cost nothing before they are
+   * written here, so this must limit them.
    */
   add(vector: Vector, frame: Frame, need: Bitmap, targetRows: TargetRows): void
-  /** Whether the values take `mostBytes`. It takes no further ones. */
+  /** Whether the values take `mostBytes`. Further values are left out. */
   readonly isFull: boolean
   /** How many values it has taken, with `next`. */
   readonly rows: number
@@ -34,8 +34,8 @@ interface ColumnBuilder {
 export type Allocate = (bytes: number) => ArrayBufferLike
 
 /**
- * A builder for a column of at most `capacity` values. `mostBytes` limits values without a fixed size, except by the last
- * of them.
+ * A builder for a column of at most `capacity` values. The column is full once its values without a fixed size take
+ * `mostBytes`. The last value may exceed that.
  */
 export function columnBuilder(
   field: Field,

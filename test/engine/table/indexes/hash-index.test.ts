@@ -24,10 +24,7 @@ class Pauses extends TimeSlice {
 
 test('an index has each row with its hash once, in order, and few others', async () => {
   const indexes = fc.record({
-    rows: fc.oneof(
-      { weight: 4, arbitrary: fc.integer({ min: 0, max: 2_000 }) },
-      { weight: 1, arbitrary: fc.constantFrom(65_536, 150_000) },
-    ),
+    rows: fc.oneof(fc.integer({ min: 0, max: 2_000 }), fc.constantFrom(65_536, 200_000)),
     distinct: fc.constantFrom(1, 50, 2 ** 32),
     nulls: fc.constantFrom(0, 0.3, 1),
     seed: fc.nat(),
@@ -44,7 +41,7 @@ test('an index has each row with its hash once, in order, and few others', async
       const present = Array.from(hashes.keys()).filter((row) => isPresent(validity, row))
       expect(encoded.rows.length).toBe(present.length * bytesOfRow)
       const table = new BucketTable(encoded.buckets, encoded.rows.length)
-      const asked = [draw.below(2 ** 32), ...Array.from({ length: 9 }, () => hashes[draw.below(rows)] ?? 0)]
+      const asked = [draw.below(2 ** 32), ...Array.from({ length: 20 }, () => hashes[draw.below(rows)] ?? 0)]
       for (const hash of asked) {
         const found: number[] = []
         table.rowsOf(hash, ({ start, end }) => encoded.rows.subarray(start, end), found)
