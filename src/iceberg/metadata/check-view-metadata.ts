@@ -1,0 +1,81 @@
+import { illegalArgument } from '../errors.ts'
+import {
+  checkJson,
+  readInt,
+  readList,
+  readLong,
+  readObject,
+  readOptionalStringMap,
+  readString,
+  sameItems,
+  withMembers,
+} from './read.ts'
+import { readSchema } from './schema.ts'
+import { currentVersion } from './view-finish.ts'
+import { type ViewHistoryEntry, type ViewMetadata, viewFormatVersion } from './view-types.ts'
+import { readViewVersion } from './view-version.ts'
+
+/**
+ * View metadata from the parsed JSON of a metadata file. Members that the specification does not name are kept, and
+ * unchanged parts are those of `json`.
+ *
+ * Fails with an `IcebergError` of status 400 for members that are missing or of another type, for ids that occur twice,
+ * and where the current version or its schema is not there.
+ *
+ * ```ts
+ * const view = checkViewMetadata(parse(text))
+ * ```
+ */
+export function checkViewMetadata(json: unknown): ViewMetadata {
+  const where = 'view'
+  const object = readObject(json, where)
+  checkJson(object, where)
+  readString(object, 'view-uuid', where)
+  checkViewVersionOfFormat(readInt(object, 'format-version', where))
+  readString(object, 'location', where)
+  const metadata = withMembers<ViewMetadata>(object, {
+    schemas: sameItems(object['schemas'], readList(object, 'schemas', where, readSchema)),
+    'current-version-id': readInt(object, 'current-version-id', where),
+    versions: sameItems(object['versions'], readList(object, 'versions', where, readViewVersion)),
+    'version-log': sameItems(object['version-log'], readList(object, 'version-log', where, readEntry)),
+    properties: readOptionalStringMap(object, 'properties', where),
+  })
+  checkIds(metadata)
+  return metadata
+}
+
+/** Refuses versions of the format that are not read here. */
+export function checkViewVersionOfFormat(version: number): void {
+  if (version !== viewFormatVersion) throw illegalArgument(`Unsupported format version: ${version}`)
+}
+
+function readEntry(value: unknown, where: string): ViewHistoryEntry {
+  const object = readObject(value, where)
+  return withMembers<ViewHistoryEntry>(object, {
+    'timestamp-ms': readLong(object, 'timestamp-ms', where),
+    'version-id': readInt(object, 'version-id', where),
+  })
+}
+
+function checkIds(metadata: ViewMetadata): void {
+  const schemas = unique(
+    metadata.schemas.map((schema) => schema['schema-id']),
+    'schema-id',
+  )
+  unique(
+    metadata.versions.map((version) => version['version-id']),
+    'version-id',
+  )
+  const id = currentVersion(metadata)['schema-id']
+  if (!schemas.has(id))
+    throw illegalArgument(`Cannot find current schema with id ${id} in schemas: [${[...schemas].join(', ')}]`)
+}
+
+function unique(ids: readonly number[], name: string): ReadonlySet<number> {
+  const known = new Set<number>()
+  for (const id of ids) {
+    if (known.has(id)) throw illegalArgument(`Multiple entries with same ${name}: ${id}`)
+    known.add(id)
+  }
+  return known
+}

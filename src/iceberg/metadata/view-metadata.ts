@@ -1,0 +1,6 @@
+export { checkViewMetadata } from './check-view-metadata.ts'
+export { type NewView, newViewMetadata } from './new-view.ts'
+export { currentVersion } from './view-finish.ts'
+export { checkViewRequirements } from './view-requirements.ts'
+export type { ViewHistoryEntry, ViewMetadata, ViewRepresentation, ViewVersion } from './view-types.ts'
+export { applyViewUpdates, type ViewUpdateContext } from './view-updates.ts'
