@@ -53,6 +53,8 @@ export class CatalogError extends Error {
   readonly code: ErrorCode
   /** The transaction that failed, where one was recorded: describe it by this id. */
   declare readonly transaction_id?: string
+  /** Whether the change may have been made all the same, since its answer was lost. */
+  declare readonly mayBeDone?: boolean
 
   // A process may load this class twice: with the client and the catalog, or as CommonJS and as ES module.
   static {
@@ -68,11 +70,12 @@ export class CatalogError extends Error {
   constructor(
     code: ErrorCode,
     message: string,
-    options?: { cause?: unknown; transaction_id?: string | undefined },
+    options?: { cause?: unknown; transaction_id?: string | undefined; mayBeDone?: boolean | undefined },
   ) {
     super(message, options)
     this.code = code
     if (options?.transaction_id !== undefined) this.transaction_id = options.transaction_id
+    if (options?.mayBeDone) this.mayBeDone = true
   }
 
   /** The protocol's number of `code`. */

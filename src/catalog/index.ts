@@ -52,6 +52,7 @@ export type { SessionServer } from './operations/framework/inside.ts'
 export { beginsOrEnds, isAboutTransactions, transactionNamed } from './operations/framework/inside.ts'
 export type {
   AnyOperation,
+  Invocable,
   Operation,
   OperationContext,
   OperationOptions,

@@ -5,6 +5,7 @@ import type { Catalog } from '../catalog/index.ts'
 import type { OperationName } from '../catalog/operations/index.ts'
 import type { AuthOptions } from './auth/auth.ts'
 import type { Principal, RequestInfo } from './auth/principal.ts'
+import type { Mount } from './mount.ts'
 
 /**
  * Decides whether a caller may run an operation on the namespace or table `id`, which is undefined when the path has no
@@ -84,6 +85,8 @@ export interface HttpOptions {
    * leaves `/` to its application.
    */
   readonly page?: boolean | 'editable' | undefined
+  /** Other protocols over the same catalog, such as `icebergRest` of `tabularium/iceberg`. Default: none. */
+  readonly mounts?: readonly Mount[] | undefined
   /** `/openapi.json` and `/docs`. Default: true. */
   readonly docs?: boolean | undefined
   /** `/healthz` and `/readyz`. Default: true. */
@@ -103,6 +106,7 @@ export const httpOptionNames: OptionNames<HttpOptions> = {
   staleMillis: true,
   advertise: true,
   page: true,
+  mounts: true,
   docs: true,
   health: true,
   metrics: true,

@@ -102,6 +102,8 @@ export interface SharedFiles {
    * Optional: without it, each file is linked alone.
    */
   linkAll?(links: readonly Link[]): Promise<readonly (Linked | undefined)[]>
+  /** Makes a folder for programs that write only to folders that exist. Optional: object stores have no folders. */
+  makeFolder?(path: string): Promise<void>
   /** Creates or replaces the file at `path`, atomically and as durable as an object. */
   replace(path: string, bytes: Uint8Array): Promise<void>
 }

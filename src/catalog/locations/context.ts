@@ -31,6 +31,8 @@ export interface LocationSettings extends TransactionSettings {
   readonly tableRoot: string | undefined
   /** The same for tables that are declared, if these lie elsewhere. */
   readonly declaredRoot?: string | undefined
+  /** The same for tables of formats that other protocols serve. */
+  readonly formatRoot?: string | undefined
 }
 
 /**

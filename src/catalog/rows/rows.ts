@@ -102,10 +102,16 @@ export async function readRows(
 /** Refuses a version that another engine wrote. */
 export function requireOurs(id: Identifier, { version, branch, record }: FoundVersion): void {
   if (record.rows !== undefined) return
+  const format = record.metadata?.table_type
   throw new CatalogError(
     'InvalidTableState',
-    `Version ${version} of ${formatIdentifier(id)}${onBranch(branch)} was written by another engine (manifest ${record.manifest_path}). Read and change its rows with that engine, such as Lance, at the table's location.`,
+    `Version ${version} of ${formatIdentifier(id)}${onBranch(branch)} was written by another engine (${format === undefined ? '' : `format ${format}, `}manifest ${record.manifest_path}). Read and change its rows with that engine, such as ${enginesOf(format)}, at the table's location.`,
   )
+}
+
+/** Engines that read the rows of a format. */
+function enginesOf(format: string | undefined): string {
+  return format?.startsWith('ICEBERG') ? 'Spark, Trino, DuckDB or PyIceberg' : 'Lance'
 }
 
 /** Where the rows of a version are that our engine wrote. */

@@ -83,6 +83,13 @@ export class SharedFilesOnDisk implements SharedFiles {
     return this.#folders.make(folder)
   }
 
+  makeFolder(path: string): Promise<void> {
+    const folder = folderSegmentsOf(path)
+    return this.#withErrors('write', path, async () => {
+      await this.#make(folder)
+    })
+  }
+
   replace(path: string, bytes: Uint8Array): Promise<void> {
     const { folder, name } = splitPath(path)
     return this.#withErrors('write', path, async () => {

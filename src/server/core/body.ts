@@ -15,6 +15,9 @@ export interface Body {
   readonly hold?: Hold
 }
 
+/** What a body is. Other protocols also send forms. */
+type BodyKind = Route['body'] | 'form'
+
 const none: Body = { bytes: Buffer.alloc(0) }
 
 /** Bodies up to this size are not counted, because the limits of requests and connections bound them. */
@@ -26,7 +29,7 @@ export const uncounted = 64 * 1024
  */
 export function readBody(
   exchange: Exchange,
-  kind: Route['body'],
+  kind: BodyKind,
   admission: AdmissionControl,
 ): Body | Promise<Body> {
   const { headers } = exchange
@@ -162,7 +165,9 @@ function eachChunk(
 
 const jsonTypes = /^application\/(?:[\w.+-]+\+)?json$/
 
-function checkHeaders(headers: IncomingHttpHeaders, kind: Route['body']): void {
+const formType = 'application/x-www-form-urlencoded'
+
+function checkHeaders(headers: IncomingHttpHeaders, kind: BodyKind): void {
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw invalid(`The body is encoded with ${JSON.stringify(encoding)}. Send it without Content-Encoding.`)
@@ -176,6 +181,10 @@ function checkHeaders(headers: IncomingHttpHeaders, kind: Route['body']): void {
   if (kind === 'arrow') {
     if (type === undefined || type === arrowStreamType || type === arrowFileType || type === bytesType) return
     throw wrongType(type, `${arrowStreamType} or ${arrowFileType}`)
+  }
+  if (kind === 'form') {
+    if (type === undefined || type === formType) return
+    throw wrongType(type, formType)
   }
   if (type !== undefined && !jsonTypes.test(type)) throw wrongType(type, jsonType)
 }

@@ -1,3 +1,5 @@
+import { invalid } from '../../base/errors.ts'
+import { quote } from '../../base/model/identifier.ts'
 import { decodeSegment } from '../../protocol/path-id.ts'
 import { passedOnHeader, requestIdHeader, serverHeader } from '../../protocol/wire.ts'
 import type { PluginOptions } from '../options.ts'
@@ -5,6 +7,7 @@ import { type Page, pagesOf } from '../pages/pages.ts'
 import type { Answer, StreamableAnswer } from './answer.ts'
 import { type AdapterOptions, type HttpContext, openContext } from './context.ts'
 import type { Exchange } from './exchange.ts'
+import { mountResponder } from './mount-responder.ts'
 import { answerUnlessRead, failure } from './problem.ts'
 import { type Responder, reserveAnswer, responder } from './responder.ts'
 import { unknownRoute } from './routing.ts'
@@ -55,7 +58,11 @@ export async function openHttpCore(
   for (const [path, page] of pagesOf(context))
     pages.set(path, async (exchange) => answerUnlessRead(context, exchange) ?? page(exchange))
 
+  const mounts = mountsOf(context)
+
   async function respondOther(exchange: Exchange): Promise<StreamableAnswer> {
+    const mount = mounts.get(firstSegment(exchange.path))
+    if (mount !== undefined) return mount(exchange)
     try {
       const extended = extension?.(exchange, context)
       if (extended) return await extended
@@ -97,6 +104,24 @@ export async function openHttpCore(
     },
     close: context.close,
   }
+}
+
+/** The responders of other protocols, by the first segment of their paths. */
+function mountsOf(context: HttpContext): ReadonlyMap<string, Responder> {
+  const found = new Map<string, Responder>()
+  for (const mount of context.options.mounts ?? []) {
+    if (!/^\/[\w-]+$/.test(mount.path) || mount.path === '/v1' || found.has(mount.path))
+      throw invalid(
+        `mounts: the path ${quote(mount.path)} is taken, or is no single segment such as /iceberg.`,
+      )
+    found.set(mount.path, mountResponder(context, mount))
+  }
+  return found
+}
+
+function firstSegment(path: string): string {
+  const end = path.indexOf('/', 1)
+  return end < 0 ? path : path.slice(0, end)
 }
 
 function withoutLastSlash(path: string): string {

@@ -17,14 +17,19 @@ export type JsonLimits = Pick<Limits, 'jsonDepth' | 'jsonValues' | 'jsonMembers'
 const pieceBytes = 32 * 1024
 
 /** The value of a JSON body; undefined for an empty one. A large body is parsed in time slices. */
-export function parseJson(bytes: Buffer, limits: JsonLimits, piece = pieceBytes): unknown {
+export function parseJson(
+  bytes: Buffer,
+  limits: JsonLimits,
+  piece = pieceBytes,
+  parse: (text: string) => unknown = JSON.parse,
+): unknown {
   if (bytes.length === 0) return undefined
   // Decoding would replace invalid bytes by another character, also in names.
   if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8. Encode JSON in UTF-8.')
-  if (bytes.length > piece) return parseInPieces(bytes, limits, piece)
+  if (bytes.length > piece) return parseInPieces(bytes, limits, piece, parse)
   if (!isSmall(bytes.length, limits)) requireWithinLimits(bytes, limits)
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    return parse(bytes.toString('utf8'))
   } catch (cause) {
     throw notJson(reasonOf(cause), cause)
   }
@@ -36,7 +41,7 @@ function isSmall(length: number, { jsonDepth, jsonValues, jsonMembers, jsonTextB
 }
 
 function requireWithinLimits(bytes: Buffer, limits: JsonLimits): void {
-  const parser = new JsonPieceParser(bytes, limits, Number.POSITIVE_INFINITY)
+  const parser = new JsonPieceParser(bytes, limits, Number.POSITIVE_INFINITY, JSON.parse)
   try {
     parser.scanTo(bytes.length)
   } catch (error) {
@@ -45,9 +50,14 @@ function requireWithinLimits(bytes: Buffer, limits: JsonLimits): void {
   }
 }
 
-async function parseInPieces(bytes: Buffer, limits: JsonLimits, piece: number): Promise<unknown> {
+async function parseInPieces(
+  bytes: Buffer,
+  limits: JsonLimits,
+  piece: number,
+  parse: (text: string) => unknown,
+): Promise<unknown> {
   const timeSlice = new TimeSlice(undefined)
-  const parser = new JsonPieceParser(bytes, limits, piece)
+  const parser = new JsonPieceParser(bytes, limits, piece, parse)
   try {
     while (parser.at < bytes.length) {
       parser.scanTo(parser.at + piece)
@@ -100,6 +110,7 @@ class JsonPieceParser {
   readonly #bytes: Buffer
   readonly #limits: JsonLimits
   readonly #piece: number
+  readonly #parseText: (text: string) => unknown
   /** The open container of each depth. The objects are reused. */
   readonly #containers: Container[] = []
   #depth = 0
@@ -110,10 +121,11 @@ class JsonPieceParser {
   #lastMark = 0
   #root: { readonly value: unknown; readonly end: number } | undefined
 
-  constructor(bytes: Buffer, limits: JsonLimits, piece: number) {
+  constructor(bytes: Buffer, limits: JsonLimits, piece: number, parse: (text: string) => unknown) {
     this.#bytes = bytes
     this.#limits = limits
     this.#piece = piece
+    this.#parseText = parse
   }
 
   /** Scans up to about this offset. */
@@ -241,7 +253,7 @@ class JsonPieceParser {
 
   #parse(from: number, to: number, before: string, after: string): unknown {
     try {
-      return JSON.parse(before + this.#bytes.toString('utf8', from, to) + after)
+      return this.#parseText(before + this.#bytes.toString('utf8', from, to) + after)
     } catch (error) {
       throw new SyntaxFault(reasonOf(error).replace(/ (?:in JSON )?at position \d+.*/s, ''), from)
     }

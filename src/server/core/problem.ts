@@ -11,6 +11,7 @@ import type { Exchange } from './exchange.ts'
 
 /** The answer to an error, before serialization. */
 export interface Problem {
+  readonly code: ErrorCode
   readonly status: ErrorStatus
   readonly body: ErrorBody
   readonly headers: Readonly<Record<string, string>>
@@ -43,8 +44,9 @@ export function problemOf(error: unknown, failed: FailedRequest): Problem {
   const headers = headersOf(status, error, failed)
   const unexpected = status === 500
   const transaction_id = transactionOf(error)
-  if (transaction_id === undefined) return { status, body, headers, unexpected }
+  if (transaction_id === undefined) return { code, status, body, headers, unexpected }
   return {
+    code,
     status,
     body: { ...body, transaction_id },
     headers: { ...headers, [transactionHeader]: transaction_id },
@@ -79,11 +81,27 @@ function headersOf(
 
 /** The answer to an error. Unexpected errors are logged. */
 export function failure(
-  { admission, log, options }: HttpContext,
+  context: HttpContext,
   exchange: Exchange,
   error: unknown,
   status?: ErrorStatus,
 ): Answer {
+  const problem = report(context, exchange, error, status)
+  return {
+    status: problem.status,
+    type: jsonUtf8,
+    body: JSON.stringify(problem.body),
+    headers: problem.headers,
+  }
+}
+
+/** Describes an error for its caller. Logs unexpected ones, notes refusals, and discards the rest of the body. */
+export function report(
+  { admission, log, options }: HttpContext,
+  exchange: Exchange,
+  error: unknown,
+  status?: ErrorStatus,
+): Problem {
   const { requestId, path, dialect, headers, match } = exchange
   const problem = problemOf(error, {
     path,
@@ -98,12 +116,7 @@ export function failure(
     log.error({ err: error, requestId, operation: match?.operation }, 'an operation failed')
   if (problem.status === 401 || problem.status === 403) notifyRefused(options, exchange, problem.status)
   exchange.discardBody()
-  return {
-    status: problem.status,
-    type: jsonUtf8,
-    body: JSON.stringify(problem.body),
-    headers: problem.headers,
-  }
+  return problem
 }
 
 function notifyRefused({ onRefused }: HttpOptions, exchange: Exchange, status: number): void {

@@ -257,7 +257,7 @@ export function reserveAnswer(
 }
 
 /** Aborted when the caller disconnects before the answer. */
-function disconnectSignal(exchange: Exchange): AbortSignal {
+export function disconnectSignal(exchange: Exchange): AbortSignal {
   const controller = new AbortController()
   const abort = () =>
     controller.abort(

@@ -160,7 +160,7 @@ export class Committer {
           throw new CatalogError(
             'ServiceUnavailable',
             `The connection to ${address.label} was lost during a commit, and nobody there could be asked. The change may have been made or not: look before you make it again.`,
-            { cause },
+            { cause, mayBeDone: true },
           )
         })
       }

@@ -1,0 +1,91 @@
+import { tableIdentifier } from '../../base/model/fields.ts'
+import { keys, type VersionRecord } from '../../base/store/records.ts'
+import type { Reader } from '../../base/store/store.ts'
+import { locationOf, newLocation, type Roots } from '../locations/locations.ts'
+import { type FoundTable, findNamespace, readTable } from '../lookup/names.ts'
+import { idempotencyKey } from '../operations/create-table-version.ts'
+import { adapterOperation } from './internal.ts'
+
+/** A table, and the latest version of its main branch. */
+export interface TableHead {
+  /** The table's internal id. It stays the same when the table is renamed. */
+  readonly internalId: string
+  readonly location: string
+  readonly properties: Readonly<Record<string, string>>
+  /** Absent while the table is only declared. */
+  readonly latest?: {
+    readonly version: number
+    readonly manifestPath: string
+    readonly metadata: Readonly<Record<string, string>>
+  }
+  /** The number of the next version. */
+  readonly next: number
+}
+
+/** Whether there is a table, and when that was. */
+export interface LookedUp {
+  readonly head: TableHead | undefined
+  /** By the clock of the catalog, in milliseconds since the epoch. */
+  readonly now: number
+  /** Whether an earlier attempt of the same request made one of the latest versions, as its idempotency key says. */
+  readonly isRepeated: boolean
+}
+
+/** How many versions are searched for that of an earlier attempt. */
+const searched = 100
+
+/** Looks up a table and its latest version, in one read. Throws `NamespaceNotFound`. */
+export const lookUpHead = adapterOperation({
+  like: 'describeTable',
+  changes: false,
+  request: { id: tableIdentifier },
+  run: async (core, { id, context }): Promise<LookedUp> => {
+    const now = core.now()
+    return core.store.read((reader) => {
+      const table = readTable(reader, findNamespace(reader, id.slice(0, -1)), id.at(-1)!)
+      if (table === undefined) return { head: undefined, now, isRepeated: false }
+      const key = idempotencyKey(context)
+      const isRepeated = key !== undefined && hasVersionOf(reader, table, key)
+      return { head: headIn(core, reader, table), now, isRepeated }
+    })
+  },
+})
+
+/** A location for a new table, as the catalog chooses them. Nothing is recorded. */
+export const newTableLocation = adapterOperation({
+  like: 'declareTable',
+  changes: false,
+  request: { id: tableIdentifier },
+  run: async ({ contentRoots, settings, newTableId }) => {
+    const internalId = newTableId()
+    const { formatRoot, declaredRoot, tableRoot } = settings
+    const location = newLocation(contentRoots, formatRoot ?? declaredRoot ?? tableRoot, internalId)
+    return locationOf(contentRoots, internalId, { location })
+  },
+})
+
+/** Whether the request with a key made one of the latest versions of a table. */
+function hasVersionOf(reader: Reader, table: FoundTable, key: string): boolean {
+  const latest = { prefix: keys.versions(table.id, ''), reverse: true, limit: searched }
+  for (const { value } of reader.range<VersionRecord>(latest)) if (value.request_key === key) return true
+  return false
+}
+
+function headIn({ contentRoots }: Roots, reader: Reader, table: FoundTable): TableHead {
+  const { main, properties } = table.record
+  const version = main.latest
+  const record = version === null ? undefined : reader.get<VersionRecord>(keys.version(table.id, '', version))
+  return {
+    internalId: table.id,
+    location: locationOf(contentRoots, table.id, table.record),
+    properties,
+    next: main.last === null ? 1 : main.last + 1,
+    ...(record && {
+      latest: {
+        version: version!,
+        manifestPath: record.manifest_path,
+        metadata: record.metadata ?? {},
+      },
+    }),
+  }
+}

@@ -1,0 +1,9 @@
+/*
+ * What adapters of other protocols need besides the public operations: tables of formats that the catalog does not read
+ * itself, whose versions point at objects of that format.
+ */
+
+export { type LookedUp, lookUpHead, newTableLocation, type TableHead } from './heads.ts'
+export { tablesWith } from './listing.ts'
+export { makeFolders, putObject, readObject } from './objects.ts'
+export { type ChangedProperties, changeNamespaceProperties } from './properties.ts'

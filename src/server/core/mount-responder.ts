@@ -1,0 +1,105 @@
+import { Readable } from 'node:stream'
+import { CatalogError } from '../../base/errors.ts'
+import { inTransactionHeader } from '../../base/model/transaction-id.ts'
+import { performance } from '../../base/time.ts'
+import { callerHook, principalKey, requestId } from '../../catalog/index.ts'
+import { contextOfHeaders } from '../../protocol/wire.ts'
+import type { Mount, MountedRequest, MountedRoute } from '../mount.ts'
+import type { Answer, StreamableAnswer } from './answer.ts'
+import { readBody } from './body.ts'
+import type { HttpContext } from './context.ts'
+import type { Exchange } from './exchange.ts'
+import { parseJson } from './json.ts'
+import { report } from './problem.ts'
+import { disconnectSignal, type Responder, reserveAnswer } from './responder.ts'
+
+/** Makes the responder for requests to another protocol. */
+export function mountResponder(context: HttpContext, mount: Mount): Responder {
+  const { admission, authorizer, cache, metrics, rateLimit } = context
+
+  async function run(exchange: Exchange, route: MountedRoute): Promise<StreamableAnswer> {
+    if (!route.isPublic) exchange.principal = await context.authenticate(exchange)
+    rateLimit?.(exchange.principal?.name ?? exchange.remoteAddress ?? '')
+    for (const asked of route.access) await authorizer?.check(exchange, asked)
+    const { bytes, hold } = route.body === 'none' ? noBody : await readBody(exchange, route.body, admission)
+    try {
+      const body =
+        route.body === 'form'
+          ? formFields(bytes)
+          : await parseJson(bytes, admission.limits, undefined, mount.parseJson)
+      return await route.run(requestOf(context, exchange, body))
+    } finally {
+      if (route.changes) cache.invalidate()
+      hold?.release()
+    }
+  }
+
+  return async (exchange) => {
+    let name = mount.path.slice(1)
+    const answer = await (async (): Promise<StreamableAnswer> => {
+      let isLarge = false
+      let isAdmitted = false
+      try {
+        const { method, path, query } = exchange
+        const route = mount.route({ method, path: path.slice(mount.path.length), query })
+        name = route.name
+        admission.enter()
+        isAdmitted = true
+        const answered = await run(exchange, route)
+        isLarge = reserveAnswer(context, exchange, answered) || answered.body instanceof Readable
+        return answered
+      } catch (error) {
+        return failure(context, mount, exchange, error)
+      } finally {
+        if (isAdmitted && isLarge) exchange.onClose(() => admission.leave())
+        else if (isAdmitted) admission.leave()
+      }
+    })()
+    metrics.count(name, answer.status, performance.now() - exchange.started)
+    return answer
+  }
+}
+
+const noBody = { bytes: Buffer.alloc(0), hold: undefined }
+
+function formFields(bytes: Buffer): Readonly<Record<string, string>> {
+  return Object.fromEntries(new URLSearchParams(bytes.toString('utf8')))
+}
+
+function requestOf(context: HttpContext, exchange: Exchange, body: unknown): MountedRequest {
+  const { authorizer } = context
+  const { principal, headers } = exchange
+  const transaction = headers[inTransactionHeader]
+  return {
+    headers,
+    principal,
+    body,
+    context: {
+      ...contextOfHeaders(headers),
+      ...(principal !== undefined && { [principalKey]: principal.name }),
+    },
+    options: {
+      signal: disconnectSignal(exchange),
+      [requestId]: exchange.requestId,
+      ...(typeof transaction === 'string' && { transaction }),
+      ...(authorizer && { [callerHook]: authorizer.ofResolved(exchange, body) }),
+    },
+    authorize: async (operation, id, location) =>
+      authorizer?.check(exchange, { operation, id, body, location }),
+    authenticate: async (token) => {
+      const headers = { ...exchange.headers, authorization: `Bearer ${token}` }
+      return context.authenticate(Object.create(exchange, { headers: { value: headers } }) as Exchange)
+    },
+  }
+}
+
+function failure(context: HttpContext, mount: Mount, exchange: Exchange, error: unknown): Answer {
+  const own = error instanceof CatalogError ? undefined : mount.ownAnswer(error)
+  if (own !== undefined) {
+    exchange.discardBody()
+    return own
+  }
+  const { code, status, body, headers } = report(context, exchange, error)
+  const answer = mount.answer(code, body.detail, status)
+  return { ...answer, headers: { ...headers, ...answer.headers } }
+}
