@@ -15,6 +15,8 @@ interface Typed {
   readonly now?: string
   readonly control?: boolean
   readonly lanceFolder?: string
+  readonly iceberg?: boolean
+  readonly icebergFolder?: string
   readonly endWithInput?: boolean
   readonly listing: 'recursive' | 'children'
   readonly log: 'debug' | 'info' | 'warn' | 'error'
@@ -50,6 +52,11 @@ export function fakeCommand(io: Io, signal: AbortSignal): Command {
       '--lance-folder <folder>',
       "an empty folder where declared tables lie, for Lance's own clients, which keep versions through the fake",
     )
+    .option('--iceberg', 'serve Iceberg REST at /iceberg')
+    .option(
+      '--iceberg-folder <folder>',
+      'an empty folder where tables of Iceberg lie (default: a temporary one); implies --iceberg',
+    )
     .option(
       '--end-with-input',
       'end when standard input does, and so with the process that holds its other end, however that ends',
@@ -67,7 +74,8 @@ export function fakeCommand(io: Io, signal: AbortSignal): Command {
     .option('--json', 'print the URL as JSON')
     .addHelpText('after', examples)
     .action(async (typed: Typed) => {
-      const { host, port, seed, now, control, lanceFolder, endWithInput, listing, log, json } = typed
+      const { host, port, seed, now, control, lanceFolder, icebergFolder, endWithInput, listing, log, json } =
+        typed
       const token = typed.token ?? (io.env.TABULARIUM_TOKEN || undefined)
       const { fakeServer } = await import('../testing/index.ts')
       await using server = await fakeServer({
@@ -78,6 +86,8 @@ export function fakeCommand(io: Io, signal: AbortSignal): Command {
         token,
         control,
         lanceFolder,
+        icebergFolder,
+        iceberg: typed.iceberg ?? icebergFolder !== undefined,
         http: { listing, log },
       })
       io.stdout.write(listeningLine(server, json))

@@ -4,6 +4,7 @@ import {
   type Catalog,
   CatalogError,
   type DirectoryCatalogOptions,
+  type LocalCatalog,
   openCatalog,
   operations,
 } from '../tabularium/index.ts'
@@ -43,6 +44,7 @@ interface Typed extends Passed {
   readonly drain?: number
   readonly page: boolean
   readonly editable?: boolean
+  readonly iceberg: boolean
   readonly audit?: string
   readonly auditFailure: 'go-on' | 'refuse'
   readonly json?: boolean
@@ -173,6 +175,7 @@ function addRunningOptions(command: Command): void {
     )
     .option('--editable', 'let the page at / change the catalog, where callers may')
     .option('--no-page', 'serve no page at /')
+    .option('--no-iceberg', 'serve no Iceberg REST at /iceberg')
     .addOption(
       new Option('--log <level>', 'least level that is logged, on standard error')
         .choices(['debug', 'info', 'warn', 'error'])
@@ -275,7 +278,9 @@ async function serveUntil(
   if (opened === undefined) return
   await using catalog = opened
   await using log = audit && (await openAudit(catalog, audit.file, io))
-  await using server = await serve(catalog, log ? { ...http, ...auditHooks(log, audit!.refuses) } : http)
+  const mounts = typed.iceberg ? await icebergMounts(opened) : []
+  const hooks = log ? auditHooks(log, audit!.refuses) : {}
+  await using server = await serve(catalog, { ...http, ...hooks, mounts })
   io.stdout.write(listeningLine(server, typed.json))
   if (signal.aborted) return
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
@@ -285,6 +290,11 @@ async function serveUntil(
       `tabularium: /readyz answers 503 now, and the server ends in ${drain / 1_000} s. A second signal ends it at once.\n`,
     )
   }
+}
+
+async function icebergMounts(catalog: LocalCatalog): Promise<NonNullable<ServeOptions['mounts']>> {
+  const { icebergRest } = await import('../iceberg/index.ts')
+  return [icebergRest(catalog)]
 }
 
 async function openAudit(catalog: Catalog, file: string, io: Io): Promise<AuditLog & AsyncDisposable> {

@@ -141,6 +141,10 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['decide nothing | 64 |', core, 'options.orderKeys ?? 64'],
     ['as the table holds | 512 MiB |', engines, 'growthBytes = 512 * 1024 * 1024'],
   ],
+  'docs/iceberg.md': [
+    ['up to version 3', 'src/iceberg/metadata/types.ts', 'newestVersion = 3'],
+    ['while the version is among the last 100', 'src/catalog/formats/heads.ts', 'searched = 100'],
+  ],
   'docs/lance.md': [['256 MiB', arrow[1], arrow[2]]],
   'docs/object-storage.md': [
     ['lets eight writers race', 'src/base/content/claim.ts', 'racers = 8'],

@@ -14,17 +14,18 @@ import { catalogOptionNames, runOperation } from '../../catalog/local.ts'
 import { localHandle } from '../../tabularium/local-handle.ts'
 import type { MemoryCatalog, MemorySnapshot } from '../../tabularium/open.ts'
 import { CallLog, type CallName, type Calls, OpenCalls } from './calls.ts'
+import { ClientFolder } from './client-folder.ts'
 import { type FakeClock, ManualClock } from './clock.ts'
 import type { Fault, Matched } from './fault.ts'
 import { FaultSet, type Faults } from './faults.ts'
 import {
+  type ClientFolders,
   CountedIds,
   emptyInternals,
   forkInternals,
   type InternalOptions,
   type Internals,
 } from './internals.ts'
-import { type DeclaredFolder, LanceFolder } from './lance-folder.ts'
 import { Acknowledged, type FakeCall, inOrder, runWithFaults, withEffects } from './run.ts'
 import { applySeed, type Seed } from './seed.ts'
 import { transactWithin } from './transaction.ts'
@@ -49,6 +50,11 @@ export interface FakeOptions extends Omit<CatalogOptions, 'now' | 'newId' | 'loc
    * folder. Tables with rows of the catalog stay in memory. Default: none.
    */
   readonly lanceFolder?: string | undefined
+  /**
+   * An empty folder on disk for new tables of Iceberg, so that its engines can write and read their files. The fake never
+   * removes it. Default: none, and such tables have locations that engines cannot reach.
+   */
+  readonly icebergFolder?: string | undefined
 }
 
 const { now: _now, newId: _newId, locationRoots: _roots, ...ownNames } = catalogOptionNames
@@ -62,6 +68,7 @@ const names: OptionNames<FakeOptions> = {
   randomSeed: true,
   keepCalls: true,
   lanceFolder: true,
+  icebergFolder: true,
 }
 
 /**
@@ -116,6 +123,7 @@ export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalo
     randomSeed = 1,
     keepCalls = 1_000,
     lanceFolder,
+    icebergFolder,
     ...given
   } = options
   if (!/^[\w.-]{1,64}$/.test(id)) throw invalid('id must be 1 to 64 letters, digits, ".", "-" or "_".')
@@ -125,9 +133,12 @@ export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalo
   // Preloaded: waiting for the lazy import would change the order of operations in the first call.
   await import('../../engine/table/index.ts')
   const clock = new ManualClock(now)
-  const lance = lanceFolder === undefined ? undefined : await LanceFolder.open(lanceFolder)
+  const open = async (name: string, folder: string | undefined) =>
+    folder === undefined ? undefined : ClientFolder.open(name, folder)
+  const lance = await open('lanceFolder', lanceFolder)
+  const iceberg = await open('icebergFolder', icebergFolder)
   const rest = lance ? { managedVersioning: true, ...given } : given
-  const common: Common = { rest, randomSeed, keepCalls, lance }
+  const common: Common = { rest, randomSeed, keepCalls, lance, iceberg }
   const sources = sourcesOf(common, clock, new CountedIds())
   const internals = emptyInternals(id, sources.options)
   if (typeof seed === 'function') await seed(localHandle(internals.core))
@@ -140,20 +151,21 @@ interface Common {
   readonly rest: CatalogOptions
   readonly randomSeed: number
   readonly keepCalls: number
-  readonly lance: LanceFolder | undefined
+  readonly lance: ClientFolder | undefined
+  readonly iceberg: ClientFolder | undefined
 }
 
 /** Where a fake gets its times, ids and folders from. */
 interface Sources {
   readonly clock: ManualClock
   readonly ids: CountedIds
-  readonly declared: DeclaredFolder | undefined
+  readonly folders: ClientFolders
   readonly options: InternalOptions
 }
 
-function sourcesOf({ rest, lance }: Common, clock: ManualClock, ids: CountedIds): Sources {
-  const declared = lance?.newSubfolder()
-  return { clock, ids, declared, options: { ...rest, now: clock.now, newId: ids.next, declared } }
+function sourcesOf({ rest, lance, iceberg }: Common, clock: ManualClock, ids: CountedIds): Sources {
+  const folders = { declared: lance?.newSubfolder(), formats: iceberg?.newSubfolder() }
+  return { clock, ids, folders, options: { ...rest, now: clock.now, newId: ids.next, folders } }
 }
 
 class Fake {
@@ -165,7 +177,7 @@ class Fake {
   readonly #ids: CountedIds
   readonly #calls: CallLog
   readonly #faults: FaultSet
-  readonly #declared: DeclaredFolder | undefined
+  readonly #folders: ClientFolders
   readonly #acknowledged = new Acknowledged()
   readonly #inOrder = inOrder()
   readonly #open = new OpenCalls()
@@ -174,12 +186,12 @@ class Fake {
 
   constructor(
     common: Common,
-    { clock, ids, declared, options }: Sources,
+    { clock, ids, folders, options }: Sources,
     internals: Internals,
     faults: readonly Fault[],
   ) {
     this.#common = common
-    this.#declared = declared
+    this.#folders = folders
     this.#internals = internals
     this.#options = options
     this.#clock = clock
@@ -307,8 +319,9 @@ class Fake {
     this.#internals.forget()
     this.#clock.set(snapshot.time)
     this.#ids.count = snapshot.ids
-    // Ids repeat from here, but the files that Lance wrote under them remain.
-    this.#declared?.renew()
+    // Ids repeat from here, but the files that clients wrote under them remain.
+    this.#folders.declared?.renew()
+    this.#folders.formats?.renew()
   }
 
   #reset(first: FakeSnapshot, faults: readonly Fault[]): void {

@@ -3,7 +3,7 @@ import type { CatalogOptions, Core, Settings } from '../../catalog/index.ts'
 import { makeCore } from '../../catalog/local.ts'
 import type { MemoryStore } from '../../stores/memory/index.ts'
 import { type MemoryParts, memoryParts, memoryRoot } from '../../tabularium/memory.ts'
-import type { DeclaredFolder } from './lance-folder.ts'
+import type { Subfolder } from './client-folder.ts'
 
 /** A memory catalog with access to its store and core. */
 export interface Internals {
@@ -13,9 +13,17 @@ export interface Internals {
   forget(): void
 }
 
-/** The options of a fork. Forks differ in clock, ids and folder only. */
+/** The options of a fork. Forks differ in clock, ids and folders only. */
 export type InternalOptions = CatalogOptions &
-  Required<Pick<CatalogOptions, 'now' | 'newId'>> & { readonly declared?: DeclaredFolder | undefined }
+  Required<Pick<CatalogOptions, 'now' | 'newId'>> & { readonly folders: ClientFolders }
+
+/** Where tables lie that clients of other engines write. */
+export interface ClientFolders {
+  /** For tables that are declared, as those of Lance are. */
+  readonly declared: Subfolder | undefined
+  /** For tables of formats that other protocols serve. */
+  readonly formats: Subfolder | undefined
+}
 
 /** An empty catalog, with fixed id and secret. */
 export function emptyInternals(id: string, options: InternalOptions): Internals {
@@ -36,14 +44,19 @@ function internalsOf(
   record: CatalogRecord,
   options: InternalOptions,
 ): Internals {
-  const { declared, ...rest } = options
-  const roots = [memoryRoot(record, content), ...(declared ? [declared.root] : [])]
+  const { folders, ...rest } = options
+  const { declared, formats } = folders
+  const further = [declared, formats].flatMap((folder) => folder?.root ?? [])
+  const roots = [memoryRoot(record, content), ...further]
   const make = () => makeCore(store, record, roots, rest)
   let made = make()
   const settings: Settings = {
     ...made.settings,
     get declaredRoot() {
       return declared?.url
+    },
+    get formatRoot() {
+      return formats?.url
     },
   }
   const core: Core = { ...made, settings, engine: (content) => made.engine(content) }

@@ -95,7 +95,13 @@ export async function withEffects<T>(
     for (const fault of later) fault.uncount()
     throw error
   }
-  for (const fault of later) await applyEffect(clock, fault, name, options)
+  try {
+    for (const fault of later) await applyEffect(clock, fault, name, options)
+  } catch (error) {
+    // The work is done, and its caller cannot know.
+    if (error instanceof CatalogError && Object.isExtensible(error)) Object.assign(error, { mayBeDone: true })
+    throw error
+  }
   return response
 }
 

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import * as v from 'valibot'
 import { CatalogError, invalid } from '../../base/errors.ts'
@@ -27,6 +30,11 @@ export interface FakeServerOptions extends FakeOptions {
    * clock, reads the calls, seeds and resets. Default: false.
    */
   readonly control?: boolean | undefined
+  /**
+   * Whether to serve Iceberg REST at `/iceberg`. A new fake without `icebergFolder` then keeps tables of Iceberg in a
+   * temporary folder, which is removed when the server closes. Default: false.
+   */
+  readonly iceberg?: boolean | undefined
   /** Further options of `serve`. The default `Retry-After` of 503 responses is 0 seconds. */
   readonly http?: Omit<ServeOptions, 'auth' | 'host' | 'port'> | undefined
 }
@@ -60,19 +68,33 @@ export interface FakeServer extends AsyncDisposable {
  * ```
  */
 export async function fakeServer(options: FakeServerOptions = {}): Promise<FakeServer> {
-  const { catalog: given, host, port = 0, token, control = false, http = {}, ...fake } = options
-  const ignored = Object.entries(fake).filter(([, value]) => value !== undefined)
+  const {
+    catalog: given,
+    host,
+    port = 0,
+    token,
+    control = false,
+    iceberg = false,
+    http = {},
+    ...rest
+  } = options
+  const ignored = Object.entries(rest).filter(([, value]) => value !== undefined)
   if (given !== undefined && ignored.length > 0) {
     throw invalid(
       `fakeServer: the catalog is given, so ${ignored.map(([name]) => name).join(', ')} would go unheard. Give that to fakeCatalog.`,
     )
   }
-  const catalog = given ?? (await fakeCatalog(fake))
+  const folder =
+    iceberg && given === undefined && rest.icebergFolder === undefined ? await temporaryFolder() : undefined
+  const catalog =
+    given ?? (await fakeCatalog(folder === undefined ? rest : { ...rest, icebergFolder: folder }))
+  const mounts = iceberg ? await icebergMounts(catalog) : []
   const { serveWith } = await import('../../server/serve.ts')
   const server = await serveWith(
     catalog,
     {
       ...http,
+      mounts: [...(http.mounts ?? []), ...mounts],
       // Only a fault makes a fake busy, never the load of the machine.
       limits: { retryAfter: 0, eventLoopDelay: 0, ...http.limits },
       auth: token === undefined ? false : { verify: (given) => (given === token ? owner : undefined) },
@@ -87,13 +109,23 @@ export async function fakeServer(options: FakeServerOptions = {}): Promise<FakeS
       await catalog.faults.clear()
       await server.close()
       if (given === undefined) await catalog.close()
+      if (folder !== undefined) await rm(folder, { recursive: true, force: true })
     })()
     return closing
   }
   const { clock, calls, faults, seed, reset } = catalog
   const { url } = server
-  const fork = () => forked(catalog.fork(), { host, token, control, http })
+  const fork = () => forked(catalog.fork(), { host, token, control, iceberg, http })
   return { url, token, catalog, clock, calls, faults, seed, reset, fork, close, [Symbol.asyncDispose]: close }
+}
+
+async function icebergMounts(catalog: FakeCatalog) {
+  const { icebergRest } = await import('../../iceberg/index.ts')
+  return [icebergRest(catalog, { clientClocks: true })]
+}
+
+function temporaryFolder(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'tabularium-iceberg-'))
 }
 
 /** The principal of the fake's token. `verify` allows short tokens, which `tokens` refuses. */

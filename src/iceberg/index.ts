@@ -1,0 +1,100 @@
+/**
+ * Iceberg REST over a catalog: {@link icebergRest} is a protocol for the option `mounts` of `serve`.
+ *
+ * @module
+ */
+
+import { invalid } from '../base/errors.ts'
+import { wallClock } from '../base/time.ts'
+import type { Mount, MountedRoute } from '../server/mount.ts'
+import { IcebergError, type IcebergErrorType } from './errors.ts'
+import { parse, stringify } from './json.ts'
+import { Entries, type TransactionalCatalog } from './records/entries.ts'
+import { MetadataFiles } from './records/metadata-files.ts'
+import type { Endpoint, EndpointAnswer, Served, Variables } from './rest/endpoint.ts'
+import { typeOfStatus } from './rest/problems.ts'
+import { Repeats } from './rest/repeats.ts'
+import { findEndpoint } from './rest/router.ts'
+
+export interface IcebergRestOptions {
+  /** Where it is served. Default: `/iceberg`, so clients get the URL `http://host:2333/iceberg`. */
+  readonly path?: string | undefined
+  /** Properties that clients take from `GET /v1/config`, such as `s3.endpoint`. Default: none. */
+  readonly defaults?: Readonly<Record<string, string>> | undefined
+  /**
+   * Whether a change is as late as the latest snapshot that it adds, for a catalog whose clock stands still: a fake. Other
+   * catalogs refuse snapshots that are more than a minute ahead. Default: false.
+   */
+  readonly clientClocks?: boolean | undefined
+}
+
+/**
+ * Serves the tables and views of a catalog to clients of Iceberg REST.
+ *
+ * ```ts
+ * await using server = await serve(catalog, { auth: false, mounts: [icebergRest(catalog)] })
+ * console.log(`${server.url}/iceberg`)
+ * ```
+ */
+export function icebergRest(catalog: TransactionalCatalog, options: IcebergRestOptions = {}): Mount {
+  if (typeof catalog?.transaction !== 'function')
+    throw invalid('icebergRest needs a catalog with transactions, as openCatalog opens in this process.')
+  const { path = '/iceberg', defaults = {}, clientClocks = false } = options
+  const served: Served = {
+    catalog,
+    entries: new Entries(catalog, new MetadataFiles()),
+    defaults,
+    clientClocks,
+    repeats: new Repeats(wallClock),
+  }
+  return {
+    path,
+    route: (asked) => {
+      const { endpoint, variables } = findEndpoint(asked.method, asked.path)
+      return routeTo(served, endpoint, variables, asked.query)
+    },
+    parseJson: parse,
+    ownAnswer: (error) =>
+      error instanceof IcebergError ? problem(error.status, error.type, error.message) : undefined,
+    answer: (code, detail, status) => problem(status, typeOfStatus(code, status), detail),
+  }
+}
+
+function routeTo(served: Served, endpoint: Endpoint, variables: Variables, query: string): MountedRoute {
+  const { name, method, access, body = 'none', isPublic = false } = endpoint
+  const { namespace } = variables
+  const changes = method === 'POST' || method === 'DELETE'
+  const id = variables.name === '' ? namespace : [...namespace, variables.name]
+  return {
+    name: `iceberg.${name}`,
+    access: access === undefined ? [] : [{ operation: access, id }],
+    isPublic,
+    changes,
+    body,
+    run: async (request) => {
+      const asked = { ...variables, id, query: new URLSearchParams(query), request }
+      const key = request.headers['idempotency-key']
+      const run = () => endpoint.run(served, asked)
+      if (!changes || typeof key !== 'string') return answerOf(method, await run())
+      const about = JSON.stringify([key, request.principal?.name, name, id, query])
+      return answerOf(method, await served.repeats.once(about, run, isSmall))
+    },
+  }
+}
+
+/** Whether an answer holds no metadata, which may be large. The versions of a table tell that a commit was made. */
+function isSmall({ body }: EndpointAnswer): boolean {
+  return typeof body !== 'object' || body === null || !('metadata' in body)
+}
+
+const json = 'application/json'
+
+function answerOf(method: string, { body, status, headers }: EndpointAnswer) {
+  if (body === undefined || method === 'HEAD')
+    return { status: status ?? 204, body: '', ...(headers && { headers }) }
+  return { status: status ?? 200, type: json, body: stringify(body), ...(headers && { headers }) }
+}
+
+function problem(status: number, type: IcebergErrorType, message: string) {
+  return { status, type: json, body: JSON.stringify({ error: { message, type, code: status } }) }
+}

@@ -1,0 +1,27 @@
+import * as v from 'valibot'
+import { illegalArgument } from '../errors.ts'
+
+/** A map of texts. */
+export const texts = v.record(v.string(), v.string('must be a text'))
+
+/** The levels of a namespace. */
+export const namespaceName = v.pipe(v.array(v.string()), v.minLength(1, 'must name at least one level'))
+
+/** A table or view by its namespace and name. */
+export const identifier = v.object({ namespace: v.array(v.string()), name: v.pipe(v.string(), v.nonEmpty()) })
+
+/** A body in the shape of its endpoint. Fields that the endpoint does not know are left out, as the protocol asks. */
+export function checkBody<Schema extends v.GenericSchema>(
+  schema: Schema,
+  body: unknown,
+): v.InferOutput<Schema> {
+  const checked = v.safeParse(schema, body, { abortEarly: true })
+  if (checked.success) return checked.output
+  const [issue] = checked.issues
+  const path = v.getDotPath(issue)
+  throw illegalArgument(
+    path === null
+      ? `Invalid request body: ${issue.message}`
+      : `Invalid request body: ${path}: ${issue.message}`,
+  )
+}

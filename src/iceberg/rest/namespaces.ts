@@ -1,0 +1,106 @@
+import * as v from 'valibot'
+import { changeNamespaceProperties } from '../../catalog/formats/index.ts'
+import { IcebergError } from '../errors.ts'
+import { inTermsOfIceberg } from '../records/entries.ts'
+import { checkBody, namespaceName, texts } from './body.ts'
+import type { Endpoint } from './endpoint.ts'
+import { namespaceInQuery } from './names.ts'
+import { namesOf, nextPage, pageOf } from './paging.ts'
+
+const created = v.object({ namespace: namespaceName, properties: v.optional(texts, {}) })
+const changed = v.object({ removals: v.optional(v.array(v.string()), []), updates: v.optional(texts, {}) })
+
+/** The endpoints for namespaces. */
+export const namespaceEndpoints: readonly Endpoint[] = [
+  {
+    name: 'listNamespaces',
+    method: 'GET',
+    path: 'namespaces',
+    access: 'listNamespaces',
+    run: async ({ catalog }, { query, request }) => {
+      const parent = namespaceInQuery(query.get('parent'))
+      const { options, context } = request
+      const { names, next } = await inTermsOfIceberg({ namespace: parent }, () =>
+        namesOf(pageOf(query), async ({ page_token, limit }) => {
+          const asked = { id: [...parent], page_token, limit, context }
+          const { namespaces, page_token: next } = await catalog.listNamespaces(asked, options)
+          return { names: namespaces, next }
+        }),
+      )
+      return { body: { namespaces: names.map((name) => [...parent, name]), ...nextPage(next) } }
+    },
+  },
+  {
+    name: 'createNamespace',
+    method: 'POST',
+    path: 'namespaces',
+    body: 'json',
+    run: async ({ catalog }, { request }) => {
+      const { namespace, properties } = checkBody(created, request.body)
+      const { options, context } = request
+      await request.authorize('createNamespace', namespace)
+      await inTermsOfIceberg({ namespace }, () =>
+        catalog.createNamespace({ id: namespace, properties, context }, options),
+      )
+      return { body: { namespace, properties } }
+    },
+  },
+  {
+    name: 'loadNamespaceMetadata',
+    method: 'GET',
+    path: 'namespaces/{namespace}',
+    access: 'describeNamespace',
+    run: async ({ catalog }, { namespace, request: { options, context } }) => {
+      const { properties } = await inTermsOfIceberg({ namespace }, () =>
+        catalog.describeNamespace({ id: [...namespace], context }, options),
+      )
+      return { body: { namespace, properties } }
+    },
+  },
+  {
+    name: 'namespaceExists',
+    method: 'HEAD',
+    path: 'namespaces/{namespace}',
+    access: 'namespaceExists',
+    run: async ({ catalog }, { namespace, request: { options, context } }) => {
+      await inTermsOfIceberg({ namespace }, () =>
+        catalog.describeNamespace({ id: [...namespace], context }, options),
+      )
+      return {}
+    },
+  },
+  {
+    name: 'dropNamespace',
+    method: 'DELETE',
+    path: 'namespaces/{namespace}',
+    access: 'dropNamespace',
+    run: async ({ catalog }, { namespace, request: { options, context } }) => {
+      await inTermsOfIceberg({ namespace }, () =>
+        catalog.dropNamespace({ id: [...namespace], context }, options),
+      )
+      return {}
+    },
+  },
+  {
+    name: 'updateProperties',
+    method: 'POST',
+    path: 'namespaces/{namespace}/properties',
+    access: 'createNamespace',
+    body: 'json',
+    run: async ({ catalog }, { namespace, request }) => {
+      const { removals, updates } = checkBody(changed, request.body)
+      const both = removals.find((name) => Object.hasOwn(updates, name))
+      if (both !== undefined)
+        throw new IcebergError(
+          'UnprocessableEntityException',
+          `Invalid namespace update: cannot simultaneously set and remove keys: [${both}]`,
+        )
+      const { options, context } = request
+      const asked = { id: [...namespace], updates, removals: [...new Set(removals)], context }
+      const body = await inTermsOfIceberg({ namespace }, () =>
+        changeNamespaceProperties(catalog, asked, options),
+      )
+      return { body }
+    },
+  },
+]

@@ -1,0 +1,286 @@
+import { randomUUID } from 'node:crypto'
+import * as v from 'valibot'
+import type { Identifier } from '../../base/model/identifier.ts'
+import { wallClock } from '../../base/time.ts'
+import { illegalArgument } from '../errors.ts'
+import {
+  applyUpdates,
+  checkRequirements,
+  isCreate,
+  newTableMetadata,
+  withReferencedSnapshots,
+} from '../metadata/index.ts'
+import type { TableMetadata } from '../metadata/types.ts'
+import type { Change, Loaded } from '../records/entries.ts'
+import { tableFormat } from '../records/table-format.ts'
+import { checkBody, identifier } from './body.ts'
+import { credentialsFor, wantsCredentials } from './credentials.ts'
+import type { Asked, Endpoint, EndpointAnswer, Served } from './endpoint.ts'
+import { etagOf, isKnown } from './etags.ts'
+import { namesOf, nextPage, pageOf } from './paging.ts'
+
+const created = v.object({
+  name: v.pipe(v.string(), v.nonEmpty()),
+  location: v.nullish(v.string()),
+  schema: v.unknown(),
+  'partition-spec': v.nullish(v.unknown()),
+  'write-order': v.nullish(v.unknown()),
+  'stage-create': v.nullish(v.boolean()),
+  properties: v.nullish(v.unknown()),
+})
+const registered = v.object({
+  name: v.pipe(v.string(), v.nonEmpty()),
+  'metadata-location': v.pipe(v.string(), v.nonEmpty()),
+  overwrite: v.nullish(v.boolean()),
+})
+const commit = v.object({
+  identifier: v.nullish(identifier),
+  requirements: v.optional(v.array(v.unknown()), []),
+  updates: v.optional(v.array(v.unknown()), []),
+})
+const commits = v.object({ 'table-changes': v.pipe(v.array(commit), v.minLength(1, 'must name a table')) })
+const renamed = v.object({ source: identifier, destination: identifier })
+
+/** The endpoints for tables. */
+export const tableEndpoints: readonly Endpoint[] = [
+  {
+    name: 'listTables',
+    method: 'GET',
+    path: 'namespaces/{namespace}/tables',
+    access: 'listTables',
+    run: (served, asked) => listed(served, asked, 'table'),
+  },
+  {
+    name: 'createTable',
+    method: 'POST',
+    path: 'namespaces/{namespace}/tables',
+    body: 'json',
+    run: createTable,
+  },
+  {
+    name: 'registerTable',
+    method: 'POST',
+    path: 'namespaces/{namespace}/register',
+    body: 'json',
+    run: async (served, { namespace, request }) => {
+      const { name, overwrite, 'metadata-location': url } = checkBody(registered, request.body)
+      const id = [...namespace, name]
+      await request.authorize('registerTable', id, url)
+      const asked = { format: tableFormat, id, url, overwrite: overwrite ?? false }
+      return tableAnswer(served, await served.entries.register(asked, request), request)
+    },
+  },
+  {
+    name: 'loadTable',
+    method: 'GET',
+    path: 'namespaces/{namespace}/tables/{name}',
+    access: 'describeTable',
+    run: loadTable,
+  },
+  {
+    name: 'tableExists',
+    method: 'HEAD',
+    path: 'namespaces/{namespace}/tables/{name}',
+    access: 'tableExists',
+    run: async ({ entries }, { id, request }) => {
+      await entries.find('table', id, request)
+      return {}
+    },
+  },
+  {
+    name: 'updateTable',
+    method: 'POST',
+    path: 'namespaces/{namespace}/tables/{name}',
+    access: 'createTableVersion',
+    body: 'json',
+    run: async (served, { id, request }) => {
+      const [loaded] = await served.entries.commit(
+        [changeOf(served, id, checkBody(commit, request.body))],
+        request,
+      )
+      return tableAnswer(served, loaded!, request)
+    },
+  },
+  {
+    name: 'dropTable',
+    method: 'DELETE',
+    path: 'namespaces/{namespace}/tables/{name}',
+    access: 'dropTable',
+    run: async ({ entries }, { id, query, request }) => {
+      const purge = query.get('purgeRequested')?.toLowerCase() === 'true'
+      await entries.drop({ kind: 'table', id, purge }, request)
+      return {}
+    },
+  },
+  {
+    name: 'unregisterTable',
+    method: 'POST',
+    path: 'namespaces/{namespace}/tables/{name}/unregister',
+    access: 'deregisterTable',
+    run: async ({ entries }, { id, request }) => {
+      const { url, metadata } = await entries.unregister(tableFormat, id, request)
+      return { body: { 'metadata-location': url, metadata } }
+    },
+  },
+  {
+    name: 'loadCredentials',
+    method: 'GET',
+    path: 'namespaces/{namespace}/tables/{name}/credentials',
+    access: 'describeTable',
+    run: async (served, { id, request }) => {
+      await served.entries.find('table', id, request)
+      return { body: { 'storage-credentials': await credentialsFor(served, id, request) } }
+    },
+  },
+  {
+    name: 'reportMetrics',
+    method: 'POST',
+    path: 'namespaces/{namespace}/tables/{name}/metrics',
+    access: 'describeTable',
+    body: 'json',
+    // Reports are taken and not kept, as the specification allows.
+    run: async ({ entries }, { id, request }) => {
+      await entries.find('table', id, request)
+      return {}
+    },
+  },
+  {
+    name: 'renameTable',
+    method: 'POST',
+    path: 'tables/rename',
+    body: 'json',
+    run: async ({ entries }, { request }) => {
+      const { source, destination } = checkBody(renamed, request.body)
+      const [from, to] = [nameOf(source), nameOf(destination)]
+      await request.authorize('renameTable', from)
+      await request.authorize('renameTable', to)
+      await entries.rename({ kind: 'table', from, to }, request)
+      return {}
+    },
+  },
+  {
+    name: 'commitTransaction',
+    method: 'POST',
+    path: 'transactions/commit',
+    body: 'json',
+    run: async (served, { request }) => {
+      const changes = checkBody(commits, request.body)['table-changes'].map((change) => {
+        if (change.identifier == null)
+          throw illegalArgument('Invalid table change: the identifier is missing')
+        return changeOf(served, nameOf(change.identifier), change)
+      })
+      for (const { id } of changes) await request.authorize('createTableVersion', id)
+      await served.entries.commit(changes, request)
+      return {}
+    },
+  },
+]
+
+export function nameOf({ namespace, name }: v.InferOutput<typeof identifier>): Identifier {
+  return [...namespace, name]
+}
+
+/** A page of the tables or views in a namespace. */
+export async function listed(
+  { entries }: Served,
+  { namespace, query, request }: Asked,
+  kind: 'table' | 'view',
+): Promise<EndpointAnswer> {
+  const { names, next } = await namesOf(pageOf(query), (page) =>
+    entries.list({ kind, namespace, ...page }, request),
+  )
+  return { body: { identifiers: names.map((name) => ({ namespace, name })), ...nextPage(next) } }
+}
+
+function changeOf(
+  { clientClocks }: Served,
+  id: Identifier,
+  { requirements, updates }: v.InferOutput<typeof commit>,
+): Change<TableMetadata> {
+  return {
+    format: tableFormat,
+    id,
+    creates: isCreate(requirements),
+    require: (base) => checkRequirements(requirements, base),
+    apply: (base, { now, newUuid, previous }) =>
+      applyUpdates(base, updates, {
+        now: clientClocks ? latestOf(updates, now) : now,
+        newUuid,
+        ...(previous !== undefined && { previousLocation: previous }),
+      }),
+  }
+}
+
+/** The time of the latest snapshot that updates add, if that is after `now`. */
+function latestOf(updates: readonly unknown[], now: number): number {
+  const times = updates.map((update) => {
+    const { snapshot } = (update ?? {}) as { readonly snapshot?: Readonly<Record<string, unknown>> | null }
+    const time = snapshot?.['timestamp-ms']
+    return typeof time === 'number' ? time : now
+  })
+  return times.reduce((latest, time) => Math.max(latest, time), now)
+}
+
+async function createTable(served: Served, { namespace, request }: Asked): Promise<EndpointAnswer> {
+  const { name, location: given, schema, properties, ...rest } = checkBody(created, request.body)
+  const id = [...namespace, name]
+  await request.authorize('declareTable', id, given ?? undefined)
+  const location = given ?? (await served.entries.newLocation(id, request))
+  const make = (now: number, uuid: string) =>
+    newTableMetadata({
+      schema,
+      partitionSpec: rest['partition-spec'] ?? undefined,
+      sortOrder: rest['write-order'] ?? undefined,
+      location: location.replace(/\/+$/, ''),
+      properties: properties ?? {},
+      uuid,
+      now,
+    })
+  if (rest['stage-create']) {
+    const staged = make(wallClock(), randomUUID())
+    await served.entries.requireFree('table', id, request)
+    await served.entries.makeFolders(id, location, request)
+    return { body: { metadata: staged, config: {} } }
+  }
+  const change: Change<TableMetadata> = {
+    format: tableFormat,
+    id,
+    creates: true,
+    require: () => {},
+    apply: (_, { now, newUuid }) => make(now, newUuid()),
+  }
+  const [loaded] = await served.entries.commit([change], request)
+  await served.entries.makeFolders(id, location, request)
+  return tableAnswer(served, loaded!, request)
+}
+
+const modes = ['all', 'refs'] as const
+
+async function loadTable(served: Served, { id, query, request }: Asked): Promise<EndpointAnswer> {
+  const mode = modes.find((one) => one === (query.get('snapshots') ?? 'all').toLowerCase())
+  if (mode === undefined)
+    throw illegalArgument(`Invalid snapshots: ${query.get('snapshots')} is neither all nor refs`)
+  const loaded = await served.entries.load(tableFormat, id, request)
+  const etag = etagOf(loaded.url, mode)
+  if (isKnown(request.headers['if-none-match'], etag)) return { status: 304, headers: { etag } }
+  const metadata = mode === 'refs' ? withReferencedSnapshots(loaded.metadata) : loaded.metadata
+  const answer = await tableAnswer(served, { ...loaded, metadata }, request)
+  return { ...answer, headers: { etag } }
+}
+
+async function tableAnswer(
+  served: Served,
+  { id, url, metadata }: Loaded<TableMetadata>,
+  request: Asked['request'],
+): Promise<EndpointAnswer> {
+  const credentials = wantsCredentials(request.headers) ? await credentialsFor(served, id, request) : []
+  return {
+    body: {
+      'metadata-location': url,
+      metadata,
+      config: Object.assign({}, ...credentials.map(({ config }) => config)),
+      ...(credentials.length > 0 && { 'storage-credentials': credentials }),
+    },
+    headers: { etag: etagOf(url, 'all') },
+  }
+}
