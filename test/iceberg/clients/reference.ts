@@ -1,0 +1,49 @@
+/* What the reference server in Java, over SQLite, does not do, so that the flows can be judged by it. */
+
+const noNamespaces = 'its tables make their namespaces: it refuses no missing one'
+const noFolder = 'DuckDB wants the folder of a staged table to be there'
+const afterFolder = 'needs a table that was not created'
+
+/** The tests of the kit and the steps of flows that the reference fails, each with its reason. */
+export const referenceFails: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  tables: {
+    tableCreationWithoutNamespace: noNamespaces,
+    testNamespaceWithDot: 'SQLite has its namespaces as one text with dots',
+  },
+  pyiceberg: {
+    'a nested namespace below a missing one: refused': noNamespaces,
+    'properties of a missing namespace: refused': noNamespaces,
+    'create a table in a missing namespace: refused': noNamespaces,
+    'list tables, also in pages': noNamespaces,
+    'rename to a name that is taken, or into a missing namespace, or of a missing table: refused':
+      noNamespaces,
+    'views: in a missing namespace: refused': noNamespaces,
+    'drop a namespace that is not empty: refused': 'it drops one that has only namespaces',
+    'drop a namespace that is not there: refused': 'an earlier step made it',
+    'names with other characters': 'its HTTP server refuses some characters in paths',
+    'tables with other characters in their names': 'its HTTP server refuses some characters in paths',
+    'an unknown update is refused and changes nothing': 'its refusal is a page of HTML',
+    'the rest is dropped, and so the namespaces': 'its HTTP server refuses some characters in paths',
+  },
+  duckdb: {
+    'create table as select': noFolder,
+    'the same name created twice at the same time: one of them is there': noFolder,
+    'names with other characters': noFolder,
+    insert: afterFolder,
+    'insert from a select of another table': afterFolder,
+    delete: afterFolder,
+    'delete of nothing, and of all': afterFolder,
+    update: afterFolder,
+    merge: afterFolder,
+    'time travel by snapshot and by time': afterFolder,
+    'inspection: metadata, tables, description': afterFolder,
+    'one transaction over three tables, of which one is created in it': afterFolder,
+    'several statements on one table in a transaction': afterFolder,
+    'rollback leaves nothing': afterFolder,
+    'a conflict in one of two tables leaves nothing in part': afterFolder,
+    'a conflict beside a table created in the transaction': afterFolder,
+    'three writers of pairs: both tables have what was committed':
+      'of transactions over two tables at once that it reports as committed, it loses half, or half of one',
+  },
+  spark: { 'a missing namespace, and one that is there: refused': noNamespaces },
+}

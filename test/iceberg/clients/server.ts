@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { start } from '../../cli/run.ts'
+import { temporaryDirectory } from '../../support/folders.ts'
+import { freePort } from '../../support/free-port.ts'
+import { kitClasses } from './kit.ts'
+
+/* The one place that knows which server the clients ask. */
+
+export interface IcebergServer {
+  /** Where `/v1/config` begins, without a slash at the end. */
+  readonly url: string
+  /** A folder whose tables the server and the clients both read and write. */
+  readonly warehouse: string
+  close(): Promise<void>
+}
+
+/** What `TABULARIUM_ICEBERG` chooses. */
+export const chosenServer = process.env.TABULARIUM_ICEBERG ?? 'ours'
+
+/**
+ * Starts a server of Iceberg REST with an empty catalog, by default the command `serve` on a directory.
+ * `TABULARIUM_ICEBERG` chooses another one than ours: `reference`
+ * is the server in Java of the kit, a URL is one that runs, and a path is a program of Node that is given `memory:`, a
+ * warehouse and a port. A server that runs shares the folder `TABULARIUM_ICEBERG_WAREHOUSE`.
+ */
+export async function startIceberg(): Promise<IcebergServer> {
+  if (/^https?:/.test(chosenServer)) return running(chosenServer)
+  const folder = await temporaryDirectory()
+  const warehouse = join(folder, 'warehouse')
+  await mkdir(warehouse)
+  const port = await freePort()
+  const child = await childOf(folder, warehouse, port)
+  const url = `http://127.0.0.1:${port}${chosenServer === 'ours' ? '/iceberg' : ''}`
+  const close = async () => {
+    await ended(child)
+    await rm(folder, { recursive: true, force: true })
+  }
+  await untilReady(url, child).catch(async (error) => {
+    await close()
+    throw error
+  })
+  return { url, warehouse, close }
+}
+
+function running(url: string): IcebergServer {
+  const warehouse = process.env.TABULARIUM_ICEBERG_WAREHOUSE
+  if (warehouse === undefined)
+    throw new Error(`${url} needs TABULARIUM_ICEBERG_WAREHOUSE, a folder it can write`)
+  return { url: url.replace(/\/$/, ''), warehouse, close: async () => {} }
+}
+
+async function childOf(folder: string, warehouse: string, port: number): Promise<ChildProcess> {
+  if (chosenServer === 'ours') return ours(folder, warehouse, port)
+  return chosenServer === 'reference'
+    ? reference(folder, warehouse, port)
+    : program(chosenServer, warehouse, port)
+}
+
+/** Folders that the tests of the kit name in locations. */
+const foldersOfKit = ['/tmp/ns', '/tmp/newdb']
+
+async function ours(folder: string, warehouse: string, port: number): Promise<ChildProcess> {
+  const roots = [warehouse, ...foldersOfKit]
+  for (const root of roots) await mkdir(root, { recursive: true })
+  const options = roots.flatMap((root) => ['--location-root', root])
+  return start(['serve', join(folder, 'catalog'), '--no-auth', '--port', String(port), ...options])
+}
+
+/** Iceberg's own server for tests, over SQLite. */
+async function reference(folder: string, warehouse: string, port: number): Promise<ChildProcess> {
+  const classes = await kitClasses()
+  if (typeof classes === 'string') throw new Error(classes)
+  const env = {
+    ...process.env,
+    CATALOG_REST_PORT: String(port),
+    CATALOG_URI: `jdbc:sqlite:${join(folder, 'catalog.db')}`,
+    CATALOG_WAREHOUSE: `file://${warehouse}`,
+  }
+  const args = ['-Xmx512m', '-cp', classes.classPath, 'org.apache.iceberg.rest.RESTCatalogServer']
+  return spawn('java', args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
+}
+
+function program(path: string, warehouse: string, port: number): ChildProcess {
+  return spawn(process.execPath, [path, 'memory:', warehouse, String(port)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+}
+
+async function untilReady(url: string, child: ChildProcess): Promise<void> {
+  process.once('exit', () => child.kill('SIGKILL'))
+  for (let waited = 0; waited < 1_200; waited += 1) {
+    if (child.exitCode !== null) throw new Error(`The server of Iceberg REST ended with ${child.exitCode}`)
+    const isReady = await fetch(`${url}/v1/config`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+    if (isReady) return
+    await sleep(100)
+  }
+  throw new Error(`The server of Iceberg REST did not answer at ${url} within two minutes`)
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGKILL')
+  await once(child, 'close')
+}
