@@ -9,7 +9,8 @@ import { wallClock } from '../base/time.ts'
 import type { Mount, MountedRoute } from '../server/mount.ts'
 import { IcebergError, type IcebergErrorType } from './errors.ts'
 import { parse, stringify } from './json.ts'
-import { Entries, type TransactionalCatalog } from './records/entries.ts'
+import { Entries } from './records/entries.ts'
+import type { TransactionalCatalog } from './records/lookup.ts'
 import { MetadataFiles } from './records/metadata-files.ts'
 import type { Endpoint, EndpointAnswer, Served, Variables } from './rest/endpoint.ts'
 import { typeOfStatus } from './rest/problems.ts'
@@ -42,7 +43,7 @@ export function icebergRest(catalog: TransactionalCatalog, options: IcebergRestO
   const { path = '/iceberg', defaults = {}, clientClocks = false } = options
   const served: Served = {
     catalog,
-    entries: new Entries(catalog, new MetadataFiles()),
+    entries: new Entries({ catalog, files: new MetadataFiles() }),
     defaults,
     clientClocks,
     repeats: new Repeats(wallClock),

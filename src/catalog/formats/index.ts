@@ -5,5 +5,6 @@
 
 export { type LookedUp, lookUpHead, newTableLocation, type TableHead } from './heads.ts'
 export { tablesWith } from './listing.ts'
+export { moveTable } from './location.ts'
 export { makeFolders, putObject, readObject } from './objects.ts'
 export { type ChangedProperties, changeNamespaceProperties } from './properties.ts'

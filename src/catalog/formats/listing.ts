@@ -6,8 +6,8 @@ import { findNamespace, readTable } from '../lookup/names.ts'
 import { adapterOperation } from './internal.ts'
 
 /**
- * The names of the tables directly in a namespace whose property `name` has the value `value`, in order of their UTF-8
- * bytes, a page at a time.
+ * The names of the tables directly in a namespace whose property `name` has the value `value`, in any case, in order of their
+ * UTF-8 bytes, a page at a time.
  */
 export const tablesWith = adapterOperation({
   like: 'listTables',
@@ -20,7 +20,9 @@ export const tablesWith = adapterOperation({
       (reader, after, size) => {
         const namespace = findNamespace(reader, id)
         return pageOfNames(reader, keys.tables(namespace), after, size, (table) =>
-          readTable(reader, namespace, table)?.record.properties[name] === value ? table : undefined,
+          readTable(reader, namespace, table)?.record.properties[name]?.toUpperCase() === value.toUpperCase()
+            ? table
+            : undefined,
         )
       },
     )

@@ -1,8 +1,17 @@
 import * as v from 'valibot'
 import { invalid } from '../../base/errors.ts'
 import { tableIdentifier, text, version } from '../../base/model/fields.ts'
-import { quote } from '../../base/model/identifier.ts'
-import { type ContentFolder, contentFolderOf, type Roots } from '../locations/locations.ts'
+import { type Identifier, quote } from '../../base/model/identifier.ts'
+import { askAboutLocation, requireUnclaimed } from '../locations/claim.ts'
+import {
+  type ContentFolder,
+  checkLocation,
+  contentFolderOf,
+  locationOf,
+  type Roots,
+} from '../locations/locations.ts'
+import { findTable, lookUpTable } from '../lookup/names.ts'
+import type { OperationContext } from '../operations/framework/operation.ts'
 import { adapterOperation } from './internal.ts'
 
 /*
@@ -23,27 +32,55 @@ export const readObject = adapterOperation({
   },
 })
 
-/** Stores a new object. Throws `ConcurrentModification` when there is one with that URL. */
+/**
+ * Stores a new object below the location of its table. Throws `ConcurrentModification` when there is one with that URL, and
+ * `InvalidInput` for a URL elsewhere.
+ */
 export const putObject = adapterOperation({
   like: 'createTableVersion',
   changes: true,
   request: { id: tableIdentifier, url: text, bytes: bytesOf },
-  run: async (core, { url, bytes }) => {
+  run: async (core, { id, url, bytes }) => {
+    await requireWithin(core, id, url)
     const { content, prefix, name } = objectAt(core, url)
     await content.put(prefix + name, bytes)
   },
 })
 
-/** Makes folders below a location, for engines that write only to folders that exist. Object stores need none. */
+/**
+ * Makes folders below the location of a table, or below one that a new table may get, for engines that write only to
+ * folders that exist. Object stores need none.
+ */
 export const makeFolders = adapterOperation({
   like: 'declareTable',
   changes: true,
   request: { id: tableIdentifier, location: text, names: v.array(text) },
-  run: async (core, { location, names }) => {
+  run: async (core, { id, location: given, names }) => {
+    const location = checkLocation(core.contentRoots, given)
     const { content, prefix } = folderAt(core, location)
+    await askAboutLocation(core, 'declareTable', location)
+    await core.store.read((reader) => {
+      const table = lookUpTable(reader, id)
+      if (table === undefined || locationOf(core.contentRoots, table.id, table.record) !== location)
+        requireUnclaimed(core, reader, location, 'declareTable')
+    })
     for (const name of names) await content.shared?.makeFolder?.(`${prefix}${name}/`)
   },
 })
+
+/** Content of one table must not lie in the folder of another. */
+async function requireWithin({ store, contentRoots }: OperationContext, id: Identifier, url: string) {
+  const { content, prefix } = objectAt({ contentRoots }, url)
+  const location = await store.read((reader) => {
+    const table = findTable(reader, id)
+    return locationOf(contentRoots, table.id, table.record)
+  })
+  const own = folderAt({ contentRoots }, location)
+  if (own.content !== content || !prefix.startsWith(own.prefix))
+    throw invalid(
+      `${quote(url)} is outside of the location of the table, ${location}. Its metadata files lie below that.`,
+    )
+}
 
 function objectAt({ contentRoots }: Roots, url: string): ContentFolder & { readonly name: string } {
   const at = url.lastIndexOf('/')

@@ -159,6 +159,9 @@ function boundAfter(prefix: Key, last: string | number | undefined, reverse: boo
   return reverse ? { end: [...prefix, last] } : { start: [...prefix, last, 0] }
 }
 
+/** A page ends early, with a token, after this many entries that are not listed. */
+const idleLimit = 10_000
+
 /** One page of the names that follow `prefix` in keys. A name without an `item` is left out. */
 export function pageOfNames<T>(
   reader: Reader,
@@ -169,18 +172,19 @@ export function pageOfNames<T>(
 ): Page<T> {
   const page = new PageItems<T>(size)
   let position: Position = after ?? []
+  let idle = 0
   const names = new NameCursor(reader, prefix, after?.[0] as string | undefined, Math.max(size + 1, 32))
   for (let name = names.take(); name !== undefined; name = names.take()) {
     const made = item(name)
-    if (made === undefined) continue
-    if (!page.add(made)) return { items: page.items, next: position }
+    if (made === undefined) {
+      if (++idle > idleLimit) return { items: page.items, next: [name] }
+    } else if (!page.add(made)) {
+      return { items: page.items, next: position }
+    }
     position = [name]
   }
   return { items: page.items }
 }
-
-/** A page ends early, with a token, after this many entries that are not listed. */
-const idleLimit = 10_000
 
 /**
  * One page of all tables in a namespace and below it, in the order of their names. `item` gets a table's

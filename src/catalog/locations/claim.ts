@@ -25,12 +25,23 @@ export function claimLocation(
   internalId: string,
   by?: Claiming,
 ): void {
+  requireUnclaimed(core, writer, location, by)
+  writer.put(keys.location(segmentsOf(location)), internalId)
+}
+
+/** Fails as `claimLocation` does, and claims nothing. */
+export function requireUnclaimed(
+  core: LocationContext,
+  reader: Reader,
+  location: string,
+  by?: Claiming,
+): void {
   const roots = core.contentRoots
-  if (by !== undefined) core.access?.require(questionsAbout(roots, writer, location, by))
-  const owner = ownerOf(roots, writer, location)
-  if (owner !== undefined) throw taken(core, writer, location, owner, by)
+  if (by !== undefined) core.access?.require(questionsAbout(roots, reader, location, by))
+  const owner = ownerOf(roots, reader, location)
+  if (owner !== undefined) throw taken(core, reader, location, owner, by)
   const segments = segmentsOf(location)
-  const waiting = waitingAround(writer, segments)
+  const waiting = waitingAround(reader, segments)
   const own = by === 'registerTable' ? segments.length : undefined
   if (waiting.some((path) => path.length !== own)) {
     throw new CatalogError(
@@ -38,7 +49,6 @@ export function claimLocation(
       `The location ${location} holds or overlaps the content of a deregistered table, which waits to be registered. Register that content, or give a location of its own.`,
     )
   }
-  writer.put(keys.location(segments), internalId)
 }
 
 /** Asks hooks about the tables that locations lead to, so that the claims themselves know the answers. */

@@ -46,12 +46,14 @@ export const registerTable = operation({
     begins: true,
     examples: ['./catalog prod.old file:///data/old-table'],
   },
-  run: register,
+  run: (core, asked) => register(core, asked),
 })
 
-async function register(
+/** With `moves`, a table that is replaced keeps its versions, tags and branches at the new location. */
+export async function register(
   core: OperationContext,
   { id, location: given, mode, properties }: v.InferOutput<typeof request>,
+  moves = false,
 ) {
   const location = checkLocation(core.contentRoots, given)
   await askAboutLocation(core, 'registerTable', location)
@@ -69,7 +71,7 @@ async function register(
     if (!isSame && !remembered.isCurrent(writer)) throw new TargetReplaced(id)
     if (!isSame) remembered.requireKnownShares(writer)
     removeWaiting(core, writer, location)
-    const known = isSame ? left : remembered.known
+    const known = isSame || (moves && left) ? left : remembered.known
     const record: TableRecord = {
       parent,
       name: id.at(-1)!,

@@ -1,7 +1,8 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import type { MountedRequest } from '../../server/mount.ts'
-import type { Entries, TransactionalCatalog } from '../records/entries.ts'
+import type { Entries } from '../records/entries.ts'
+import type { TransactionalCatalog } from '../records/lookup.ts'
 import type { Repeats } from './repeats.ts'
 
 /** What endpoints work with. */

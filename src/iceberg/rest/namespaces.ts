@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { changeNamespaceProperties } from '../../catalog/formats/index.ts'
 import { IcebergError } from '../errors.ts'
-import { inTermsOfIceberg } from '../records/entries.ts'
+import { inTermsOfIceberg } from '../records/lookup.ts'
 import { checkBody, namespaceName, texts } from './body.ts'
 import type { Endpoint } from './endpoint.ts'
 import { namespaceInQuery } from './names.ts'

@@ -60,7 +60,7 @@ interface NamesPage {
 }
 
 /** Most names that a client gets who asks for no pages. */
-const mostNames = 1_000_000
+const mostNames = 100_000
 /** Most names that the catalog lists at once. */
 const mostAtOnce = 10_000
 

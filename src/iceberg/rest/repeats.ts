@@ -24,23 +24,40 @@ export class Repeats<Answer> {
     this.#now = now
   }
 
-  /** `what` is all that the answer follows from. `isKept` says whether an answer may be kept in memory. */
-  once(key: string, run: () => Promise<Answer>, isKept: (answer: Answer) => boolean): Promise<Answer> {
-    const now = this.#now()
-    const known = this.#kept.get(key)
-    if (known !== undefined && known.until > now) return known.answer
+  /** `key` is all that the answer follows from. `isKept` says whether an answer may be kept in memory. */
+  async once(
+    key: string,
+    run: () => Promise<Answer>,
+    isKept: (answer: Answer) => boolean,
+  ): Promise<Answer> {
+    for (;;) {
+      const known = this.#kept.get(key)
+      if (known === undefined || known.until <= this.#now()) return this.#first(key, run, isKept)
+      try {
+        return await known.answer
+      } catch (error) {
+        if (isFinal(error)) throw error
+        // The first one was canceled, or met a fault of the server: this one does its work.
+        if (this.#kept.get(key) === known) this.#kept.delete(key)
+      }
+    }
+  }
+
+  #first(key: string, run: () => Promise<Answer>, isKept: (answer: Answer) => boolean): Promise<Answer> {
     const answer = run()
+    const now = this.#now()
+    const kept = { answer, until: now + lifetime }
     this.#kept.delete(key)
-    this.#kept.set(key, { answer, until: now + lifetime })
+    this.#kept.set(key, kept)
     const forget = () => {
-      if (this.#kept.get(key)?.answer === answer) this.#kept.delete(key)
+      if (this.#kept.get(key) === kept) this.#kept.delete(key)
     }
     answer.then(
       (made) => {
         if (!isKept(made)) forget()
       },
       (error: unknown) => {
-        if (!(error instanceof IcebergError && error.status < 500)) forget()
+        if (!isFinal(error)) forget()
       },
     )
     for (const [oldest, { until }] of this.#kept) {
@@ -49,4 +66,9 @@ export class Repeats<Answer> {
     }
     return answer
   }
+}
+
+/** Whether a request that comes again fails with the same error. */
+function isFinal(error: unknown): boolean {
+  return error instanceof IcebergError && error.status < 500
 }

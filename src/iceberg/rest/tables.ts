@@ -11,7 +11,8 @@ import {
   withReferencedSnapshots,
 } from '../metadata/index.ts'
 import type { TableMetadata } from '../metadata/types.ts'
-import type { Change, Loaded } from '../records/entries.ts'
+import type { Change } from '../records/commit.ts'
+import type { Loaded } from '../records/lookup.ts'
 import { tableFormat } from '../records/table-format.ts'
 import { checkBody, identifier } from './body.ts'
 import { credentialsFor, wantsCredentials } from './credentials.ts'

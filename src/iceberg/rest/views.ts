@@ -6,7 +6,8 @@ import {
   newViewMetadata,
   type ViewMetadata,
 } from '../metadata/view-metadata.ts'
-import type { Change, Loaded } from '../records/entries.ts'
+import type { Change } from '../records/commit.ts'
+import type { Loaded } from '../records/lookup.ts'
 import { viewFormat } from '../records/view-format.ts'
 import { checkBody, identifier } from './body.ts'
 import type { Asked, Endpoint, EndpointAnswer, Served } from './endpoint.ts'

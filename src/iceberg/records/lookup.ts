@@ -1,0 +1,90 @@
+import { CatalogError } from '../../base/errors.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
+import { lookUpHead, type TableHead } from '../../catalog/formats/index.ts'
+import type { Catalog, Invocable, Transact, Transaction } from '../../catalog/index.ts'
+import { type Format, formatProperty, type Kind, kindOf } from './formats.ts'
+import type { Caller, MetadataFiles } from './metadata-files.ts'
+import { type About, missing, ofCatalog, otherFormat } from './names.ts'
+
+/** A catalog with transactions over many operations. */
+export type TransactionalCatalog = Catalog & { readonly transaction: Transact }
+
+/** A table or view, with its metadata and where that lies. */
+export interface Loaded<Metadata> {
+  readonly id: Identifier
+  readonly url: string
+  readonly metadata: Metadata
+}
+
+/** The records of a catalog, and the metadata files that they point at. */
+export interface Records {
+  readonly catalog: TransactionalCatalog
+  readonly files: MetadataFiles
+}
+
+/** Looks up a table or view. Refuses records of other formats, unless the name is only to be free. */
+export async function lookUp(
+  catalog: Invocable,
+  kind: Kind,
+  id: Identifier,
+  { options, context }: Caller,
+  isForNew = false,
+) {
+  const found = await lookUpHead(catalog, { id: [...id], context }, options)
+  const { head } = found
+  if (head === undefined || isForNew) return found
+  const actual = kindOf(head.properties)
+  if (actual === kind) return found
+  throw actual === undefined ? otherFormat(kind, id, head.properties[formatProperty]) : missing(kind, id)
+}
+
+/** Finds a table or view. One in a missing namespace is missing itself. */
+export async function findIn(
+  catalog: Invocable,
+  kind: Kind,
+  id: Identifier,
+  caller: Caller,
+): Promise<TableHead> {
+  try {
+    const { head } = await lookUp(catalog, kind, id, caller)
+    if (head !== undefined) return head
+  } catch (error) {
+    if (!(error instanceof CatalogError && error.code === 'NamespaceNotFound')) throw error
+  }
+  throw missing(kind, id)
+}
+
+/** Runs calls on the catalog, whose errors it throws in terms of Iceberg. */
+export async function inTermsOfIceberg<T>(about: About, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error
+    throw ofCatalog(error, about) ?? error
+  }
+}
+
+/** Loads a table or view. `catalog` is the catalog, or a transaction of it. */
+export async function loadFrom<Metadata extends object>(
+  catalog: Invocable,
+  files: MetadataFiles,
+  { format, id }: { readonly format: Format<Metadata>; readonly id: Identifier },
+  caller: Caller,
+): Promise<Loaded<Metadata>> {
+  const { latest } = await findIn(catalog, format.kind, id, caller)
+  if (latest === undefined) throw missing(format.kind, id)
+  const url = latest.manifestPath
+  return { id, url, metadata: await files.read(catalog, { id, url }, format.check, caller) }
+}
+
+/** Runs work as one transaction, or within the open one that the caller names. */
+export function inTransaction<T>(
+  catalog: TransactionalCatalog,
+  { options }: Caller,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  // Each operation names the transaction in its options.
+  if (options.transaction !== undefined) return work(catalog as unknown as Transaction)
+  const { signal } = options
+  return inTermsOfIceberg({}, () => catalog.transaction(work, { ...(signal && { signal }) }))
+}
