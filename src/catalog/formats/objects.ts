@@ -52,17 +52,17 @@ export const putObject = adapterOperation({
  * folders that exist. Object stores need none.
  */
 export const makeFolders = adapterOperation({
-  like: 'declareTable',
+  like: 'registerTable',
   changes: true,
   request: { id: tableIdentifier, location: text, names: v.array(text) },
   run: async (core, { id, location: given, names }) => {
     const location = checkLocation(core.contentRoots, given)
     const { content, prefix } = folderAt(core, location)
-    await askAboutLocation(core, 'declareTable', location)
+    await askAboutLocation(core, 'registerTable', location)
     await core.store.read((reader) => {
       const table = lookUpTable(reader, id)
       if (table === undefined || locationOf(core.contentRoots, table.id, table.record) !== location)
-        requireUnclaimed(core, reader, location, 'declareTable')
+        requireUnclaimed(core, reader, location, 'registerTable')
     })
     for (const name of names) await content.shared?.makeFolder?.(`${prefix}${name}/`)
   },

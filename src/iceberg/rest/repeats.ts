@@ -25,11 +25,7 @@ export class Repeats<Answer> {
   }
 
   /** `key` is all that the answer follows from. `isKept` says whether an answer may be kept in memory. */
-  async once(
-    key: string,
-    run: () => Promise<Answer>,
-    isKept: (answer: Answer) => boolean,
-  ): Promise<Answer> {
+  async once(key: string, run: () => Promise<Answer>, isKept: (answer: Answer) => boolean): Promise<Answer> {
     for (;;) {
       const known = this.#kept.get(key)
       if (known === undefined || known.until <= this.#now()) return this.#first(key, run, isKept)
