@@ -72,6 +72,18 @@ export function mountCore(fastify: FastifyInstance, core: HttpCore): void {
       },
     })
   }
+  for (const [path, respond] of core.mounts) {
+    for (const url of [path, `${path}/*`]) {
+      fastify.route({
+        method: everyMethod,
+        url,
+        handler: async (request, reply) => {
+          const exchange = exchangeOf(request, reply)
+          return send(core, reply, exchange, await respond(exchange))
+        },
+      })
+    }
+  }
   for (const [path, page] of core.pages) {
     fastify.route({
       // Only GET, because other methods at its root belong to the application.

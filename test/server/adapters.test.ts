@@ -20,6 +20,7 @@ function coreOf(respond: (exchange: Exchange) => Readable | string | Buffer): Ht
     respond: answer,
     operation: answer,
     pages: new Map(),
+    mounts: new Map(),
     failure: () => ({ status: 500, body: 'failed' }),
     headersOf: () => ({ 'content-type': 'text/plain' }),
     advertise: () => {},

@@ -20,6 +20,8 @@ export interface HttpCore {
   readonly operation: Responder
   /** The pages besides operations, by path. */
   readonly pages: ReadonlyMap<string, Page>
+  /** Answers requests for other protocols, by the first segment of their paths, for adapters with their own routing. */
+  readonly mounts: ReadonlyMap<string, Responder>
   /** The answer to an error. */
   failure(exchange: Exchange, error: unknown): Answer
   /** All headers of an answer except `content-length`. */
@@ -83,6 +85,7 @@ export async function openHttpCore(
     respond: (exchange) => (operationPath.test(exchange.path) ? operation(exchange) : respondOther(exchange)),
     operation,
     pages,
+    mounts,
     failure: (exchange, error) => failure(context, exchange, error),
     headersOf: (answer, { requestId, headers: received, dialect }) => {
       const headers: Record<string, string> = { [requestIdHeader]: requestId, ...dialect?.headers }

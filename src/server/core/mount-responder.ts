@@ -12,6 +12,7 @@ import type { Exchange } from './exchange.ts'
 import { parseJson } from './json.ts'
 import { report } from './problem.ts'
 import { disconnectSignal, type Responder, reserveAnswer } from './responder.ts'
+import { mountEnd } from './routing.ts'
 
 /** Makes the responder for requests to another protocol. */
 export function mountResponder(context: HttpContext, mount: Mount): Responder {
@@ -41,7 +42,8 @@ export function mountResponder(context: HttpContext, mount: Mount): Responder {
       let isAdmitted = false
       try {
         const { method, path, query } = exchange
-        const route = mount.route({ method, path: path.slice(mount.path.length), query })
+        const below = path.slice(mountEnd(path, context.mounted) + mount.path.length)
+        const route = mount.route({ method, path: below, query })
         name = route.name
         admission.enter()
         isAdmitted = true
