@@ -23,8 +23,8 @@ export interface IcebergRestOptions {
   /** Properties that clients take from `GET /v1/config`, such as `s3.endpoint`. Default: none. */
   readonly defaults?: Readonly<Record<string, string>> | undefined
   /**
-   * Whether a change is as late as the latest snapshot that it adds, for a catalog whose clock stands still: a fake. Other
-   * catalogs refuse snapshots that are more than a minute ahead. Default: false.
+   * Whether a change of a table is at least as late as all snapshots so far, for a catalog whose clock stands still: a
+   * fake. Other catalogs refuse snapshots that are more than a minute ahead. Default: false.
    */
   readonly clientClocks?: boolean | undefined
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { tableIdentifier } from '../../base/model/fields.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
@@ -27,6 +28,8 @@ export interface LookedUp {
   readonly head: TableHead | undefined
   /** By the clock of the catalog, in milliseconds since the epoch. */
   readonly now: number
+  /** Makes UUIDs for what is new, of the catalog's own ids: those of a fake repeat in every run. */
+  readonly newUuid: () => string
   /** Whether an earlier attempt of the same request made one of the latest versions, as its idempotency key says. */
   readonly isRepeated: boolean
 }
@@ -41,15 +44,25 @@ export const lookUpHead = adapterOperation({
   request: { id: tableIdentifier },
   run: async (core, { id, context }): Promise<LookedUp> => {
     const now = core.now()
+    const newUuid = () => uuidOf(core.newTableId())
     return core.store.read((reader) => {
       const table = readTable(reader, findNamespace(reader, id.slice(0, -1)), id.at(-1)!)
-      if (table === undefined) return { head: undefined, now, isRepeated: false }
+      if (table === undefined) return { head: undefined, now, newUuid, isRepeated: false }
       const key = idempotencyKey(context)
       const isRepeated = key !== undefined && hasVersionOf(reader, table, key)
-      return { head: headIn(core, reader, table), now, isRepeated }
+      return { head: headIn(core, reader, table), now, newUuid, isRepeated }
     })
   },
 })
+
+/** A UUID that follows from an id, and does not tell it. It looks like a random one. */
+function uuidOf(id: string): string {
+  const bytes = createHash('sha256').update(id).digest().subarray(0, 16)
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  const hex = bytes.toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}
 
 /** A location for a new table, as the catalog chooses them. Nothing is recorded. */
 export const newTableLocation = adapterOperation({

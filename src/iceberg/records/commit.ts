@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Identifier } from '../../base/model/identifier.ts'
 import { moveTable } from '../../catalog/formats/index.ts'
 import type { Transaction } from '../../catalog/index.ts'
@@ -86,7 +85,7 @@ async function draft<Metadata extends object>(
   caller: Caller,
 ): Promise<Draft<Metadata>> {
   const { kind, check, locationOf } = format
-  const { head, now, isRepeated } = await lookUp(tx, kind, id, caller, creates)
+  const { head, now, newUuid, isRepeated } = await lookUp(tx, kind, id, caller, creates)
   const next = head?.next ?? 1
   if (isRepeated) return { format, next, ...(await loadFrom(tx, files, { format, id }, caller)) }
   const actual = head && kindOf(head.properties)
@@ -98,7 +97,7 @@ async function draft<Metadata extends object>(
   require(base)
   if (base !== undefined && creates) throw alreadyExists(kind, id)
   if (base === undefined && !creates) throw missing(kind, id)
-  const metadata = apply(base, { now, newUuid: randomUUID, previous: url })
+  const metadata = apply(base, { now, newUuid, previous: url })
   return {
     ...{ format, id, next, url, metadata },
     isNew: head === undefined,

@@ -62,12 +62,17 @@ export class Entries {
     return loadFrom(catalog, files, { format, id }, caller)
   }
 
-  /** Fails when a name is taken. */
-  async requireFree(kind: Kind, id: Identifier, caller: Caller): Promise<void> {
-    const { head } = await inTermsOfIceberg({ kind, id }, () =>
+  /** Fails when a name is taken. Returns the time, and a UUID for what gets the name. */
+  async requireFree(
+    kind: Kind,
+    id: Identifier,
+    caller: Caller,
+  ): Promise<{ readonly now: number; readonly uuid: string }> {
+    const { head, now, newUuid } = await inTermsOfIceberg({ kind, id }, () =>
       lookUp(this.#records.catalog, kind, id, caller, true),
     )
     if (head !== undefined) throw alreadyExists(kind, id, kindOf(head.properties))
+    return { now, uuid: newUuid() }
   }
 
   /** A location for a new table or view that asks for none. */

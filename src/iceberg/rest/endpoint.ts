@@ -12,7 +12,7 @@ export interface Served {
   /** Properties that `config` gives to clients. */
   readonly defaults: Readonly<Record<string, string>>
   readonly repeats: Repeats<EndpointAnswer>
-  /** Whether a change is as late as its latest snapshot, whatever the catalog's clock says. */
+  /** Whether a change is at least as late as all snapshots so far, whatever the catalog's clock says. */
   readonly clientClocks: boolean
 }
 

@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
 import type { Identifier } from '../../base/model/identifier.ts'
-import { wallClock } from '../../base/time.ts'
 import { illegalArgument } from '../errors.ts'
 import {
   applyUpdates,
@@ -205,21 +203,23 @@ function changeOf(
     require: (base) => checkRequirements(requirements, base),
     apply: (base, { now, newUuid, previous }) =>
       applyUpdates(base, updates, {
-        now: clientClocks ? latestOf(updates, now) : now,
+        now: clientClocks
+          ? timesOf(base, updates).reduce((latest, time) => Math.max(latest, time), now)
+          : now,
         newUuid,
         ...(previous !== undefined && { previousLocation: previous }),
       }),
   }
 }
 
-/** The time of the latest snapshot that updates add, if that is after `now`. */
-function latestOf(updates: readonly unknown[], now: number): number {
-  const times = updates.map((update) => {
+/** When a table last changed, by the clocks of its clients, and when the snapshots that updates add were made. */
+function timesOf(base: TableMetadata | undefined, updates: readonly unknown[]): number[] {
+  const added = updates.map((update) => {
     const { snapshot } = (update ?? {}) as { readonly snapshot?: Readonly<Record<string, unknown>> | null }
-    const time = snapshot?.['timestamp-ms']
-    return typeof time === 'number' ? time : now
+    return snapshot?.['timestamp-ms']
   })
-  return times.reduce((latest, time) => Math.max(latest, time), now)
+  const times = [base?.['last-updated-ms'], base?.['snapshot-log'].at(-1)?.['timestamp-ms'], ...added]
+  return times.filter((time) => typeof time === 'number')
 }
 
 async function createTable(served: Served, { namespace, request }: Asked): Promise<EndpointAnswer> {
@@ -238,8 +238,8 @@ async function createTable(served: Served, { namespace, request }: Asked): Promi
       now,
     })
   if (rest['stage-create']) {
-    const staged = make(wallClock(), randomUUID())
-    await served.entries.requireFree('table', id, request)
+    const { now, uuid } = await served.entries.requireFree('table', id, request)
+    const staged = make(now, uuid)
     await served.entries.makeFolders(id, location, request)
     return { body: { metadata: staged, config: {} } }
   }

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { expect } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { limitEach } from '../../support/time-limit.ts'
 import { type FlowStep, runFlow } from './flow.ts'
 import { type IcebergClient, icebergForSpark, pythonOf } from './programs.ts'
 import { referenceFails } from './reference.ts'
-import { chosenServer, type IcebergServer } from './server.ts'
+import { chosenServer, type IcebergServer, startIceberg } from './server.ts'
 
 /** How many steps each flow has, so that none is lost. */
 const steps: Record<IcebergClient, number> = { pyiceberg: 72, duckdb: 31, spark: 98 }
@@ -13,6 +14,28 @@ export interface Judge {
   judge(server: Pick<IcebergServer, 'url' | 'warehouse'>): Promise<void>
 }
 
+/**
+ * Tests that a client does all that its flow asks of these servers, or of the one that somebody chose. Where the client cannot be set up,
+ * the tests say why, and are left out.
+ */
+export async function testClient(
+  client: IcebergClient,
+  title: string,
+  ours: readonly string[],
+): Promise<void> {
+  limitEach(600)
+  const found = await judgeOf(client)
+  const isLeftOut = typeof found === 'string' ? `, left out: ${found}` : ''
+  if (isLeftOut !== '') console.warn(`${title} is a client of Iceberg REST that is${isLeftOut.slice(1)}.`)
+  const servers = chosenServer === 'ours' ? ours : [chosenServer]
+  describe.skipIf(typeof found === 'string')(`${title}, a client of Iceberg REST${isLeftOut}`, () => {
+    it.each(servers)('does all that its flow asks of the server: %s', async (chosen) => {
+      const server = await startIceberg(chosen)
+      await (found as Judge).judge(server).finally(() => server.close())
+    })
+  })
+}
+
 /** Sets a client up at its first use, or tells why that cannot be. */
 export async function judgeOf(client: IcebergClient): Promise<Judge | string> {
   if (client === 'spark' && spawnSync('java', ['-version']).status !== 0) return 'there is no program java'
@@ -20,7 +43,7 @@ export async function judgeOf(client: IcebergClient): Promise<Judge | string> {
   if (typeof found === 'string') return found
   const iceberg = client === 'spark' ? await icebergForSpark() : undefined
   if (typeof iceberg === 'string') return iceberg
-  const options = { args: iceberg === undefined ? [] : [iceberg.jar], timeout: 1_100_000 }
+  const options = { args: iceberg === undefined ? [] : [iceberg.jar], timeout: 500_000 }
   return {
     async judge(server) {
       expectFlow(client, await runFlow(found.python, `${client}_flow.py`, server, options))

@@ -23,18 +23,18 @@ export const chosenServer = process.env.TABULARIUM_ICEBERG ?? 'ours'
 
 /**
  * Starts a server of Iceberg REST with an empty catalog, by default the command `serve` on a directory.
- * `TABULARIUM_ICEBERG` chooses another one than ours: `reference`
+ * `TABULARIUM_ICEBERG` chooses another one than ours: `fake` is the command `fake`, `reference`
  * is the server in Java of the kit, a URL is one that runs, and a path is a program of Node that is given `memory:`, a
  * warehouse and a port. A server that runs shares the folder `TABULARIUM_ICEBERG_WAREHOUSE`.
  */
-export async function startIceberg(): Promise<IcebergServer> {
-  if (/^https?:/.test(chosenServer)) return running(chosenServer)
+export async function startIceberg(chosen = chosenServer): Promise<IcebergServer> {
+  if (/^https?:/.test(chosen)) return running(chosen)
   const folder = await temporaryDirectory()
   const warehouse = join(folder, 'warehouse')
   await mkdir(warehouse)
   const port = await freePort()
-  const child = await childOf(folder, warehouse, port)
-  const url = `http://127.0.0.1:${port}${chosenServer === 'ours' ? '/iceberg' : ''}`
+  const child = await childOf(chosen, folder, warehouse, port)
+  const url = `http://127.0.0.1:${port}${chosen === 'ours' || chosen === 'fake' ? '/iceberg' : ''}`
   const close = async () => {
     await ended(child)
     await rm(folder, { recursive: true, force: true })
@@ -53,11 +53,15 @@ function running(url: string): IcebergServer {
   return { url: url.replace(/\/$/, ''), warehouse, close: async () => {} }
 }
 
-async function childOf(folder: string, warehouse: string, port: number): Promise<ChildProcess> {
-  if (chosenServer === 'ours') return ours(folder, warehouse, port)
-  return chosenServer === 'reference'
-    ? reference(folder, warehouse, port)
-    : program(chosenServer, warehouse, port)
+async function childOf(
+  chosen: string,
+  folder: string,
+  warehouse: string,
+  port: number,
+): Promise<ChildProcess> {
+  if (chosen === 'ours') return ours(folder, warehouse, port)
+  if (chosen === 'fake') return start(['fake', '--port', String(port), '--iceberg-folder', warehouse])
+  return chosen === 'reference' ? reference(folder, warehouse, port) : program(chosen, warehouse, port)
 }
 
 /** Folders that the tests of the kit name in locations. */

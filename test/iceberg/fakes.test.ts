@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { schema, servedFake, snapshotUpdates } from './rest.ts'
+
+/** Years after the clock of a fake, which stands still. */
+const later = 4_000_000_000_000
+
+/** The updates that add a snapshot, by a client's own clock. */
+function added(id: number, parent?: number) {
+  const options = { sequence: id, ...(parent !== undefined && { parent }) }
+  return snapshotUpdates(id, options).map((update) =>
+    'snapshot' in update
+      ? { ...update, snapshot: { ...update.snapshot, 'timestamp-ms': later + id } }
+      : update,
+  )
+}
+
+const view = {
+  name: 'v',
+  schema,
+  'view-version': {
+    'version-id': 1,
+    'timestamp-ms': 1,
+    'schema-id': 0,
+    summary: {},
+    representations: [{ type: 'sql', sql: 'select 1', dialect: 'spark' }],
+    'default-namespace': ['prod'],
+  },
+}
+
+test('a table of a fake takes changes after a snapshot, whose time is that of its client', async () => {
+  await using server = await servedFake()
+  const { rest } = server
+  await rest.post('namespaces/prod/tables', { name: 'a', schema })
+  const times: unknown[] = []
+  for (const updates of [
+    added(1),
+    [{ action: 'set-properties', updates: { owner: 'ada' } }],
+    added(2, 1),
+    [{ action: 'set-snapshot-ref', 'ref-name': 'main', type: 'branch', 'snapshot-id': 1 }],
+    [{ action: 'set-properties', updates: { owner: 'eve' } }],
+  ]) {
+    const { body } = await rest.post('namespaces/prod/tables/a', { requirements: [], updates })
+    expect(body).not.toHaveProperty('error')
+    times.push(body.metadata['last-updated-ms'] - later)
+  }
+  expect(times).toEqual([1, 1, 2, 2, 2])
+})
+
+test('UUIDs of a fake are the same in every run, and each is another', async () => {
+  const uuids = async () => {
+    await using server = await servedFake()
+    const { rest } = server
+    const table = await rest.post('namespaces/prod/tables', { name: 'a', schema })
+    const staged = await rest.post('namespaces/prod/tables', { name: 'b', schema, 'stage-create': true })
+    const made = await rest.post('namespaces/prod/views', view)
+    return [
+      ...[table, staged].map(({ body }) => body.metadata['table-uuid']),
+      made.body.metadata['view-uuid'],
+    ]
+  }
+  const first = await uuids()
+  expect(new Set(first).size).toBe(3)
+  for (const uuid of first)
+    expect(uuid).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
+  expect(await uuids()).toEqual(first)
+})
