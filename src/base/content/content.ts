@@ -1,3 +1,5 @@
+import type { SignRequest } from './signer.ts'
+
 /**
  * The storage of table content: immutable objects under slash-separated paths. A path is relative to the root of the
  * content, and has no `.`, `..` or empty segment.
@@ -43,6 +45,11 @@ export interface Content {
   remove(path: string): Promise<void>
   /** Begins a group of objects that become durable together. Optional: without it, each is durable once it is put. */
   group?(): PutGroup
+  /**
+   * Signs requests of other programs for objects here, so that they need no credentials. Optional: for services that know
+   * signatures, such as S3.
+   */
+  readonly sign?: SignRequest | undefined
   /** Files that other programs write here, too. Optional: without it, the catalog manages no versions of Lance tables. */
   readonly shared?: SharedFiles | undefined
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import type { RequestToSign, SignedRequest } from '../../base/content/signer.ts'
 import { invalid } from '../../base/errors.ts'
 import { tableIdentifier, text, version } from '../../base/model/fields.ts'
 import { type Identifier, quote } from '../../base/model/identifier.ts'
@@ -67,6 +68,27 @@ export const makeFolders = adapterOperation({
     for (const name of names) await content.shared?.makeFolder?.(`${prefix}${name}/`)
   },
 })
+
+/**
+ * What signs requests of clients for objects below the location of a table; undefined where its content signs none. It
+ * throws `PermissionDenied` for a request about anything else.
+ */
+export const tableSigner = adapterOperation({
+  like: 'describeTable',
+  changes: false,
+  request: { id: tableIdentifier },
+  run: async ({ store, contentRoots }, { id }): Promise<TableSigner | undefined> => {
+    const location = await store.read((reader) => {
+      const table = findTable(reader, id)
+      return locationOf(contentRoots, table.id, table.record)
+    })
+    const folder = contentFolderOf(contentRoots, location)
+    const sign = folder?.content.sign
+    return sign && ((request) => sign(folder.prefix, request))
+  },
+})
+
+export type TableSigner = (request: RequestToSign) => Promise<SignedRequest>
 
 /** Content of one table must not lie in the folder of another. */
 async function requireWithin({ store, contentRoots }: OperationContext, id: Identifier, url: string) {

@@ -68,6 +68,10 @@ export class InlineContent implements Content {
     return this.#below.shared
   }
 
+  get sign(): Content['sign'] {
+    return this.#below.sign
+  }
+
   get uncached(): Content | undefined {
     return this.#below.uncached && this.over(this.#below.uncached)
   }

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { ByteRange } from '../../base/content/content.ts'
+import type { SignRequest } from '../../base/content/signer.ts'
 import type { ErrorCode } from '../../base/errors.ts'
 import { wallClock } from '../../base/time.ts'
 
@@ -28,6 +29,8 @@ export interface Bucket {
   names(prefix: string): Promise<readonly string[]>
   /** Removes objects and uploads by the keys from `list`, at most {@link maxRemoved} at once. */
   remove(keys: readonly string[]): Promise<void>
+  /** As that of a content, with the whole key. Optional. */
+  sign?: SignRequest
   /** The meaning of an error of the service, as a sentence without credentials, and facts for its cause. */
   reasonOf(error: unknown): Reason
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ByteRange, Content, SharedFiles } from '../../base/content/content.ts'
 import { folderSegmentsOf, segmentsOf, takenMessage } from '../../base/content/path.ts'
+import type { SignRequest } from '../../base/content/signer.ts'
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { mergeRanges } from '../../base/scheduling/merge-ranges.ts'
 import { sleep } from '../../base/time.ts'
@@ -30,6 +31,7 @@ const readsAtOnce = 8
 class BucketContent implements Content {
   readonly url: string | undefined
   readonly shared: SharedFiles
+  readonly sign: SignRequest | undefined
   readonly #bucket: Bucket
   readonly #prefix: string
   /** Whether the bucket existed. If it is missing later, that is not the caller's mistake. */
@@ -39,6 +41,7 @@ class BucketContent implements Content {
     this.#bucket = bucket
     this.#prefix = prefix
     this.url = url
+    this.sign = bucket.sign && ((folder, request) => bucket.sign!(prefix + folder, request))
     this.shared = {
       names: (folder) => this.#names(folder),
       sync: (path) => this.#size(path),

@@ -108,6 +108,10 @@ export class CachedContent implements Content {
     return this.#content.shared
   }
 
+  get sign(): Content['sign'] {
+    return this.#content.sign
+  }
+
   async get(path: string, range?: ByteRange): Promise<Uint8Array | undefined> {
     const key = this.#key(path, range)
     const found = await this.#disk.get(key)

@@ -15,6 +15,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3'
 import type { ByteRange } from '../../base/content/content.ts'
+import type { RequestToSign, SignedRequest } from '../../base/content/signer.ts'
 import {
   type Bucket,
   type BucketObject,
@@ -27,6 +28,7 @@ import {
 } from '../bucket/bucket.ts'
 import type { DirectAnswer, DirectReads } from './direct-reads.ts'
 import { isMissing, reasonOf, statusOf, unlessMissing } from './errors.ts'
+import { RequestSigner } from './sign.ts'
 import { attemptName, type Outcome, partBytes, putInParts, putWhole } from './upload.ts'
 
 interface Upload {
@@ -40,6 +42,7 @@ export class S3Bucket implements Bucket {
   readonly #client: S3Client
   readonly #bucket: string
   readonly #direct: DirectReads | undefined
+  readonly #signer: RequestSigner
   /** Unfinished uploads, by the keys that `list` gave them. */
   readonly #uploads = new Map<string, Upload>()
   #conditionsKept: Promise<boolean> | undefined
@@ -50,6 +53,7 @@ export class S3Bucket implements Bucket {
     this.#client = client
     this.#bucket = bucket
     this.#direct = direct
+    this.#signer = new RequestSigner(client, bucket)
   }
 
   async create(Key: string, parts: readonly Uint8Array[], attempt: string): Promise<Outcome> {
@@ -116,6 +120,10 @@ export class S3Bucket implements Bucket {
     const objects = uploads.length === 0 ? keys : keys.filter((key) => !uploads.includes(key))
     if (objects.length === 1) await this.#removeOne(objects[0]!)
     else if (objects.length > 1) await this.#removeMany(objects)
+  }
+
+  sign(prefix: string, request: RequestToSign): Promise<SignedRequest> {
+    return this.#signer.sign(prefix, request)
   }
 
   reasonOf(error: unknown): Reason {

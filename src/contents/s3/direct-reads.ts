@@ -1,20 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { wallClock } from '../../base/time.ts'
-
-type Handler = S3Client['config']['requestHandler']
-type Request = Parameters<Handler['handle']>[0]
-type Signer = Awaited<ReturnType<S3Client['config']['signer']>>
-
-/** The common part of all requests for objects of a bucket, and their signer. */
-interface RequestTemplate {
-  readonly request: Request
-  /** The path before the key. */
-  readonly base: string
-  readonly headers: Record<string, string>
-  readonly signer: Signer
-  readonly scope: { readonly signingRegion: string; readonly signingService: string }
-}
+import { encodedKey, type Request, type RequestTemplate, templateOf } from './request-template.ts'
 
 /** The used part of a response. */
 export interface DirectAnswer {
@@ -24,7 +11,6 @@ export interface DirectAnswer {
 }
 
 const command = 'GetObjectCommand'
-const keptHeaders = ['host', 'user-agent', 'x-amz-user-agent']
 
 /**
  * Reads parts of objects as the client does, without the layers that build each request. For the first twenty requests
@@ -44,7 +30,8 @@ export class DirectReads {
         const answer = await next(args)
         if (context.commandName === command && this.#template === undefined) {
           const { Key } = args.input as { readonly Key: string }
-          await this.#learnFrom(args.request as Request, Key, context.endpointV2?.properties?.['authSchemes'])
+          const schemes = context.endpointV2?.properties?.['authSchemes']
+          this.#template = await templateOf(client, args.request as Request, Key, schemes)
         }
         return answer
       },
@@ -84,28 +71,4 @@ export class DirectReads {
     const { response } = await requestHandler.handle(signed as Request)
     return response
   }
-
-  /** Stores the parts of a client's request, where it is of the plain kind. */
-  async #learnFrom(request: Request, key: string, authSchemes: unknown): Promise<void> {
-    const end = encodedKey(key)
-    const [scheme] = (authSchemes ?? []) as Parameters<S3Client['config']['signer']>
-    const { name, signingRegion, signingName } = scheme ?? {}
-    // Other kinds of buckets sign for sessions, or for several regions.
-    if (name !== 'sigv4' || !signingRegion || !signingName || !request.path.endsWith(`/${end}`)) return
-    const headers: Record<string, string> = {}
-    for (const name of keptHeaders) {
-      const value = request.headers[name]
-      if (value !== undefined) headers[name] = value
-    }
-    const signer = await this.#client.config.signer(scheme)
-    const base = request.path.slice(0, -end.length)
-    this.#template = { request, base, headers, signer, scope: { signingRegion, signingService: signingName } }
-  }
-}
-
-/** A key in a URL's path: everything but letters, digits, slashes and `-_.~` is encoded. */
-function encodedKey(key: string): string {
-  return encodeURIComponent(key)
-    .replaceAll('%2F', '/')
-    .replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }

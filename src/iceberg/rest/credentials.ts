@@ -9,10 +9,10 @@ export interface StorageCredential {
   readonly config: Readonly<Record<string, string>>
 }
 
-/** Whether a client asks for credentials beside a table. */
-export function wantsCredentials(headers: IncomingHttpHeaders): boolean {
+/** Whether a client asks for a way to reach the files of a table. */
+export function wants(way: 'vended-credentials' | 'remote-signing', headers: IncomingHttpHeaders): boolean {
   const asked = headers['x-iceberg-access-delegation']
-  return typeof asked === 'string' && asked.split(',').some((way) => way.trim() === 'vended-credentials')
+  return typeof asked === 'string' && asked.split(',').some((one) => one.trim() === way)
 }
 
 /** The names of Iceberg for options that the hook `storageOptions` may give by the names of object stores. */

@@ -3,6 +3,7 @@ import { catalogEndpoints } from './catalog.ts'
 import type { Endpoint, Variables } from './endpoint.ts'
 import { nameInPath, namespaceInPath } from './names.ts'
 import { namespaceEndpoints } from './namespaces.ts'
+import { signingEndpoint } from './signing.ts'
 import { tableEndpoints } from './tables.ts'
 import { viewEndpoints } from './views.ts'
 
@@ -11,6 +12,7 @@ export const endpoints: readonly Endpoint[] = [
   ...catalogEndpoints(() => endpoints),
   ...namespaceEndpoints,
   ...tableEndpoints,
+  signingEndpoint,
   ...viewEndpoints,
 ]
 

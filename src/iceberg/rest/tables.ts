@@ -13,10 +13,11 @@ import type { Change } from '../records/commit.ts'
 import type { Loaded } from '../records/lookup.ts'
 import { tableFormat } from '../records/table-format.ts'
 import { checkBody, identifier } from './body.ts'
-import { credentialsFor, wantsCredentials } from './credentials.ts'
+import { credentialsFor, wants } from './credentials.ts'
 import type { Asked, Endpoint, EndpointAnswer, Served } from './endpoint.ts'
 import { etagOf, isKnown } from './etags.ts'
 import { namesOf, nextPage, pageOf } from './paging.ts'
+import { signingConfig } from './signing.ts'
 
 const created = v.object({
   name: v.pipe(v.string(), v.nonEmpty()),
@@ -274,12 +275,16 @@ async function tableAnswer(
   { id, url, metadata }: Loaded<TableMetadata>,
   request: Asked['request'],
 ): Promise<EndpointAnswer> {
-  const credentials = wantsCredentials(request.headers) ? await credentialsFor(served, id, request) : []
+  const credentials = wants('vended-credentials', request.headers)
+    ? await credentialsFor(served, id, request)
+    : []
+  // Who has credentials needs no signatures.
+  const signing = credentials.length === 0 ? await signingConfig(served, { id, request }) : {}
   return {
     body: {
       'metadata-location': url,
       metadata,
-      config: Object.assign({}, ...credentials.map(({ config }) => config)),
+      config: Object.assign({}, signing, ...credentials.map(({ config }) => config)),
       ...(credentials.length > 0 && { 'storage-credentials': credentials }),
     },
     headers: { etag: etagOf(url, 'all') },
