@@ -4,6 +4,7 @@ import { quote } from '../../base/model/identifier.ts'
 import { type IndexType, vectorIndexTypes } from '../../base/model/index-types.ts'
 import { childFields } from '../arrow/layout.ts'
 import { typeName } from '../arrow/type-name.ts'
+import { valueType } from '../predicate/evaluate/scalar.ts'
 import type { FragmentEntry, StoredIndex } from './format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from './format/snapshot.ts'
 import { IndexBuilder } from './indexes/index-builder.ts'
@@ -257,11 +258,6 @@ const scalarTypes = {
   LABEL_LIST: (type: DataType) =>
     listTypes.has(type.typeId) && labelTypes.has(valueType(childFields(type)[0]!.type).typeId),
   FM: (type: DataType) => byteTypes.has(valueType(type).typeId),
-}
-
-/** The type of the values, which a dictionary only encodes. */
-function valueType(type: DataType): DataType {
-  return type.typeId === Type.Dictionary ? type.dictionary : type
 }
 
 const scalarNeeds = {

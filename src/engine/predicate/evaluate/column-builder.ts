@@ -1,7 +1,7 @@
 import { type DataType, type Field, Type } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
 import { type AnyBatch, byteLength, dictionaryBytes, emptyBytes, makeBatch } from '../../arrow/batch.ts'
-import { type Bitmap, forEachRow } from '../../arrow/bitmap.ts'
+import { type Bitmap, countBits, forEachRow } from '../../arrow/bitmap.ts'
 import { widthOf } from '../../arrow/cast/cast-size.ts'
 import { buildBatch } from '../../arrow/input/build.ts'
 import { layoutOf } from '../../arrow/layout.ts'
@@ -71,7 +71,6 @@ function isPlain(type: DataType): boolean {
 abstract class Validity {
   protected readonly field: Field
   readonly #bits: Uint8Array
-  #count = 0
   isFull = false
   rows = 0
 
@@ -94,11 +93,9 @@ abstract class Validity {
     forEachRow(
       need,
       (row) => {
-        if (this.isFull) return
         const targetRow = base < 0 ? at++ : base + row
         if (valid !== null && ((valid[row >>> 5]! >>> (row & 31)) & 1) === 0) return
         bits[targetRow >>> 3]! |= 1 << (targetRow & 7)
-        this.#count++
         write(row, targetRow)
       },
       frame.words,
@@ -107,7 +104,7 @@ abstract class Validity {
   }
 
   protected nulls(length: number) {
-    const nullCount = length - this.#count
+    const nullCount = length - countBits(this.#bits, length)
     if (nullCount === 0 || !this.field.nullable) return { nullCount: 0, validity: emptyBytes }
     return { nullCount, validity: this.#bits.subarray(0, (length + 7) >>> 3) }
   }
@@ -128,7 +125,6 @@ abstract class Validity {
     if (at < 0 || (at & 7) !== 0) return undefined
     this.#bits.fill(255, at >>> 3, (at + length) >>> 3)
     if ((length & 7) !== 0) this.#bits[(at + length) >>> 3]! |= (1 << (length & 7)) - 1
-    this.#count += length
     if (targetRows === 'next') this.rows += length
     return at
   }
@@ -213,14 +209,17 @@ class BytesBuilder extends Validity implements ColumnBuilder {
       this.each(frame, need, vector.valid, targetRows, (row, targetRow) => {
         const [start, end] = [offsets[row]!, offsets[row + 1]!]
         const at = this.#grow(targetRow, end - start)
+        if (at < 0) return
         // For few bytes a call costs more than a loop.
         if (end - start > 32) this.#bytes.set(bytes.subarray(start, end), at)
         else for (let i = start; i < end; i++) this.#bytes[at + i - start] = bytes[i]!
       })
+      this.#endFull()
       return
     }
     const read = readerOf(vector)
     this.each(frame, need, vector.valid, targetRows, (row, targetRow) => {
+      if (this.isFull) return
       const value = read(row) as string | Uint8Array
       const length = typeof value === 'string' ? Buffer.byteLength(value) : value.length
       // Reserve first: this may replace the buffer.
@@ -228,6 +227,7 @@ class BytesBuilder extends Validity implements ColumnBuilder {
       if (typeof value === 'string') this.#bytes.write(value, at, length)
       else this.#bytes.set(value, at)
     })
+    this.#endFull()
   }
 
   done(length: number): AnyBatch {
@@ -242,8 +242,14 @@ class BytesBuilder extends Validity implements ColumnBuilder {
     return makeBatch(type, { length, values, offsets, ...this.nulls(length) })
   }
 
-  /** Reserves the bytes of a value, and returns their position. */
+  /** A full column ends with the value that filled it. */
+  #endFull(): void {
+    if (this.isFull) this.rows = this.#known
+  }
+
+  /** Reserves the bytes of a value, and returns their position; -1 once the column is full. */
   #grow(targetRow: number, bytes: number): number {
+    if (this.isFull) return -1
     this.#fill(targetRow)
     const at = this.#size
     const size = at + bytes
@@ -280,6 +286,10 @@ class ItemBuilder implements ColumnBuilder {
   rows = 0
   readonly #field: Field
   readonly #mostBytes: number
+  /** A dictionary has a value once, however many rows have it. */
+  readonly #isEncoded: boolean
+  /** The bytes that a row takes at least. */
+  readonly #width: number
   readonly #batches: AnyBatch[] = []
   #length = 0
   #bytes = 0
@@ -287,6 +297,8 @@ class ItemBuilder implements ColumnBuilder {
   constructor(field: Field, mostBytes: number) {
     this.#field = { ...field, nullable: true }
     this.#mostBytes = mostBytes
+    this.#isEncoded = layoutOf(field.type).kind === 'dictionary'
+    this.#width = widthOf(field.type)
   }
 
   add(vector: Vector, frame: Frame, need: Bitmap, targetRows: TargetRows): void {
@@ -296,9 +308,6 @@ class ItemBuilder implements ColumnBuilder {
     // The start row of the batch: rows that are not needed precede the others.
     const start = targetRows === 'next' ? 0 : Math.max(targetRows.base, this.#length)
     if (targetRows !== 'next') this.#pad(start)
-    // A dictionary has a value once, however many rows have it.
-    const isEncoded = layoutOf(this.#field.type).kind === 'dictionary'
-    const width = widthOf(this.#field.type)
     let bytes = this.#bytes
     forEachRow(
       need,
@@ -311,10 +320,12 @@ class ItemBuilder implements ColumnBuilder {
         const value = read(row)
         values.push(value)
         rows.push(frame.start + row)
-        if (!isEncoded) bytes += Math.max(width, bytesOf(value))
+        if (!this.#isEncoded) bytes += Math.max(this.#width, bytesOf(value))
       },
       frame.words,
     )
+    // A batch without rows has bytes, too, and must not fill the column before its first row.
+    if (values.length === 0) return
     this.#push(buildBatch(this.#field, { values, rows }))
     if (targetRows === 'next') this.rows += values.length
     this.isFull = Math.max(bytes, this.#bytes) >= this.#mostBytes
