@@ -4,14 +4,16 @@
  * @module
  */
 
+import { Readable } from 'node:stream'
 import { invalid } from '../base/errors.ts'
 import { wallClock } from '../base/time.ts'
+import type { OperationOptions } from '../catalog/index.ts'
 import type { Mount, MountedRoute } from '../server/mount.ts'
 import { IcebergError, type IcebergErrorType } from './errors.ts'
 import { parse, stringify } from './json.ts'
 import { Entries } from './records/entries.ts'
 import type { TransactionalCatalog } from './records/lookup.ts'
-import { MetadataFiles } from './records/metadata-files.ts'
+import { MetadataFiles, textOf } from './records/metadata-files.ts'
 import type { Endpoint, EndpointAnswer, Served, Variables } from './rest/endpoint.ts'
 import { typeOfStatus } from './rest/problems.ts'
 import { Repeats } from './rest/repeats.ts'
@@ -27,6 +29,8 @@ export interface IcebergRestOptions {
    * fake. Other catalogs refuse snapshots that are more than a minute ahead. Default: false.
    */
   readonly clientClocks?: boolean | undefined
+  /** Most bytes of a metadata file. A larger one is not read, and a commit does not write it. Default: 128 MiB. */
+  readonly metadataBytes?: number | undefined
 }
 
 /**
@@ -40,10 +44,10 @@ export interface IcebergRestOptions {
 export function icebergRest(catalog: TransactionalCatalog, options: IcebergRestOptions = {}): Mount {
   if (typeof catalog?.transaction !== 'function')
     throw invalid('icebergRest needs a catalog with transactions, as openCatalog opens in this process.')
-  const { path = '/iceberg', defaults = {}, clientClocks = false } = options
+  const { path = '/iceberg', defaults = {}, clientClocks = false, metadataBytes = 128 << 20 } = options
   const served: Served = {
     catalog,
-    entries: new Entries({ catalog, files: new MetadataFiles() }),
+    entries: new Entries({ catalog, files: new MetadataFiles(metadataBytes) }),
     defaults,
     clientClocks,
     repeats: new Repeats(wallClock),
@@ -76,24 +80,46 @@ function routeTo(served: Served, endpoint: Endpoint, variables: Variables, query
       const asked = { ...variables, id, query: new URLSearchParams(query), request }
       const key = request.headers['idempotency-key']
       const run = () => endpoint.run(served, asked)
-      if (!changes || typeof key !== 'string') return answerOf(method, await run())
+      const answered = async (made: Promise<EndpointAnswer>) => answerTo(method, await made, request.options)
+      if (!changes || typeof key !== 'string') return answered(run())
       const about = JSON.stringify([key, request.principal?.name, name, id, query])
-      return answerOf(method, await served.repeats.once(about, run, isSmall))
+      return answered(served.repeats.once(about, run, isSmall))
     },
   }
 }
 
 /** Whether an answer holds no metadata, which may be large. The versions of a table tell that a commit was made. */
 function isSmall({ body }: EndpointAnswer): boolean {
-  return typeof body !== 'object' || body === null || !('metadata' in body)
+  return !hasMetadata(body)
+}
+
+function hasMetadata(body: unknown): body is { readonly metadata: object } {
+  return typeof body === 'object' && body !== null && 'metadata' in body
 }
 
 const json = 'application/json'
 
-function answerOf(method: string, { body, status, headers }: EndpointAnswer) {
+async function answerTo(
+  method: string,
+  { body, status, headers }: EndpointAnswer,
+  options: OperationOptions,
+): ReturnType<MountedRoute['run']> {
   if (body === undefined || method === 'HEAD')
     return { status: status ?? 204, body: '', ...(headers && { headers }) }
-  return { status: status ?? 200, type: json, body: stringify(body), ...(headers && { headers }) }
+  const answer = { status: status ?? 200, type: json, ...(headers && { headers }) }
+  if (!hasMetadata(body)) return { ...answer, body: stringify(body) }
+  const { metadata, ...rest } = body
+  const text = await textOf(metadata, options)
+  const before = `${stringify(rest).slice(0, -1)}${Object.keys(rest).length > 0 ? ',' : ''}"metadata":`
+  if (typeof text === 'string') return { ...answer, body: `${before}${text}}` }
+  const parts = [Buffer.from(before), ...text, Buffer.from('}')]
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  return {
+    ...answer,
+    headers: { ...headers, 'content-length': String(length) },
+    // No part is handed over before the client has read those before it.
+    body: Readable.from(parts, { objectMode: false, highWaterMark: 1 }),
+  }
 }
 
 function problem(status: number, type: IcebergErrorType, message: string) {

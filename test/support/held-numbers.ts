@@ -143,6 +143,9 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   ],
   'docs/iceberg.md': [
     ['up to version 3', 'src/iceberg/metadata/types.ts', 'newestVersion = 3'],
+    ['may have 128 MiB', 'src/iceberg/index.ts', 'metadataBytes = 128 << 20'],
+    ['up to 400 MiB', 'src/iceberg/records/metadata-files.ts', 'mostKept = 400 << 20'],
+    ['four times the size', 'src/iceberg/records/metadata-files.ts', 'memoryPerByte = 4'],
     ['while the version is among the last 100', 'src/catalog/formats/heads.ts', 'searched = 100'],
   ],
   'docs/lance.md': [['256 MiB', arrow[1], arrow[2]]],
@@ -310,6 +313,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['Tokens have at least 16 characters', tokens[1], tokens[2]],
     ['(1 GiB)', limits, 'given.bodyBytes ?? 1024 * mebibyte'],
     ['(256 MiB)', 'src/engine/table/engine.ts', 'defaultCacheBytes = 256 * 1024 * 1024'],
+    ['400 MiB more', 'src/iceberg/records/metadata-files.ts', 'mostKept = 400 << 20'],
     ['(32 MiB;', limits, 'given.answerBytes ?? 32 * mebibyte'],
     ['The store has 2 seconds', readiness, 'answer: 2_000'],
     ['has at most 4 such reads', 'src/base/scheduling/cached-query.ts', 'maxUnanswered = 4'],

@@ -60,6 +60,30 @@ export class TimeSlice {
   }
 }
 
+/** Work that yields wherever it may rest. */
+export type Steps<Result> = Generator<void, Result, void>
+
+/** The result of work, without rests. */
+export function atOnce<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
+/** The result of work, with rests for other work. Throws the signal's reason when the signal aborts. */
+export async function inSlices<Result>(
+  steps: Steps<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  const timeSlice = new TimeSlice(signal)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+    if (timeSlice.due) await timeSlice.rest()
+  }
+}
+
 /** Maps items one after the other, with rests between them. */
 export async function mapInSlices<Item, Result>(
   items: readonly Item[],

@@ -17,6 +17,8 @@ export interface TableHead {
   readonly latest?: {
     readonly version: number
     readonly manifestPath: string
+    /** In bytes, if it is known. */
+    readonly manifestSize?: number | undefined
     readonly metadata: Readonly<Record<string, string>>
   }
   /** The number of the next version. */
@@ -97,6 +99,7 @@ function headIn({ contentRoots }: Roots, reader: Reader, table: FoundTable): Tab
       latest: {
         version: version!,
         manifestPath: record.manifest_path,
+        manifestSize: record.manifest_size,
         metadata: record.metadata ?? {},
       },
     }),

@@ -20,31 +20,34 @@ import { adapterOperation } from './internal.ts'
  * the roots that the catalog may read and write.
  */
 
-const bytesOf = v.custom<Uint8Array>((value) => value instanceof Uint8Array, 'must be bytes')
+const partsOf = v.custom<readonly Uint8Array[]>(
+  (value) => Array.isArray(value) && value.every((part) => part instanceof Uint8Array),
+  'must be a list of bytes',
+)
 
-/** The bytes of an object, or only the first `most` of them; undefined when there is no such object. */
+/** The bytes of an object, or those from `start` up to `end`; undefined when there is no such object. */
 export const readObject = adapterOperation({
   like: 'describeTable',
   changes: false,
-  request: { id: tableIdentifier, url: text, most: v.optional(version) },
-  run: async (core, { url, most }) => {
+  request: { id: tableIdentifier, url: text, range: v.optional(v.object({ start: version, end: version })) },
+  run: async (core, { url, range }) => {
     const { content, prefix, name } = objectAt(core, url)
-    return content.get(prefix + name, most === undefined ? undefined : { start: 0, end: most })
+    return content.get(prefix + name, range)
   },
 })
 
 /**
- * Stores a new object below the location of its table. Throws `ConcurrentModification` when there is one with that URL, and
+ * Stores a new object, given in parts, below the location of its table. Throws `ConcurrentModification` when there is one with that URL, and
  * `InvalidInput` for a URL elsewhere.
  */
 export const putObject = adapterOperation({
   like: 'createTableVersion',
   changes: true,
-  request: { id: tableIdentifier, url: text, bytes: bytesOf },
-  run: async (core, { id, url, bytes }) => {
+  request: { id: tableIdentifier, url: text, parts: partsOf },
+  run: async (core, { id, url, parts }) => {
     await requireWithin(core, id, url)
     const { content, prefix, name } = objectAt(core, url)
-    await content.put(prefix + name, bytes)
+    await content.put(prefix + name, parts)
   },
 })
 

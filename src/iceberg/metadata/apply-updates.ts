@@ -1,3 +1,4 @@
+import { atOnce, type Steps } from '../../base/scheduling/time-slice.ts'
 import { badRequest, illegalArgument } from '../errors.ts'
 import { Draft } from './draft.ts'
 import { finish } from './finish.ts'
@@ -34,7 +35,8 @@ import {
   upgradeFormatVersion,
 } from './update-table.ts'
 
-type Update = (draft: Draft, update: JsonObject, where: string) => void
+/** One that may take long works in steps. */
+type Update = (draft: Draft, update: JsonObject, where: string) => void | Steps<void>
 
 const notForTables: Update = (_, update) => {
   throw badRequest(`Cannot apply update ${show(update['action'])} to a table`)
@@ -98,8 +100,17 @@ export interface UpdateContext {
 export function applyUpdates(
   base: TableMetadata | undefined,
   updates: readonly unknown[],
-  { now, newUuid, previousLocation }: UpdateContext,
+  context: UpdateContext,
 ): TableMetadata {
+  return atOnce(updatedMetadata(base, updates, context))
+}
+
+/** As {@link applyUpdates}, in steps: a commit may remove thousands of snapshots. */
+export function* updatedMetadata(
+  base: TableMetadata | undefined,
+  updates: readonly unknown[],
+  { now, newUuid, previousLocation }: UpdateContext,
+): Steps<TableMetadata> {
   // All are read before the first is applied: one that is not understood is found whatever comes before it.
   const read = readArray(updates, 'updates').map((value, i) => readUpdate(value, `updates[${i}]`))
   const draft = new Draft(base, {
@@ -107,8 +118,11 @@ export function applyUpdates(
     uuid: base === undefined ? newUuid() : undefined,
     formatVersion: base === undefined ? firstVersion(read) : undefined,
   })
-  for (const { apply, update, where } of read) apply(draft, update, where)
-  return finish(draft, previousLocation)
+  for (const { apply, update, where } of read) {
+    const steps = apply(draft, update, where)
+    if (steps) yield* steps
+  }
+  return yield* finish(draft, previousLocation)
 }
 
 function readUpdate(value: unknown, where: string) {

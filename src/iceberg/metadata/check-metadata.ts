@@ -1,23 +1,23 @@
 import { invalid } from '../../base/errors.ts'
+import { atOnce, type Steps } from '../../base/scheduling/time-slice.ts'
 import { IcebergError, illegalArgument, validation } from '../errors.ts'
 import { readEncryptionKey } from './encryption-keys.ts'
 import { tableLocation } from './location.ts'
 import { checkMetadataLog, checkSnapshotLog, readMetadataLogEntry, readSnapshotLogEntry } from './logs.ts'
 import { checkSpec, checkSpecNames, lastFieldId } from './partition-spec.ts'
 import {
-  checkJson,
+  checkLongJson,
   isObject,
   member,
   readInt,
   readLong,
+  readLongList,
   readObject,
   readOptionalInt,
-  readOptionalList,
   readOptionalLong,
   readOptionalString,
   readOptionalStringMap,
   readString,
-  sameItems,
   show,
   withMembers,
 } from './read.ts'
@@ -48,8 +48,13 @@ import {
  * ```
  */
 export function checkTableMetadata(json: unknown): TableMetadata {
+  return atOnce(tableMetadata(json))
+}
+
+/** As {@link checkTableMetadata}, in steps: a table may have 100,000 snapshots. */
+export function* tableMetadata(json: unknown): Steps<TableMetadata> {
   try {
-    return readMetadata(json)
+    return yield* readMetadata(json)
   } catch (error) {
     if (!(error instanceof IcebergError)) throw error
     throw invalid(
@@ -61,9 +66,9 @@ export function checkTableMetadata(json: unknown): TableMetadata {
 
 const top = 'metadata'
 
-function readMetadata(json: unknown): TableMetadata {
+function* readMetadata(json: unknown): Steps<TableMetadata> {
   if (!isObject(json)) throw illegalArgument(`Cannot parse metadata from a non-object: ${show(json)}`)
-  checkJson(json, top)
+  yield* checkLongJson(json, top)
   const version = readInt(json, 'format-version', top)
   if (version < 1 || version > newestVersion)
     throw illegalArgument(`Cannot read unsupported version ${version} (supported: v1 to v${newestVersion})`)
@@ -77,10 +82,10 @@ function readMetadata(json: unknown): TableMetadata {
     ...identity,
     ...lists,
     ...readPartitionId(json, version, lists['partition-specs'].map(lastFieldId)),
-    ...readState(json, version),
+    ...(yield* readState(json, version)),
   })
   checkStructure(metadata)
-  checkState(metadata)
+  yield* checkState(metadata)
   return withCurrent(metadata)
 }
 
@@ -105,21 +110,22 @@ function readPartitionId(json: JsonObject, version: number, lastIds: readonly nu
 }
 
 /** Properties, snapshots, references, logs and statistics. */
-function readState(json: JsonObject, version: number) {
-  const list = <T>(name: string, item: (value: unknown, where: string) => T) =>
-    sameItems(json[name], readOptionalList(json, name, top, item))
+function* readState(json: JsonObject, version: number) {
+  function* list<T>(name: string, item: (value: unknown, where: string) => T): Steps<readonly T[]> {
+    return member(json, name) === undefined ? [] : yield* readLongList(json, name, top, item)
+  }
   const current = readOptionalLong(json, 'current-snapshot-id', top) ?? -1
-  const keys = list('encryption-keys', readEncryptionKey)
+  const keys = yield* list('encryption-keys', readEncryptionKey)
   return {
     properties: readOptionalStringMap(json, 'properties', top) ?? {},
     'current-snapshot-id': current === -1 && version >= rowLineageVersion ? null : current,
     'encryption-keys': keys.length === 0 ? undefined : keys,
     refs: readRefs(json, current),
-    snapshots: list('snapshots', readSnapshot),
-    statistics: list('statistics', readStatistics),
-    'partition-statistics': list('partition-statistics', readPartitionStatistics),
-    'snapshot-log': list('snapshot-log', readSnapshotLogEntry),
-    'metadata-log': list('metadata-log', readMetadataLogEntry),
+    snapshots: yield* list('snapshots', readSnapshot),
+    statistics: yield* list('statistics', readStatistics),
+    'partition-statistics': yield* list('partition-statistics', readPartitionStatistics),
+    'snapshot-log': yield* list('snapshot-log', readSnapshotLogEntry),
+    'metadata-log': yield* list('metadata-log', readMetadataLogEntry),
   }
 }
 
@@ -152,11 +158,12 @@ function checkStructure(metadata: TableMetadata): void {
     if (order['order-id'] === metadata['default-sort-order-id']) checkSortOrder(order, schema)
 }
 
-function checkState(metadata: TableMetadata): void {
+function* checkState(metadata: TableMetadata): Steps<void> {
   const last = metadata['last-sequence-number'] ?? 0
   const ids = new Set<Long>()
   for (const snapshot of metadata.snapshots) {
     const id = snapshot['snapshot-id']
+    if (ids.size % 64 === 63) yield
     if (ids.has(id)) throw illegalArgument(`Multiple snapshots with snapshot-id=${id} in snapshots`)
     ids.add(id)
     if (sequenceNumber(snapshot) > last)

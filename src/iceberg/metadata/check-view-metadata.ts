@@ -1,9 +1,11 @@
+import { atOnce, type Steps } from '../../base/scheduling/time-slice.ts'
 import { illegalArgument } from '../errors.ts'
 import {
-  checkJson,
+  checkLongJson,
   readInt,
   readList,
   readLong,
+  readLongList,
   readObject,
   readOptionalStringMap,
   readString,
@@ -27,17 +29,22 @@ import { readViewVersion } from './view-version.ts'
  * ```
  */
 export function checkViewMetadata(json: unknown): ViewMetadata {
+  return atOnce(viewMetadata(json))
+}
+
+/** As {@link checkViewMetadata}, in steps: a view may have many versions. */
+export function* viewMetadata(json: unknown): Steps<ViewMetadata> {
   const where = 'view'
   const object = readObject(json, where)
-  checkJson(object, where)
+  yield* checkLongJson(object, where)
   readString(object, 'view-uuid', where)
   checkViewVersionOfFormat(readInt(object, 'format-version', where))
   readString(object, 'location', where)
   const metadata = withMembers<ViewMetadata>(object, {
     schemas: sameItems(object['schemas'], readList(object, 'schemas', where, readSchema)),
     'current-version-id': readInt(object, 'current-version-id', where),
-    versions: sameItems(object['versions'], readList(object, 'versions', where, readViewVersion)),
-    'version-log': sameItems(object['version-log'], readList(object, 'version-log', where, readEntry)),
+    versions: yield* readLongList(object, 'versions', where, readViewVersion),
+    'version-log': yield* readLongList(object, 'version-log', where, readEntry),
     properties: readOptionalStringMap(object, 'properties', where),
   })
   checkIds(metadata)

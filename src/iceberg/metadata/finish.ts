@@ -1,3 +1,4 @@
+import type { Steps } from '../../base/scheduling/time-slice.ts'
 import { illegalArgument, validation } from '../errors.ts'
 import type { Draft } from './draft.ts'
 import { checkMetadataLog, checkSnapshotLog, correctSnapshotLog, extendMetadataLog } from './logs.ts'
@@ -15,15 +16,17 @@ import {
 } from './types.ts'
 
 /** The metadata that updates made of a draft: the base itself where they changed nothing. */
-export function finish(draft: Draft, previousLocation: string | undefined): TableMetadata {
+export function* finish(draft: Draft, previousLocation: string | undefined): Steps<TableMetadata> {
   const { base } = draft
   if (base !== undefined && draft.changes === 0) return base
   checkDraft(draft)
   const { now, properties } = draft
-  const snapshotLog = finishSnapshotLog(draft)
+  const snapshotLog = yield* finishSnapshotLog(draft)
   const metadataLog = finishMetadataLog(draft, properties, previousLocation)
-  const kept = draft.newLogEntries.length === 0 && snapshotLog === base?.['snapshot-log']
-  checkSnapshotLog(snapshotLog, now, kept ? snapshotLog.length : 0)
+  const before = base?.['snapshot-log'].length ?? 0
+  // Where entries were only added, those before them are known to be in order.
+  const isLonger = snapshotLog.length === before + draft.newLogEntries.length
+  checkSnapshotLog(snapshotLog, now, isLonger ? before : 0)
   checkMetadataLog(metadataLog, now)
   return {
     ...withoutVersioned(base),
@@ -102,7 +105,7 @@ function checkSequenceNumbers(draft: Draft): void {
       )
 }
 
-function finishSnapshotLog(draft: Draft): readonly SnapshotLogEntry[] {
+function finishSnapshotLog(draft: Draft): Steps<readonly SnapshotLogEntry[]> {
   const before = draft.base?.['snapshot-log'] ?? []
   const log = draft.newLogEntries.length === 0 ? before : [...before, ...draft.newLogEntries]
   const intermediate = new Set<Long>()

@@ -1,3 +1,4 @@
+import type { Steps } from '../../base/scheduling/time-slice.ts'
 import { illegalArgument, validation } from '../errors.ts'
 import { readObject, readString, withLongs } from './read.ts'
 import type { JsonObject, Long, MetadataLogEntry, SnapshotLogEntry } from './types.ts'
@@ -52,6 +53,8 @@ function checkOrder(log: readonly JsonObject[], message: string, checked = 0): v
   }
 }
 
+const entriesInAStep = 500
+
 /** What a commit did to snapshots, as far as the log of snapshots must know. */
 export interface SnapshotChanges {
   readonly exists: (id: Long) => boolean
@@ -65,14 +68,15 @@ export interface SnapshotChanges {
  * The log of snapshots after a commit. Snapshots that were current within the commit only are left out. Before a removed
  * snapshot the log is cut: with a gap, another snapshot would seem to have been current at its time.
  */
-export function correctSnapshotLog(
+export function* correctSnapshotLog(
   log: readonly SnapshotLogEntry[],
   changes: SnapshotChanges,
-): readonly SnapshotLogEntry[] {
+): Steps<readonly SnapshotLogEntry[]> {
   if (changes.intermediate.size === 0 && !changes.removed) return log
   let corrected: SnapshotLogEntry[] = []
-  for (const entry of log) {
+  for (const [i, entry] of log.entries()) {
     const id = entry['snapshot-id']
+    if (i % entriesInAStep === entriesInAStep - 1) yield
     if (!changes.exists(id)) {
       if (changes.removed) corrected = []
     } else if (!changes.intermediate.has(id)) corrected.push(entry)

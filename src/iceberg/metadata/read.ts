@@ -1,3 +1,4 @@
+import type { Steps } from '../../base/scheduling/time-slice.ts'
 import { badRequest, illegalArgument } from '../errors.ts'
 import { toLong } from './long.ts'
 import type { JsonObject, Long } from './types.ts'
@@ -38,6 +39,21 @@ export function checkJson(value: unknown, where: string, depth = 0): void {
       return
   }
   throw badRequest(`Cannot parse a value that is not JSON: ${where}`)
+}
+
+/** As {@link checkJson} for the members of an object, and the items of those that are lists, in steps. */
+export function* checkLongJson(object: JsonObject, where: string): Steps<void> {
+  let checked = 0
+  for (const value of Object.values(object)) {
+    if (!Array.isArray(value)) {
+      checkJson(value, where, 1)
+      continue
+    }
+    for (const item of value) {
+      checkJson(item, where, 2)
+      if (++checked % itemsInAStep === 0) yield
+    }
+  }
 }
 
 export function isObject(value: unknown): value is JsonObject {
@@ -132,6 +148,26 @@ export function readOptionalList<T>(
   item: (value: unknown, where: string) => T,
 ): T[] {
   return member(object, name) === undefined ? [] : readList(object, name, where, item)
+}
+
+/** After so many items of a list its reader may rest. */
+const itemsInAStep = 64
+
+/** As {@link readList}, in steps. Where the items are those of the member, the list is the member itself. */
+export function* readLongList<T>(
+  object: JsonObject,
+  name: string,
+  where: string,
+  item: (value: unknown, where: string) => T,
+): Steps<readonly T[]> {
+  const at = `${where}.${name}`
+  const values = readArray(needed(object, name, where, 'list'), at)
+  const items = new Array<T>(values.length)
+  for (let i = 0; i < items.length; i++) {
+    items[i] = item(values[i], `${at}[${i}]`)
+    if (i % itemsInAStep === itemsInAStep - 1) yield
+  }
+  return sameItems(values, items)
 }
 
 export function stringItem(value: unknown, where: string): string {

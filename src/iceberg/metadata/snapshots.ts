@@ -1,3 +1,4 @@
+import { atOnce, type Steps } from '../../base/scheduling/time-slice.ts'
 import { illegalArgument } from '../errors.ts'
 import {
   member,
@@ -59,6 +60,8 @@ export function sequenceNumber(snapshot: Snapshot): Long {
 /** Lookups after which an index pays. A commit makes two or three. */
 const lookupsWithoutIndex = 8
 
+const indexedInAStep = 500
+
 /**
  * The snapshots of a table while they change, in the order in which they were added. The few lookups of most commits go
  * over the list: an index of 100,000 snapshots takes longer than the rest of a commit.
@@ -75,7 +78,7 @@ export class Snapshots {
   }
 
   get(id: Long): Snapshot | undefined {
-    if (this.#byId === undefined && this.#lookups === lookupsWithoutIndex) this.#index()
+    if (this.#byId === undefined && this.#lookups === lookupsWithoutIndex) atOnce(this.index())
     if (this.#byId !== undefined) return this.#byId.get(id)
     this.#lookups++
     return this.#added?.get(id) ?? this.#base.findLast((snapshot) => snapshot['snapshot-id'] === id)
@@ -92,7 +95,8 @@ export class Snapshots {
   }
 
   delete(id: Long): boolean {
-    return this.#index().delete(id)
+    atOnce(this.index())
+    return this.#byId!.delete(id)
   }
 
   toList(): readonly Snapshot[] {
@@ -100,12 +104,14 @@ export class Snapshots {
     return this.#added === undefined ? this.#base : [...this.#base, ...this.#added.values()]
   }
 
-  #index(): Map<Long, Snapshot> {
-    if (this.#byId === undefined) {
-      const byId = new Map<Long, Snapshot>()
-      for (const snapshot of this.toList()) byId.set(snapshot['snapshot-id'], snapshot)
-      this.#byId = byId
+  /** Makes the index of all snapshots, in steps. */
+  *index(): Steps<void> {
+    if (this.#byId !== undefined) return
+    const byId = new Map<Long, Snapshot>()
+    for (const snapshot of this.toList()) {
+      byId.set(snapshot['snapshot-id'], snapshot)
+      if (byId.size % indexedInAStep === 0) yield
     }
-    return this.#byId
+    this.#byId = byId
   }
 }

@@ -1,8 +1,9 @@
+import type { Steps } from '../../base/scheduling/time-slice.ts'
 import { commitFailed, illegalArgument, validation } from '../errors.ts'
 import type { Draft } from './draft.ts'
 import { readEncryptionKey } from './encryption-keys.ts'
 import { addLongs } from './long.ts'
-import { longItem, member, readList, readLong, readString } from './read.ts'
+import { longItem, member, readLong, readLongList, readString } from './read.ts'
 import { refOf } from './refs.ts'
 import { readSnapshot, sequenceNumber, toAdd } from './snapshots.ts'
 import { readPartitionStatistics, readStatistics } from './statistics.ts'
@@ -72,8 +73,13 @@ export function setSnapshotRef(draft: Draft, update: JsonObject, where: string):
   })
 }
 
-export function removeSnapshots(draft: Draft, update: JsonObject, where: string): void {
-  for (const id of readList(update, 'snapshot-ids', where, longItem)) removeSnapshot(draft, id)
+export function* removeSnapshots(draft: Draft, update: JsonObject, where: string): Steps<void> {
+  const ids = yield* readLongList(update, 'snapshot-ids', where, longItem)
+  yield* draft.snapshots.index()
+  for (const id of ids) {
+    removeSnapshot(draft, id)
+    yield
+  }
 }
 
 function removeSnapshot(draft: Draft, id: Long): void {

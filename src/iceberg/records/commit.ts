@@ -3,7 +3,15 @@ import { moveTable } from '../../catalog/formats/index.ts'
 import type { Transaction } from '../../catalog/index.ts'
 import { illegalArgument } from '../errors.ts'
 import { type Format, formatProperty, formats, kindOf } from './formats.ts'
-import { inTermsOfIceberg, inTransaction, type Loaded, loadFrom, lookUp, type Records } from './lookup.ts'
+import {
+  fileOf,
+  inTermsOfIceberg,
+  inTransaction,
+  type Loaded,
+  loadFrom,
+  lookUp,
+  type Records,
+} from './lookup.ts'
 import type { Caller } from './metadata-files.ts'
 import { alreadyExists, missing, shownName } from './names.ts'
 
@@ -14,7 +22,7 @@ export interface Change<Metadata> {
   /** Throws when the present metadata is not as the client thinks; undefined where there is none. */
   readonly require: (base: Metadata | undefined) => void
   /** The new metadata. The same object means that nothing changes. */
-  readonly apply: (base: Metadata | undefined, at: Moment) => Metadata
+  readonly apply: (base: Metadata | undefined, at: Moment) => Metadata | Promise<Metadata>
   /** Whether there must be no table or view of that name. Default: false. */
   readonly creates?: boolean
 }
@@ -91,13 +99,13 @@ async function draft<Metadata extends object>(
   const actual = head && kindOf(head.properties)
   // What has the name may be something else, whose content nobody can read here.
   if (creates && head !== undefined && actual !== kind) throw alreadyExists(kind, id, actual)
-  const url = head?.latest?.manifestPath
-  const base =
-    url === undefined ? undefined : await files.read(tx, { id, url, mayBeGone: true }, check, caller)
+  const latest = head?.latest
+  const url = latest?.manifestPath
+  const base = latest && (await files.read(tx, { ...fileOf(id, latest), mayBeGone: true }, check, caller))
   require(base)
   if (base !== undefined && creates) throw alreadyExists(kind, id)
   if (base === undefined && !creates) throw missing(kind, id)
-  const metadata = apply(base, { now, newUuid, previous: url })
+  const metadata = await apply(base, { now, newUuid, previous: url })
   return {
     ...{ format, id, next, url, metadata },
     isNew: head === undefined,

@@ -1,3 +1,5 @@
+import type { Steps } from '../../base/scheduling/time-slice.ts'
+
 /** The property of a table's record that says its format. */
 export const formatProperty = 'table_type'
 
@@ -16,8 +18,8 @@ export function kindOf(properties: Readonly<Record<string, string>>): Kind | und
 /** What a table and a view differ in, as far as records of the catalog follow from it. */
 export interface Format<Metadata> {
   readonly kind: Kind
-  /** Checks what a metadata file holds. */
-  check(json: unknown): Metadata
+  /** Checks what a metadata file holds, in steps. */
+  check(json: unknown): Steps<Metadata>
   locationOf(metadata: Metadata): string
   /** The URL of the folder for its next metadata file. */
   folderOf(metadata: Metadata): string

@@ -3,7 +3,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { lookUpHead, type TableHead } from '../../catalog/formats/index.ts'
 import type { Catalog, Invocable, Transact, Transaction } from '../../catalog/index.ts'
 import { type Format, formatProperty, type Kind, kindOf } from './formats.ts'
-import type { Caller, MetadataFiles } from './metadata-files.ts'
+import type { Caller, MetadataFile, MetadataFiles } from './metadata-files.ts'
 import { type About, missing, ofCatalog, otherFormat } from './names.ts'
 
 /** A catalog with transactions over many operations. */
@@ -73,8 +73,13 @@ export async function loadFrom<Metadata extends object>(
 ): Promise<Loaded<Metadata>> {
   const { latest } = await findIn(catalog, format.kind, id, caller)
   if (latest === undefined) throw missing(format.kind, id)
-  const url = latest.manifestPath
-  return { id, url, metadata: await files.read(catalog, { id, url }, format.check, caller) }
+  const file = fileOf(id, latest)
+  return { id, url: file.url, metadata: await files.read(catalog, file, format.check, caller) }
+}
+
+/** The metadata file of a version. */
+export function fileOf(id: Identifier, latest: NonNullable<TableHead['latest']>): MetadataFile {
+  return { id, url: latest.manifestPath, size: latest.manifestSize }
 }
 
 /** Runs work as one transaction, or within the open one that the caller names. */

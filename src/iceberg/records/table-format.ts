@@ -1,4 +1,4 @@
-import { checkTableMetadata } from '../metadata/index.ts'
+import { tableMetadata } from '../metadata/index.ts'
 import type { TableMetadata } from '../metadata/types.ts'
 import { type Format, formatProperty, formats } from './formats.ts'
 import { metadataFolder } from './metadata-folder.ts'
@@ -6,7 +6,7 @@ import { metadataFolder } from './metadata-folder.ts'
 /** Tables of Iceberg, as records of the catalog. */
 export const tableFormat: Format<TableMetadata> = {
   kind: 'table',
-  check: checkTableMetadata,
+  check: tableMetadata,
   locationOf: ({ location }) => location,
   folderOf: ({ location, properties }) => properties['write.metadata.path'] ?? metadataFolder(location),
   summaryOf: (metadata) => {

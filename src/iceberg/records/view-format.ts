@@ -1,11 +1,11 @@
-import { checkViewMetadata, type ViewMetadata } from '../metadata/view-metadata.ts'
+import { type ViewMetadata, viewMetadata } from '../metadata/view-metadata.ts'
 import { type Format, formatProperty, formats } from './formats.ts'
 import { metadataFolder } from './metadata-folder.ts'
 
 /** Views of Iceberg, as records of the catalog. */
 export const viewFormat: Format<ViewMetadata> = {
   kind: 'view',
-  check: checkViewMetadata,
+  check: viewMetadata,
   locationOf: ({ location }) => location,
   folderOf: ({ location, properties }) => properties?.['write.metadata.path'] ?? metadataFolder(location),
   summaryOf: (metadata) => ({

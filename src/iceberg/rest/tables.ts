@@ -1,12 +1,13 @@
 import * as v from 'valibot'
 import type { Identifier } from '../../base/model/identifier.ts'
+import { atOnce, inSlices, type Steps } from '../../base/scheduling/time-slice.ts'
 import { illegalArgument } from '../errors.ts'
 import {
-  applyUpdates,
   checkRequirements,
   isCreate,
   newTableMetadata,
-  withReferencedSnapshots,
+  referencedSnapshots,
+  updatedMetadata,
 } from '../metadata/index.ts'
 import type { TableMetadata } from '../metadata/types.ts'
 import type { Change } from '../records/commit.ts'
@@ -203,14 +204,25 @@ function changeOf(
     creates: isCreate(requirements),
     require: (base) => checkRequirements(requirements, base),
     apply: (base, { now, newUuid, previous }) =>
-      applyUpdates(base, updates, {
-        now: clientClocks
-          ? timesOf(base, updates).reduce((latest, time) => Math.max(latest, time), now)
-          : now,
-        newUuid,
-        ...(previous !== undefined && { previousLocation: previous }),
-      }),
+      runSteps(
+        updatedMetadata(base, updates, {
+          now: clientClocks
+            ? timesOf(base, updates).reduce((latest, time) => Math.max(latest, time), now)
+            : now,
+          newUuid,
+          ...(previous !== undefined && { previousLocation: previous }),
+        }),
+        base,
+      ),
   }
+}
+
+/** More snapshots take work with rests. */
+const mostAtOnce = 1_000
+
+function runSteps<T>(steps: Steps<T>, base: TableMetadata | undefined): T | Promise<T> {
+  const isShort = base === undefined || base.snapshots.length <= mostAtOnce
+  return isShort ? atOnce(steps) : inSlices(steps, undefined)
 }
 
 /** When a table last changed, by the clocks of its clients, and when the snapshots that updates add were made. */
@@ -265,7 +277,8 @@ async function loadTable(served: Served, { id, query, request }: Asked): Promise
   const loaded = await served.entries.load(tableFormat, id, request)
   const etag = etagOf(loaded.url, mode)
   if (isKnown(request.headers['if-none-match'], etag)) return { status: 304, headers: { etag } }
-  const metadata = mode === 'refs' ? withReferencedSnapshots(loaded.metadata) : loaded.metadata
+  const metadata =
+    mode === 'refs' ? await runSteps(referencedSnapshots(loaded.metadata), loaded.metadata) : loaded.metadata
   const answer = await tableAnswer(served, { ...loaded, metadata }, request)
   return { ...answer, headers: { etag } }
 }

@@ -10,8 +10,12 @@ import type { Limits } from '../options.ts'
  * large body is then parsed member by member, in pieces of a few milliseconds each.
  */
 
-/** The limits of a JSON body. */
-export type JsonLimits = Pick<Limits, 'jsonDepth' | 'jsonValues' | 'jsonMembers' | 'jsonTextBytes'>
+/** The limits of a JSON body, or of another text. */
+export interface JsonLimits
+  extends Pick<Limits, 'jsonDepth' | 'jsonValues' | 'jsonMembers' | 'jsonTextBytes'> {
+  /** What an error calls the text. Default: a body, whose limits are those of the server. */
+  readonly text?: string
+}
 
 /** Bodies up to this size are parsed at once. Larger ones are parsed in pieces of about this size. */
 const pieceBytes = 32 * 1024
@@ -25,13 +29,13 @@ export function parseJson(
 ): unknown {
   if (bytes.length === 0) return undefined
   // Decoding would replace invalid bytes by another character, also in names.
-  if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8. Encode JSON in UTF-8.')
+  if (!isUtf8(bytes)) throw invalid(`${nameOf(limits)} is not valid UTF-8. Encode JSON in UTF-8.`)
   if (bytes.length > piece) return parseInPieces(bytes, limits, piece, parse)
   if (!isSmall(bytes.length, limits)) requireWithinLimits(bytes, limits)
   try {
     return parse(bytes.toString('utf8'))
   } catch (cause) {
-    throw notJson(reasonOf(cause), cause)
+    throw notJson(limits, reasonOf(cause), cause)
   }
 }
 
@@ -66,7 +70,7 @@ async function parseInPieces(
     return parser.value()
   } catch (error) {
     if (!(error instanceof SyntaxFault)) throw error
-    throw notJson(`${error.message} near byte ${error.at.toLocaleString('en')}`, error)
+    throw notJson(limits, `${error.message} near byte ${error.at.toLocaleString('en')}`, error)
   }
 }
 
@@ -170,7 +174,7 @@ class JsonPieceParser {
     this.#countItem()
     const { jsonDepth } = this.#limits
     if (++this.#depth > jsonDepth)
-      throw tooMuch('nests deeper than', jsonDepth, 'levels', 'jsonDepth', 'Flatten it')
+      throw tooMuch(this.#limits, 'nests deeper than', 'levels', 'jsonDepth', 'Flatten it')
     this.#containers[this.#depth] ??= new Container()
     const container = this.#containers[this.#depth]!
     container.isArray = isArray
@@ -274,20 +278,20 @@ class JsonPieceParser {
     const { jsonMembers } = this.#limits
     if (++container.members <= jsonMembers) return
     const what = container.isArray ? 'has a list of more than' : 'has an object of more than'
-    throw tooMuch(what, jsonMembers, 'members', 'jsonMembers', 'Send fewer at a time')
+    throw tooMuch(this.#limits, what, 'members', 'jsonMembers', 'Send fewer at a time')
   }
 
   /** Counts the name before a colon, if it is long. */
   #countName(at: number): void {
     if (at - this.#lastMark <= maxHashed || ++this.#longNames <= maxLongNames) return
     const names = `${maxLongNames} names of more than ${maxHashed.toLocaleString('en')} bytes`
-    throw invalid(`The body has more than ${names}. Use shorter names.`)
+    throw invalid(`${nameOf(this.#limits)} has more than ${names}. Use shorter names.`)
   }
 
   #countValue(): void {
     const { jsonValues } = this.#limits
     if (++this.#values > jsonValues)
-      throw tooMuch('has more than', jsonValues, 'values', 'jsonValues', 'Send less at a time')
+      throw tooMuch(this.#limits, 'has more than', 'values', 'jsonValues', 'Send less at a time')
   }
 
   #mark(at: number): void {
@@ -299,8 +303,8 @@ class JsonPieceParser {
     const { jsonTextBytes } = this.#limits
     if (at - this.#lastMark - 1 > jsonTextBytes)
       throw tooMuch(
+        this.#limits,
         'has a member of more than',
-        jsonTextBytes,
         'bytes',
         'jsonTextBytes',
         'Send a shorter text',
@@ -327,18 +331,21 @@ function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message.slice(0, 200) : ''
 }
 
-function notJson(reason: string, cause: unknown): CatalogError {
-  return invalid(`The body is not valid JSON: ${reason}. Check what is sent.`, { cause })
+function nameOf({ text = 'The body' }: JsonLimits): string {
+  return text
+}
+
+function notJson(limits: JsonLimits, reason: string, cause: unknown): CatalogError {
+  return invalid(`${nameOf(limits)} is not valid JSON: ${reason}. Check what is sent.`, { cause })
 }
 
 function tooMuch(
+  limits: JsonLimits,
   what: string,
-  most: number,
   unit: string,
-  limit: keyof JsonLimits,
+  limit: 'jsonDepth' | 'jsonValues' | 'jsonMembers' | 'jsonTextBytes',
   next: string,
 ): CatalogError {
-  return invalid(
-    `The body ${what} ${most.toLocaleString('en')} ${unit}, the most here (limits.${limit}). ${next}.`,
-  )
+  const fact = `${nameOf(limits)} ${what} ${limits[limit].toLocaleString('en')} ${unit}, the most here`
+  return invalid(limits.text === undefined ? `${fact} (limits.${limit}). ${next}.` : `${fact}.`)
 }

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream'
 import { CatalogError } from '../../base/errors.ts'
 import { inTransactionHeader } from '../../base/model/transaction-id.ts'
+import type { Hold } from '../../base/scheduling/byte-budget.ts'
+import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import { performance } from '../../base/time.ts'
 import { callerHook, principalKey, requestId } from '../../catalog/index.ts'
 import { contextOfHeaders } from '../../protocol/wire.ts'
@@ -22,16 +24,21 @@ export function mountResponder(context: HttpContext, mount: Mount): Responder {
     if (!route.isPublic) exchange.principal = await context.authenticate(exchange)
     rateLimit?.(exchange.principal?.name ?? exchange.remoteAddress ?? '')
     for (const asked of route.access) await authorizer?.check(exchange, asked)
-    const { bytes, hold } = route.body === 'none' ? noBody : await readBody(exchange, route.body, admission)
+    const { bytes, hold = admission.memory.hold() } =
+      route.body === 'none' ? noBody : await readBody(exchange, route.body, admission)
+    let isStream = false
     try {
       const body =
         route.body === 'form'
           ? formFields(bytes)
           : await parseJson(bytes, admission.limits, undefined, mount.parseJson)
-      return await route.run(requestOf(context, exchange, body))
+      const answer = await route.run(requestOf(context, exchange, body, hold))
+      isStream = answer.body instanceof Readable
+      return answer
     } finally {
       if (route.changes) cache.invalidate()
-      hold?.release()
+      if (isStream) exchange.onClose(() => hold.release())
+      else hold.release()
     }
   }
 
@@ -68,7 +75,7 @@ function formFields(bytes: Buffer): Readonly<Record<string, string>> {
   return Object.fromEntries(new URLSearchParams(bytes.toString('utf8')))
 }
 
-function requestOf(context: HttpContext, exchange: Exchange, body: unknown): MountedRequest {
+function requestOf(context: HttpContext, exchange: Exchange, body: unknown, hold: Hold): MountedRequest {
   const { authorizer } = context
   const { principal, headers } = exchange
   const transaction = headers[inTransactionHeader]
@@ -83,6 +90,7 @@ function requestOf(context: HttpContext, exchange: Exchange, body: unknown): Mou
     options: {
       signal: disconnectSignal(exchange),
       [requestId]: exchange.requestId,
+      [requestMemory]: { hold, inParts: true },
       ...(typeof transaction === 'string' && { transaction }),
       ...(authorizer && { [callerHook]: authorizer.ofResolved(exchange, body) }),
     },
