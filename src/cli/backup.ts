@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Command } from 'commander'
-import { CatalogError, restoreCatalog } from '../tabularium/index.ts'
+import { type BackupReport, CatalogError, restoreCatalog } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
@@ -28,12 +28,13 @@ export function backupCommand(io: Io, signal: AbortSignal): Command {
     .option('--links', 'make hard links to files that never change, instead of copies, where the disk allows')
     .action(async (location: string, target: string, { links, json }: Typed) => {
       await using catalog = await openLocal(location, false)
-      const { outside, ...report } = await withProgress(io, (show) =>
+      const { outside, pinned, ...report } = await withProgress(io, (show) =>
         catalog.backup(target, { links, signal, onProgress: (done) => show(() => copiedText(done)) }),
       )
       for (const { id, location: at } of outside) {
         io.stderr.write(`not copied: the content of ${id.join('.')} at ${at}\n`)
       }
+      tellPlaces(pinned, io)
       const printer = printerOf(io, json)
       printer.one(report)
       printer.end()
@@ -55,7 +56,11 @@ export function restoreCommand(io: Io, signal: AbortSignal): Command {
     .action(async (copy: string, location: string, { force, links, json }: Typed) => {
       if (isUrl(copy) || isUrl(location))
         throw new UsageError('this works on directories; run it on the machine of the catalog')
-      const { outside: _, ...report } = await withProgress(io, (show) =>
+      const {
+        outside: _,
+        pinned,
+        ...report
+      } = await withProgress(io, (show) =>
         restoreCatalog(copy, location, {
           replace: force,
           links,
@@ -63,10 +68,20 @@ export function restoreCommand(io: Io, signal: AbortSignal): Command {
           onProgress: (done) => show(() => copiedText(done)),
         }),
       )
+      tellPlaces(pinned, io)
       const printer = printerOf(io, json)
       printer.one(report)
       printer.end()
     })
+}
+
+/** Says which tables can be used at another place only, since their files name each other by URLs. */
+function tellPlaces(pinned: BackupReport['pinned'], io: Io): void {
+  for (const { id, place } of pinned) {
+    io.stderr.write(
+      `bound to its place: ${id.join('.')}, whose files name each other below ${place}. It can be used once the catalog is restored there.\n`,
+    )
+  }
 }
 
 const examples = `  $ tabularium backup-lease postgres://app@db.example/tables -- ./copy.sh

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type CatalogError, unsupported } from '../base/errors.ts'
-import { copyCatalog, type Identifier, importTables } from '../tabularium/index.ts'
+import { copyCatalog, type ExportReport, importTables } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
@@ -81,7 +81,7 @@ export function copyCommand(io: Io, signal: AbortSignal): Command {
   return maintenanceCommand(
     'copy',
     'Copy a catalog into another one, with its history.',
-    'Copies all namespaces and tables with their versions, tags and branches, as they are at one moment, while others read and write. Tables whose rows lie outside of the catalog, or are of another engine, come without rows: then the command says where they lie, and the exit code is 1. The target must be empty. It holds all of the copy in the end, or nothing: if the command is interrupted, run it again.',
+    'Copies all namespaces and tables with their versions, tags and branches, as they are at one moment, while others read and write. Tables whose rows lie outside of the catalog, or are of another engine, come without rows: then the command says where they lie, and the exit code is 1. Tables of Iceberg come with their versions, and share their files with the source; the exit code is 1 when these lie in the source. The target must be empty. It holds all of the copy in the end, or nothing: if the command is interrupted, run it again.',
     '  $ tabularium copy ./catalog postgres://app@db.example/tables --content s3://bucket/prefix\n  $ tabularium copy postgres://app@db.example/tables ./catalog\n',
   )
     .addArgument(locationArgument('<source>', 'directory of a catalog, or postgres://…'))
@@ -102,21 +102,22 @@ export function copyCommand(io: Io, signal: AbortSignal): Command {
           onProgress: shownBy(show),
         }),
       )
-      const { withoutRows, ...copied } = report
+      const { withoutRows, inPlace, ...copied } = report
       for (const id of withoutRows) {
         // The copy declares the table at the same location.
         const { location } = await from.describeTable({ id }).catch(() => ({ location: 'an unknown place' }))
         io.stderr.write(`without rows: ${id.join('.')}, whose rows lie at ${location}\n`)
       }
-      print({ ...copied, withoutRows: [] }, io, json)
-      if (withoutRows.length > 0) throw incomplete(withoutRows.length)
+      print({ ...copied, withoutRows: [], inPlace }, io, json)
+      const left = withoutRows.length + inPlace.filter(({ inSource }) => inSource).length
+      if (left > 0) throw incomplete(left)
     })
 }
 
 function incomplete(count: number): CatalogError {
   return unsupported(
-    `All was copied but the rows of ${count === 1 ? '1 table' : `${count.toLocaleString('en')} tables`}, which lie outside of the catalog or are of another engine. The copy names the places above.`,
-    'Copy these rows with what wrote them.',
+    `All was copied but the rows of ${count === 1 ? '1 table' : `${count.toLocaleString('en')} tables`}, which lie outside of the catalog or are of another engine. The places are named above.`,
+    'Copy these rows with what wrote them, and keep the source until then.',
   )
 }
 
@@ -127,12 +128,14 @@ function shownBy(show: Show) {
     show(() => `${tables} tables, ${rows.toLocaleString('en')} rows`)
 }
 
-/** Prints the report. Names tables without rows on standard error. */
+/** Prints the report. Names tables without rows, and those whose files stay in place, on standard error. */
 function print(
-  { withoutRows, ...report }: { readonly withoutRows: readonly Identifier[] },
+  { withoutRows, inPlace, ...report }: Pick<ExportReport, 'withoutRows' | 'inPlace'>,
   io: Io,
   json: boolean | undefined,
 ): void {
+  for (const { id, location } of inPlace)
+    io.stderr.write(`in place: ${id.join('.')}, whose files stay at ${location}\n`)
   for (const id of withoutRows) io.stderr.write(`without rows: ${id.join('.')}\n`)
   const printer = printerOf(io, json)
   printer.one(report)

@@ -4,7 +4,7 @@ import { CatalogError, type Finding, verifyCatalog } from '../tabularium/index.t
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { openLocal, requireDirectory } from './open.ts'
-import { addPrintOptions, toNumber } from './options.ts'
+import { addPrintOptions, addRootOption, type RootOptions, toNumber } from './options.ts'
 import { printerOf } from './print.ts'
 import { withProgress } from './progress.ts'
 import { UsageError } from './usage.ts'
@@ -24,7 +24,7 @@ export function maintenanceCommand(
   return addPrintOptions(command)
 }
 
-interface VerifyTyped {
+interface VerifyTyped extends RootOptions {
   readonly quick?: boolean
   readonly deep?: boolean
   readonly json?: boolean
@@ -37,23 +37,27 @@ const examples = `  $ tabularium verify ./catalog
 
 /** The command that looks for damage. */
 export function verifyCommand(io: Io, signal: AbortSignal): Command {
-  return maintenanceCommand(
+  const command = maintenanceCommand(
     'verify',
     'Look for damage in a catalog.',
     'Reads everything, changes nothing, and may run while other processes write. Prints the findings and then a summary; the exit code is 1 when there are problems.',
     examples,
   )
+  return addRootOption(command)
     .addArgument(locationArgument('<location>', 'directory of a catalog, or postgres://…'))
     .option('--deep', 'read all rows and compare their checksums (the default)')
     .option('--quick', 'verify only records, manifests and sizes of files')
-    .action(async (location: string, { quick, deep, json }: VerifyTyped) => {
+    .action(async (location: string, { quick, deep, json, locationRoot }: VerifyTyped) => {
       requireDirectory(location)
       if (quick && deep) throw new UsageError('--quick and --deep cannot be combined')
       const found: Finding[] = []
+      const { icebergFormats } = await import('../iceberg/index.ts')
       const { findings: _, ...report } = await withProgress(io, (show) =>
         verifyCatalog(location, {
           quick,
           signal,
+          locationRoots: locationRoot,
+          formats: icebergFormats,
           onFinding: (finding) => found.push(finding),
           onProgress: ({ step, records, objects, bytes }) =>
             show(() => `${step}: ${records} records, ${objects} files, ${(bytes / 1e6).toFixed(1)} MB`),
@@ -82,7 +86,7 @@ export function verifyCommand(io: Io, signal: AbortSignal): Command {
     })
 }
 
-interface VacuumTyped {
+interface VacuumTyped extends RootOptions {
   readonly dryRun?: boolean
   readonly graceMillis?: number
   readonly json?: boolean
@@ -90,17 +94,18 @@ interface VacuumTyped {
 
 /** The command that removes unreachable content. */
 export function vacuumCommand(io: Io, signal: AbortSignal): Command {
-  return maintenanceCommand(
+  const command = maintenanceCommand(
     'vacuum',
     'Remove content that nothing refers to any more.',
     'Safe while other processes read and write.',
     '  $ tabularium vacuum ./catalog --dry-run\n',
   )
+  return addRootOption(command)
     .addArgument(locationArgument('<location>', 'directory of a catalog, or postgres://…'))
     .option('--dry-run', 'only report what would be removed')
     .option('--grace-millis <number>', 'keep objects younger than this (default: 3600000, an hour)', toNumber)
-    .action(async (location: string, { json, dryRun, graceMillis }: VacuumTyped) => {
-      await using catalog = await openLocal(location, false)
+    .action(async (location: string, { json, dryRun, graceMillis, ...roots }: VacuumTyped) => {
+      await using catalog = await openLocal(location, false, roots)
       const report = await catalog.vacuum({
         signal,
         ...(dryRun === undefined ? {} : { dryRun }),

@@ -5,6 +5,7 @@ import { isDatabaseUrl, shownLocation } from '../base/model/location.ts'
 import { sleep } from '../base/time.ts'
 import { type Catalog, CatalogError, openCatalog } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
+import type { RootOptions } from './options.ts'
 import { UsageError } from './usage.ts'
 
 /** The credentials for a server. */
@@ -35,11 +36,14 @@ export async function openLocation(
 }
 
 /** Opens the catalog in a directory, or in a database. */
-export async function openLocal(location: string, mayCreate: boolean) {
+export async function openLocal(
+  location: string,
+  mayCreate: boolean,
+  { locationRoot: locationRoots }: RootOptions = {},
+) {
   requireDirectory(location)
-  if (isDatabaseUrl(location)) return openCatalog(location)
-  if (!mayCreate && location !== 'memory:') await requireCatalog(location)
-  return openCatalog(location)
+  if (!mayCreate && !isDatabaseUrl(location) && location !== 'memory:') await requireCatalog(location)
+  return openCatalog(location, locationRoots === undefined ? {} : { locationRoots })
 }
 
 /** Refuses URLs of servers and unsupported schemes, for commands that need direct access to the catalog. */

@@ -120,6 +120,19 @@ export function addCatalogOptions(command: Command): Command {
   return addPrintOptions(command)
 }
 
+/** The option of commands that reach content outside of the catalog's own root. */
+export interface RootOptions {
+  readonly locationRoot?: readonly string[]
+}
+
+export function addRootOption(command: Command): Command {
+  return command.option(
+    '--location-root <place>',
+    'a further folder, or a URL such as s3://bucket/prefix, where tables lie, as for serve (repeat it)',
+    (text: string, before: readonly string[] = []) => [...before, text],
+  )
+}
+
 export function addPrintOptions(command: Command): Command {
   command
     .option('--json', 'print lines of JSON (default when the output is no terminal)')

@@ -19,6 +19,8 @@ import { typeOfStatus } from './rest/problems.ts'
 import { Repeats } from './rest/repeats.ts'
 import { findEndpoint } from './rest/router.ts'
 
+export { icebergFormats } from './records/verify.ts'
+
 export interface IcebergRestOptions {
   /** Where it is served. Default: `/iceberg`, so clients get the URL `http://host:2333/iceberg`. */
   readonly path?: string | undefined

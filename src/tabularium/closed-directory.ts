@@ -1,6 +1,7 @@
 import { isDatabaseUrl } from '../base/model/location.ts'
 import type {
   Catalog,
+  CopyReport,
   ImportOptions,
   ImportReport,
   RestoreOptions,
@@ -15,6 +16,8 @@ import { type DirectoryCatalogOptions, openCatalog } from './open.ts'
  * Maintenance of catalogs that are not open, because they may be damaged or will be replaced.
  */
 
+export interface VerifyCatalogOptions extends VerifyOptions, Pick<DirectoryCatalogOptions, 'locationRoots'> {}
+
 /**
  * As `verify` of an open catalog, for a directory or the URL of a database. The store file of a directory is inspected
  * first. If it is damaged, the report says so and nothing is opened, because a damaged file can crash the process.
@@ -23,9 +26,13 @@ import { type DirectoryCatalogOptions, openCatalog } from './open.ts'
  * const { ok, findings } = await verifyCatalog('./catalog')
  * ```
  */
-export async function verifyCatalog(given: string, options: VerifyOptions = {}): Promise<VerifyReport> {
+export async function verifyCatalog(
+  given: string,
+  { locationRoots, ...options }: VerifyCatalogOptions = {},
+): Promise<VerifyReport> {
+  const opening = locationRoots === undefined ? {} : { locationRoots }
   if (isDatabaseUrl(given)) {
-    await using catalog = await openCatalog(given)
+    await using catalog = await openCatalog(given, opening)
     return await catalog.verify(options)
   }
   const { requireFolderPath } = await import('../catalog/maintenance/folders.ts')
@@ -40,7 +47,7 @@ export async function verifyCatalog(given: string, options: VerifyOptions = {}):
     const damage = isBare && inspection.damage.length === 0 ? ['it holds no records'] : inspection.damage
     return damagedStore(directory, { ...inspection, damage }, options)
   }
-  await using catalog = await openCatalog(directory)
+  await using catalog = await openCatalog(directory, opening)
   return await catalog.verify({ ...options, store: moved })
 }
 
@@ -96,7 +103,8 @@ export interface CopyOptions extends ImportOptions {
  * copy appears in one atomic change. After an interruption, run it again, and vacuum the target to remove the rest.
  *
  * The rows of each version are rewritten, one export file at a time. Tables with unreachable rows, or rows of another
- * engine, are declared at their locations, without versions: `withoutRows` names them.
+ * engine, are declared at their locations, without versions: `withoutRows` names them. Tables of Iceberg come with their
+ * versions, which point at the same files as those of the source: `inPlace` names them.
  *
  * ```ts
  * await copyCatalog('./catalog', 'postgres://app@db.example/tables', { content: 's3://bucket/prefix' })
@@ -106,7 +114,7 @@ export async function copyCatalog(
   source: string | LocalCatalog,
   target: string | LocalCatalog,
   { content, ...options }: CopyOptions = {},
-): Promise<ImportReport> {
+): Promise<CopyReport> {
   const { copyInto } = await import('../catalog/maintenance/plain-files/copy.ts')
   return withOpen(source, {}, (from) =>
     withOpen(target, content === undefined ? {} : { content }, (to) =>

@@ -33,6 +33,7 @@ export type {
   CatalogOptions,
   Changes,
   CommittedChange,
+  CopyReport,
   ExportOptions,
   ExportReport,
   Finding,
@@ -54,6 +55,7 @@ export type {
   StorageOptionsHook,
   StoreConnections,
   SubjectChange,
+  TableInPlace,
   Transaction,
   TransactionOptions,
   VacuumOptions,
@@ -73,6 +75,7 @@ export {
   copyCatalog,
   importTables,
   restoreCatalog,
+  type VerifyCatalogOptions,
   verifyCatalog,
 } from './closed-directory.ts'
 export { openContent } from './content-root.ts'

@@ -6,5 +6,13 @@
 export { type LookedUp, lookUpHead, newTableLocation, type TableHead } from './heads.ts'
 export { tablesWith } from './listing.ts'
 export { moveTable } from './location.ts'
-export { makeFolders, putObject, readObject, type TableSigner, tableSigner } from './objects.ts'
+export {
+  makeFolders,
+  putObject,
+  readObject,
+  removeObjects,
+  type TableSigner,
+  tableSigner,
+} from './objects.ts'
 export { type ChangedProperties, changeNamespaceProperties } from './properties.ts'
+export type { PointedVersion, TableFormat } from './table-format.ts'

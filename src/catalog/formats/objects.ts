@@ -11,6 +11,8 @@ import {
   locationOf,
   type Roots,
 } from '../locations/locations.ts'
+import { ownObjectId, transactionMarkIn } from '../locations/own-objects.ts'
+import { type ContentObject, objectAt } from '../locations/pointers.ts'
 import { findTable, lookUpTable } from '../lookup/names.ts'
 import type { OperationContext } from '../operations/framework/operation.ts'
 import { adapterOperation } from './internal.ts'
@@ -31,23 +33,40 @@ export const readObject = adapterOperation({
   changes: false,
   request: { id: tableIdentifier, url: text, range: v.optional(v.object({ start: version, end: version })) },
   run: async (core, { url, range }) => {
-    const { content, prefix, name } = objectAt(core, url)
-    return content.get(prefix + name, range)
+    const { content, path } = requireObject(core, url)
+    return content.get(path, range)
   },
 })
 
 /**
- * Stores a new object, given in parts, below the location of its table. Throws `ConcurrentModification` when there is one with that URL, and
- * `InvalidInput` for a URL elsewhere.
+ * Stores a new object, given in parts, in a folder below the location of its table, and returns its URL. Its name is
+ * `before`, a UUID and `after`. Until a version names it, a vacuum removes it once the transaction has ended. Throws
+ * `InvalidInput` for a folder elsewhere.
  */
 export const putObject = adapterOperation({
   like: 'createTableVersion',
   changes: true,
-  request: { id: tableIdentifier, url: text, parts: partsOf },
-  run: async (core, { id, url, parts }) => {
-    await requireWithin(core, id, url)
-    const { content, prefix, name } = objectAt(core, url)
-    await content.put(prefix + name, parts)
+  request: { id: tableIdentifier, folder: text, before: text, after: text, parts: partsOf },
+  run: async (core, { id, folder, before, after, parts }) => {
+    const url = `${folder}/${before}${ownObjectId(core)}${after}`
+    const { content, path } = requireObject(core, url)
+    await requireWithin(core, id, { url, content, path })
+    await content.put(path, parts)
+    return url
+  },
+})
+
+/** Removes objects that `putObject` stored and that no version will name, since their transaction was not committed. */
+export const removeObjects = adapterOperation({
+  like: 'createTableVersion',
+  changes: true,
+  request: { id: tableIdentifier, urls: v.array(text) },
+  run: async (core, { urls }) => {
+    for (const url of urls) {
+      const object = objectAt(core, url)
+      if (object === undefined || transactionMarkIn(core, object.path) === undefined) continue
+      await object.content.remove(object.path)
+    }
   },
 })
 
@@ -94,24 +113,28 @@ export const tableSigner = adapterOperation({
 export type TableSigner = (request: RequestToSign) => Promise<SignedRequest>
 
 /** Content of one table must not lie in the folder of another. */
-async function requireWithin({ store, contentRoots }: OperationContext, id: Identifier, url: string) {
-  const { content, prefix } = objectAt({ contentRoots }, url)
+async function requireWithin(
+  { store, contentRoots }: OperationContext,
+  id: Identifier,
+  { url, content, path }: ContentObject & { readonly url: string },
+): Promise<void> {
   const location = await store.read((reader) => {
     const table = findTable(reader, id)
     return locationOf(contentRoots, table.id, table.record)
   })
   const own = folderAt({ contentRoots }, location)
-  if (own.content !== content || !prefix.startsWith(own.prefix))
+  if (own.content !== content || !path.startsWith(own.prefix))
     throw invalid(
       `${quote(url)} is outside of the location of the table, ${location}. Its metadata files lie below that.`,
     )
 }
 
-function objectAt({ contentRoots }: Roots, url: string): ContentFolder & { readonly name: string } {
+function requireObject(core: Roots, url: string): ContentObject {
   const at = url.lastIndexOf('/')
-  const name = url.slice(at + 1)
-  if (name === '' || name === '..') throw invalid(`${quote(url)} names no file. Give the URL of one.`)
-  return { ...folderAt({ contentRoots }, url.slice(0, at)), name }
+  const object = objectAt(core, url)
+  if (object !== undefined) return object
+  folderAt(core, url.slice(0, at))
+  throw invalid(`${quote(url)} names no file. Give the URL of one.`)
 }
 
 function folderAt({ contentRoots }: Roots, url: string): ContentFolder {

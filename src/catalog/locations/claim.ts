@@ -1,12 +1,12 @@
-import { CatalogError } from '../../base/errors.ts'
-import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
+import { CatalogError, invalid } from '../../base/errors.ts'
+import { formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
 import { keys, type RemovalRecord } from '../../base/store/records.ts'
 import type { Reader, Writer } from '../../base/store/store.ts'
 import type { Access, Question } from '../lookup/access.ts'
-import { identifierOf, tableById, tableRecord } from '../lookup/names.ts'
+import { type FoundTable, identifierOf, tableById, tableRecord } from '../lookup/names.ts'
 import { LocationBusy } from '../transactions/retry.ts'
 import type { LocationContext } from './context.ts'
-import { type ContentRoot, locationOf, segmentsOf, tablesFolder } from './locations.ts'
+import { type ContentRoot, locationOf, normalLocation, segmentsOf, tablesFolder } from './locations.ts'
 import { formerIdentifier } from './waiting.ts'
 
 /** The operations whose requests name the location of a new table. */
@@ -134,20 +134,43 @@ function ownerOf(roots: readonly ContentRoot[], reader: Reader, location: string
   return mark
 }
 
+/**
+ * Refuses a file for a version that lies at the location of another table: the caller may not know that table, and
+ * dropping it would remove the file. `url` is the URL of the file.
+ */
+export function requireOwnFile(core: LocationContext, reader: Reader, table: FoundTable, url: string): void {
+  const { contentRoots } = core
+  if (url.startsWith(`${locationOf(contentRoots, table.id, table.record)}/`)) return
+  const location = normalLocation(url)!
+  const owner = markAbove(reader, location) ?? ownerOfChosen(contentRoots, reader, location)
+  if (owner === undefined || owner === table.id) return
+  throw invalid(
+    `The file ${quote(url)} lies at the location of another table. Give a file at the table's own location, or outside of all tables.`,
+  )
+}
+
 /** The table that owns a location, or one above or below it; or the removal of one that did. */
 function markAround(
   roots: readonly ContentRoot[],
   reader: Reader,
   location: string,
 ): string | RemovalRecord | undefined {
+  const above = markAbove(reader, location)
+  if (above !== undefined) return above
+  const segments = segmentsOf(location)
+  const below = reader.range<string | RemovalRecord>({ prefix: keys.location(segments), limit: 1 })
+  for (const { value } of below) return value
+  return ownerOfChosen(roots, reader, location)
+}
+
+/** The table that owns a location, or one above it; or the removal of one that did. */
+function markAbove(reader: Reader, location: string): string | RemovalRecord | undefined {
   const segments = segmentsOf(location)
   for (let depth = 1; depth <= segments.length; depth++) {
     const owner = reader.get<string | RemovalRecord>(keys.location(segments.slice(0, depth)))
     if (owner !== undefined) return owner
   }
-  const below = reader.range<string | RemovalRecord>({ prefix: keys.location(segments), limit: 1 })
-  for (const { value } of below) return value
-  return ownerOfChosen(roots, reader, location)
+  return undefined
 }
 
 /** The owner of a location that the catalog chose. The path contains the internal id, so no record is needed. */

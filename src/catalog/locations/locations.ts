@@ -241,6 +241,22 @@ export function folderName(roots: readonly ContentRoot[], { content, prefix }: C
   return root === undefined || root === roots[0] ? prefix : root.url + prefix
 }
 
+/**
+ * The rest of a URL behind the folder of a table, where both roots differ: the catalog is a copy of one that lay elsewhere.
+ * Undefined when the URL names nothing in the folder that `location` is a copy of.
+ */
+export function locationBelow(
+  roots: readonly ContentRoot[],
+  location: string,
+  url: string,
+): string | undefined {
+  const own = roots[0]!.url
+  if (!location.startsWith(own)) return undefined
+  const folder = `/${location.slice(own.length)}/`
+  const at = url.indexOf(folder)
+  return at < 0 ? undefined : url.slice(at + folder.length)
+}
+
 /** A location as the parts of a key. */
 export function segmentsOf(location: string): string[] {
   return location.split('/').filter((segment) => segment !== '')

@@ -16,6 +16,8 @@ import { newBranch } from '../lance/adopt.ts'
 import type { LanceContext } from '../lance/context.ts'
 import { publicationOf, toVersionFor } from '../lance/dataset.ts'
 import { publishing, requireBranch, type StagedManifest, type StagedManifests } from '../lance/publish.ts'
+import { requireOwnFile } from '../locations/claim.ts'
+import { isPointer } from '../locations/pointers.ts'
 import { headOf, onBranch, putVersion } from '../lookup/versions.ts'
 import { type ChangeContext, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
@@ -145,6 +147,7 @@ export function createVersion(
       `Version ${entry.version} cannot be created: the next version of ${where} is ${head.last + 1}. Rebase on the latest version and create that one.`,
     )
   }
+  if (isPointer(entry.manifest_path)) requireOwnFile(core, writer, table, entry.manifest_path)
   if (manifest && manifest.size === undefined) {
     throw invalid(
       `manifest_path ${quote(entry.manifest_path)} leads to no file, so version ${entry.version} of ${where} cannot be created. Write the manifest first.`,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { CatalogError } from '../../base/errors.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
@@ -102,12 +101,13 @@ export class MetadataFiles {
     },
     { options, context }: Caller,
   ): Promise<{ readonly url: string; readonly size: number }> {
-    const url = `${folder}/${String(number).padStart(5, '0')}-${randomUUID()}.metadata.json`
     const text = await textOf(metadata, options)
     const parts = typeof text === 'string' ? [Buffer.from(text)] : text
     const size = parts.reduce((sum, { length }) => sum + length, 0)
-    if (size > this.#largest) throw this.#tooLarge(url)
-    await putObject(catalog, { id: [...id], url, parts, context }, options)
+    if (size > this.#largest) throw this.#tooLarge(folder)
+    const before = `${String(number).padStart(5, '0')}-`
+    const asked = { id: [...id], folder, before, after: '.metadata.json', parts, context }
+    const url = await putObject(catalog, asked, options)
     this.#keep(url, metadata, size)
     return { url, size }
   }
@@ -122,13 +122,13 @@ export class MetadataFiles {
     const first = await read(0, smallBytes)
     if (first === undefined) throw gone(url)
     if (first.length < smallBytes) {
-      const metadata = atOnce(check(await parsed(first, url)))
+      const metadata = atOnce(check(await parseMetadata(first, url)))
       this.#keep(url, metadata, first.length)
       return metadata
     }
     const work = async () => {
       const bytes = await this.#rest(first, url, size, read, options)
-      const metadata = await inSlices(check(await parsed(bytes, url)), options.signal)
+      const metadata = await inSlices(check(await parseMetadata(bytes, url)), options.signal)
       this.#keep(url, metadata, bytes.length)
       return metadata
     }
@@ -231,7 +231,8 @@ function gone(url: string): IcebergError {
   return new IcebergError('NotFoundException', `Failed to open input stream for file: ${url} does not exist`)
 }
 
-async function parsed(bytes: Uint8Array, url: string): Promise<unknown> {
+/** What a metadata file holds, not yet checked. */
+export async function parseMetadata(bytes: Uint8Array, url: string): Promise<unknown> {
   try {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     return await parseJson(buffer, limits, undefined, parse)

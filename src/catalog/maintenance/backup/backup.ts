@@ -3,10 +3,12 @@ import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { invalid, unsupported } from '../../../base/errors.ts'
 import type { Identifier } from '../../../base/model/identifier.ts'
-import { folderUrl } from '../../locations/locations.ts'
+import { folderUrl, locationBelow } from '../../locations/locations.ts'
+import { isPointer } from '../../locations/pointers.ts'
 import type { MaintenanceContext } from '../context.ts'
 import { createFolderAtomically, requireFolderPath } from '../folders.ts'
 import { relocate } from '../relocate.ts'
+import type { KnownTable } from '../tables.ts'
 import { withBackupLease } from '../with-backup-lease.ts'
 import { copiedPaths } from './copied-paths.ts'
 import { copyFiles } from './copy-files.ts'
@@ -35,6 +37,11 @@ export interface BackupReport {
   readonly elsewhere: number
   /** The first 1,000 of these tables, and their locations. */
   readonly outside: readonly { readonly id: Identifier; readonly location: string }[]
+  /**
+   * The first 1,000 tables whose copied files name each other by URLs below another place, as those of Iceberg do. They
+   * can be used once the catalog is restored at that place.
+   */
+  readonly pinned: readonly { readonly id: Identifier; readonly place: string }[]
 }
 
 const maxOutside = 1_000
@@ -85,11 +92,15 @@ async function copy(
   const { openLmdbStore, storeFiles } = await import('../../../stores/lmdb/index.ts')
   const store = await openLmdbStore(folder)
   const outside: { id: Identifier; location: string }[] = []
-  const report = { tables: 0, objects: 0, bytes: 0, elsewhere: 0, outside }
+  const pinned: { id: Identifier; place: string }[] = []
+  const report = { tables: 0, objects: 0, bytes: 0, elsewhere: 0, outside, pinned }
   try {
     const copied: MaintenanceContext = { ...core, store }
     const paths = copiedPaths(copied, (table, isInside) => {
       report.tables++
+      const place = isInside ? placeOf(core, table) : undefined
+      if (place !== undefined && place !== folderUrl(final) && pinned.length < maxOutside)
+        pinned.push({ id: table.id ?? [], place })
       if (isInside) return
       report.elsewhere++
       if (outside.length < maxOutside) outside.push({ id: table.id ?? [], location: table.location })
@@ -107,4 +118,18 @@ async function copy(
   // The lock files belong to this process; opening the copy makes new ones.
   for (const name of storeFiles.slice(1)) await rm(join(folder, name), { force: true })
   return report
+}
+
+/** The root below which the versions of a table point at files; undefined when they point at none. */
+function placeOf(
+  { contentRoots }: MaintenanceContext,
+  { location, versions }: KnownTable,
+): string | undefined {
+  const latest = versions.findLast(({ record }) => isPointer(record.manifest_path))
+  if (latest === undefined) return undefined
+  const url = latest.record.manifest_path
+  const rest = locationBelow(contentRoots, location, url)
+  if (rest === undefined) return undefined
+  const folder = location.slice(contentRoots[0]!.url.length)
+  return url.slice(0, url.length - rest.length - folder.length - 1)
 }

@@ -4,10 +4,16 @@ import { keys, rootId } from '../../../base/store/records.ts'
 import type { Reader } from '../../../base/store/store.ts'
 import type { MaintenanceContext } from '../context.ts'
 import { withBackupLease } from '../with-backup-lease.ts'
+import type { TableInPlace } from './export.ts'
 import { type ImportOptions, type ImportReport, importItems } from './import.ts'
 import { type NamespaceTree, readNamespaceTree } from './namespace-tree.ts'
 import type { ExportItem } from './read-export.ts'
 import { filesOf } from './table-files.ts'
+
+export interface CopyReport extends ImportReport {
+  /** `inSource` says whether the files lie where the source keeps its own rows, so that they go when that goes. */
+  readonly inPlace: readonly (TableInPlace & { readonly inSource: boolean })[]
+}
 
 /**
  * Copies a snapshot of a catalog into an empty one: all of it in one change, or nothing. Rows go from content to
@@ -17,7 +23,7 @@ export async function copyInto(
   source: MaintenanceContext,
   target: MaintenanceContext,
   { signal, onProgress }: ImportOptions = {},
-): Promise<ImportReport> {
+): Promise<CopyReport> {
   await target.store.read(requireEmpty)
   return withBackupLease(
     source,
@@ -25,7 +31,10 @@ export async function copyInto(
       const tree = await readNamespaceTree(source)
       const items = itemsOf(source, tree, [], leased)
       // Others may have begun to use the target meanwhile.
-      return importItems(target, items, { signal: leased, onProgress }, requireEmpty)
+      const report = await importItems(target, items, { signal: leased, onProgress }, requireEmpty)
+      const own = source.contentRoots[0]!.url
+      const inPlace = report.inPlace.map((one) => ({ ...one, inSource: one.location.startsWith(own) }))
+      return { ...report, inPlace }
     },
     signal,
   )

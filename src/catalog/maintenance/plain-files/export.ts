@@ -25,6 +25,14 @@ export interface ExportReport {
   readonly bytes: number
   /** The first 1,000 tables without exported rows, since their content lies elsewhere or is another engine's. */
   readonly withoutRows: readonly Identifier[]
+  /** The first 1,000 tables of other formats, such as Iceberg, whose versions point at files that stay where they are. */
+  readonly inPlace: readonly TableInPlace[]
+}
+
+/** A table whose files stay where they are. */
+export interface TableInPlace {
+  readonly id: Identifier
+  readonly location: string
 }
 
 const maxListed = 1_000
@@ -44,6 +52,7 @@ class Export {
   readonly #core: MaintenanceContext
   readonly #options: ExportOptions & { signal: AbortSignal }
   readonly #withoutRows: Identifier[] = []
+  readonly #inPlace: TableInPlace[] = []
   readonly #report = {
     namespaces: 0,
     tables: 0,
@@ -51,6 +60,7 @@ class Export {
     rows: 0,
     bytes: 0,
     withoutRows: this.#withoutRows as readonly Identifier[],
+    inPlace: this.#inPlace as readonly TableInPlace[],
   }
 
   constructor(core: MaintenanceContext, options: ExportOptions & { signal: AbortSignal }) {
@@ -83,8 +93,10 @@ class Export {
 
   async #table(folder: string, table: TableWithRefs): Promise<void> {
     const { history = false, signal } = this.#options
-    const { json, isElsewhere, rows, names, read } = await filesOf(this.#core, table, history)
-    if (isElsewhere && this.#withoutRows.length < maxListed) this.#withoutRows.push(table.id ?? [])
+    const { json, isElsewhere, isInPlace, rows, names, read } = await filesOf(this.#core, table, history)
+    const { id = [], location } = table
+    if (isInPlace && this.#inPlace.length < maxListed) this.#inPlace.push({ id, location })
+    else if (isElsewhere && !isInPlace && this.#withoutRows.length < maxListed) this.#withoutRows.push(id)
     if (names.some((name) => name.startsWith('versions/'))) await mkdir(join(folder, 'versions'))
     for (const name of names) {
       signal.throwIfAborted()

@@ -3,6 +3,7 @@ import { invalid } from '../../../base/errors.ts'
 import { filledText, newBranch, newTag, stringMap } from '../../../base/model/fields.ts'
 import { nameProblem } from '../../../base/model/identifier.ts'
 import { indexTypes } from '../../../base/model/index-types.ts'
+import { isPointer } from '../../locations/pointers.ts'
 import { indexParameters } from '../../rows/indices.ts'
 
 /* The schemas of the JSON files of an export. An import does not trust these files: they may come from anywhere. */
@@ -66,6 +67,11 @@ export const tableJson = v.object({
       files: v.optional(v.pipe(v.array(rowsFile), v.minLength(1))),
       /** Its indexes; absent when there are none. */
       indices: v.optional(v.array(index)),
+      /** The URL of the file that it points at, and its bytes, where another engine keeps the rows. They are not exported. */
+      manifest_path: v.optional(
+        v.pipe(filledText, v.maxLength(4_096), v.check(isPointer, 'is not the URL of a file')),
+      ),
+      manifest_size: v.optional(whole),
     }),
   ),
 })

@@ -3,9 +3,11 @@ import { formatIdentifier, type Identifier } from '../../../base/model/identifie
 import { createNamespace } from '../../operations/create-namespace.ts'
 import { createTable } from '../../operations/create-table.ts'
 import { createTableIndex } from '../../operations/create-table-index.ts'
+import { createTableVersion } from '../../operations/create-table-version.ts'
 import { declareTable } from '../../operations/declare-table.ts'
 import type { Invocable } from '../../operations/framework/operation.ts'
 import { insertIntoTable } from '../../operations/insert-into-table.ts'
+import type { TableInPlace } from './export.ts'
 import type { ImportOptions, ImportReport } from './import.ts'
 import { type ExportItem, exportItems } from './read-export.ts'
 
@@ -21,7 +23,8 @@ export async function importTables(
   options: ImportOptions = {},
 ): Promise<ImportReport> {
   const withoutRows: Identifier[] = []
-  const report = { namespaces: 0, tables: 0, versions: 0, rows: 0, withoutRows }
+  const inPlace: TableInPlace[] = []
+  const report = { namespaces: 0, tables: 0, versions: 0, rows: 0, withoutRows, inPlace }
   try {
     for await (const item of exportItems(source)) {
       options.signal?.throwIfAborted()
@@ -31,11 +34,12 @@ export async function importTables(
         await createNamespace(catalog, request, options.signal && { signal: options.signal })
         report.namespaces++
       } else {
-        const rows = await importTable(catalog, item, options.signal)
+        const imported = await importTable(catalog, item, options.signal)
         report.tables++
-        if (rows === undefined) withoutRows.push(item.id)
+        if (imported === 'without rows') withoutRows.push(item.id)
         else report.versions++
-        report.rows += rows ?? 0
+        if (imported === 'in place') inPlace.push({ id: item.id, location: item.json.location! })
+        report.rows += typeof imported === 'number' ? imported : 0
         options.onProgress?.({ ...report })
       }
     }
@@ -52,12 +56,12 @@ export async function importTables(
   }
 }
 
-/** Imports a table. Returns its number of rows, or undefined when the export has no rows of it. */
+/** Imports a table. Returns its number of rows, or what else became of it when the export has no rows of it. */
 async function importTable(
   catalog: Invocable,
   { id, json, rows }: Extract<ExportItem, { readonly kind: 'table' }>,
   signal: AbortSignal | undefined,
-): Promise<number | undefined> {
+): Promise<number | 'without rows' | 'in place'> {
   const { versions, main, properties, location } = json
   const own = { id: [...id], properties, ...(location === undefined ? {} : { location }) }
   const latest = versions.find(({ branch, version }) => branch === '' && version === main.latest)
@@ -65,7 +69,11 @@ async function importTable(
   const options = signal && { signal }
   if (first === undefined) {
     await declareTable(catalog, own, options)
-    return undefined
+    if (latest?.manifest_path === undefined) return 'without rows'
+    const { version, manifest_path, manifest_size, metadata } = latest
+    const pointer = { manifest_path, manifest_size: manifest_size ?? null, metadata: metadata ?? null }
+    await createTableVersion(catalog, { id: own.id, version, ...pointer }, options)
+    return 'in place'
   }
   await createTable(catalog, { id: own.id, properties, data: await rows(first) }, options)
   try {

@@ -10,14 +10,22 @@ import {
 } from '../../../base/store/records.ts'
 import type { Reader, Writer } from '../../../base/store/store.ts'
 import type { Snapshot, TableEngine } from '../../../engine/table/index.ts'
-import { claimLocation } from '../../locations/claim.ts'
+import { claimLocation, requireOwnFile } from '../../locations/claim.ts'
 import { type ContentFolder, checkLocation, contentFolderOf, locationOf } from '../../locations/locations.ts'
 import { removeUnused } from '../../locations/removal.ts'
-import { findNamespace, lookUpNamespace, lookUpTable, putTable, requireFreeName } from '../../lookup/names.ts'
+import {
+  findNamespace,
+  lookUpNamespace,
+  lookUpTable,
+  putTable,
+  requireFreeName,
+  tableById,
+} from '../../lookup/names.ts'
 import { versionOf } from '../../rows/rows.ts'
 import type { ChangeContext } from '../../transactions/commit.ts'
 import { type LongTransaction, runLong } from '../../transactions/long-transaction.ts'
 import type { MaintenanceContext } from '../context.ts'
+import type { TableInPlace } from './export.ts'
 import type { NamespaceJson, TableJson } from './format.ts'
 import { type ExportItem, exportItems } from './read-export.ts'
 
@@ -34,6 +42,8 @@ export interface ImportReport {
   readonly rows: number
   /** The first 1,000 tables whose rows the export left out. The import declares them. */
   readonly withoutRows: readonly Identifier[]
+  /** The first 1,000 tables of other formats, whose versions point at the same files as those of the original. */
+  readonly inPlace: readonly TableInPlace[]
 }
 
 /** A table whose rows are written, but whose records are not committed yet. */
@@ -81,7 +91,8 @@ async function importAll(
   const namespaces: { id: Identifier; json: NamespaceJson }[] = []
   const tables: Prepared[] = []
   const withoutRows: Identifier[] = []
-  const report = { namespaces: 0, tables: 0, versions: 0, rows: 0, withoutRows }
+  const inPlace: TableInPlace[] = []
+  const report = { namespaces: 0, tables: 0, versions: 0, rows: 0, withoutRows, inPlace }
   let isCommitted = false
   try {
     for await (const item of items) {
@@ -96,12 +107,14 @@ async function importAll(
       })
       const prepared = await prepare(core, transaction.id, item, signal, (table) => tables.push(table))
       report.tables++
-      report.versions += prepared.snapshots.size
-      for (const { rows } of new Set(prepared.snapshots.values())) report.rows += rows
       const { versions, location } = item.json
+      const kept = versions.filter((entry) => isKept(prepared, entry)).length
+      report.versions += kept
+      for (const { rows } of new Set(prepared.snapshots.values())) report.rows += rows
       const hadRows = versions.length > 0 || location !== undefined
-      if (prepared.snapshots.size === 0 && hadRows && withoutRows.length < maxListed)
-        withoutRows.push(item.id)
+      if (kept > prepared.snapshots.size && location !== undefined && inPlace.length < maxListed)
+        inPlace.push({ id: item.id, location })
+      if (kept === 0 && hadRows && withoutRows.length < maxListed) withoutRows.push(item.id)
       onProgress?.({ ...report })
     }
     signal?.throwIfAborted()
@@ -192,6 +205,14 @@ async function writeVersion(
   return (await recorded.apply(snapshot!, { version, signal })).snapshot
 }
 
+/** Whether a version comes with its rows, or points at them. */
+function isKept(
+  { snapshots }: Pick<Prepared, 'snapshots'>,
+  { branch, version, manifest_path }: TableJson['versions'][number],
+): boolean {
+  return manifest_path !== undefined || snapshots.has(versionKey(branch, version))
+}
+
 function versionKey(branch: string, version: number): string {
   return `${version} ${branch}`
 }
@@ -217,8 +238,9 @@ function putNamespace(
 function putImported(
   core: MaintenanceContext,
   { writer, transactionId, noted }: ChangeContext,
-  { id, internalId, json, snapshots }: Prepared,
+  table: Prepared,
 ): void {
+  const { id, internalId, json, snapshots } = table
   const parent = findNamespace(writer, id.slice(0, -1))
   requireFreeName(writer, parent, id, 'TableAlreadyExists')
   const location = json.location === undefined ? null : checkLocation(core.contentRoots, json.location)
@@ -230,49 +252,46 @@ function putImported(
     location,
     properties: json.properties,
     created_at: json.created_at,
-    main: headOf(json, snapshots, '', json.main),
+    main: headOf(table, '', json.main),
     registered: false,
   })
-  for (const { branch, version, timestamp_millis, metadata } of json.versions) {
+  for (const { branch, version, timestamp_millis, metadata, manifest_path, manifest_size } of json.versions) {
     const snapshot = snapshots.get(versionKey(branch, version))
-    if (snapshot === undefined) continue
-    writer.put(keys.version(internalId, branch, version), {
-      ...versionOf(snapshot, transactionId, timestamp_millis),
-      ...(metadata === undefined ? {} : { metadata }),
-    })
+    const more = metadata === undefined ? {} : { metadata }
+    const key = keys.version(internalId, branch, version)
+    if (snapshot !== undefined) {
+      writer.put(key, { ...versionOf(snapshot, transactionId, timestamp_millis), ...more })
+    } else if (manifest_path !== undefined) {
+      requireOwnFile(core, writer, tableById(writer, internalId)!, manifest_path)
+      const size = manifest_size === undefined ? {} : { manifest_size }
+      const pointer = { v: recordFormat, manifest_path, ...size, ...more } as const
+      writer.put(key, { ...pointer, timestamp_millis, transaction_id: transactionId })
+    }
   }
-  putNames(writer, internalId, json, snapshots)
+  putNames(writer, table)
 }
 
-/** Stores the branches and tags whose versions have rows. */
-function putNames(
-  writer: Writer,
-  internalId: string,
-  json: TableJson,
-  snapshots: Prepared['snapshots'],
-): void {
+/** Stores the branches and tags whose versions are kept. */
+function putNames(writer: Writer, table: Prepared): void {
+  const { internalId, json } = table
+  const versions = json.versions.filter((entry) => isKept(table, entry))
   for (const { name, head, ...rest } of json.branches) {
-    const kept = headOf(json, snapshots, name, head)
+    const kept = headOf(table, name, head)
     if (kept.latest === null) continue
     const record: BranchRecord = { v: recordFormat, head: kept, ...rest }
     writer.put(keys.branch(internalId, name), record)
   }
   for (const { name, branch, version } of json.tags) {
-    if (!snapshots.has(versionKey(branch, version))) continue
+    if (!versions.some((entry) => entry.branch === branch && entry.version === version)) continue
     const record: TagRecord = { v: recordFormat, branch, version }
     writer.put(keys.tag(internalId, name), record)
   }
 }
 
-/** The head of a branch, counting only versions with rows. */
-function headOf(
-  { versions }: TableJson,
-  snapshots: Prepared['snapshots'],
-  branch: string,
-  { last }: Head,
-): Head {
-  const numbers = versions
-    .filter((entry) => entry.branch === branch && snapshots.has(versionKey(branch, entry.version)))
+/** The head of a branch, counting only versions that are kept. */
+function headOf(table: Prepared, branch: string, { last }: Head): Head {
+  const numbers = table.json.versions
+    .filter((entry) => entry.branch === branch && isKept(table, entry))
     .map(({ version }) => version)
   if (numbers.length === 0) return { latest: null, last: null }
   const latest = Math.max(...numbers)

@@ -1,5 +1,6 @@
 import type { VersionRecord } from '../../../base/store/records.ts'
 import type { TableEngine } from '../../../engine/table/index.ts'
+import { isPointer } from '../../locations/pointers.ts'
 import { manifestOf } from '../../rows/rows.ts'
 import type { MaintenanceContext } from '../context.ts'
 import type { KnownVersion } from '../tables.ts'
@@ -15,6 +16,8 @@ export interface TableFiles {
   readonly json: TableJson
   /** Whether its rows lie out of reach, or are another engine's. */
   readonly isElsewhere: boolean
+  /** Whether all that is elsewhere can be found again, since each version points at it. */
+  readonly isInPlace: boolean
   readonly rows: number
   /** The names of the row files. */
   readonly names: readonly string[]
@@ -80,7 +83,8 @@ export async function filesOf(
     const snapshot = await engine!.open(folder!.prefix, manifestOf(version))
     return engine!.queryRows(snapshot, { offset, limit, signal })
   }
-  return { json, isElsewhere, rows, names: [...parts.keys()], read }
+  const isInPlace = entries.length > 0 && entries.every(({ manifest_path }) => manifest_path !== undefined)
+  return { json, isElsewhere, isInPlace, rows, names: [...parts.keys()], read }
 }
 
 /** Whether the rows of a table without versions may be another engine's: out of reach, or something lies there. */
@@ -104,6 +108,10 @@ async function partsOf(
   return { parts, rows, indices }
 }
 
+function pointerOf({ manifest_path, manifest_size }: VersionRecord) {
+  return { manifest_path, ...(manifest_size !== undefined && { manifest_size }) }
+}
+
 function entryOf({ key, record }: KnownVersion): Entry {
   return {
     branch: String(key[2]),
@@ -111,5 +119,6 @@ function entryOf({ key, record }: KnownVersion): Entry {
     timestamp_millis: record.timestamp_millis,
     ...(record.metadata === undefined ? {} : { metadata: { ...record.metadata } }),
     ...(record.rows === undefined ? {} : { rows: record.rows }),
+    ...(record.rows === undefined && isPointer(record.manifest_path) && pointerOf(record)),
   }
 }

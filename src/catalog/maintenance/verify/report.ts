@@ -1,4 +1,5 @@
 import type { Identifier } from '../../../base/model/identifier.ts'
+import type { TableFormat } from '../../formats/table-format.ts'
 
 /** One finding of a verification. */
 export interface Finding {
@@ -41,6 +42,8 @@ export interface VerifyOptions {
   readonly quick?: boolean | undefined
   /** Verifies the file of the store, too. Default: true. */
   readonly store?: boolean | undefined
+  /** Formats of other engines whose files are verified, too, such as `icebergFormats` of `tabularium/iceberg`. */
+  readonly formats?: readonly TableFormat[] | undefined
   readonly signal?: AbortSignal | undefined
   /** Called with the progress from time to time. */
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined

@@ -1,5 +1,5 @@
 import type { Identifier } from '../../../base/model/identifier.ts'
-import { keys, type VersionRecord } from '../../../base/store/records.ts'
+import { keys } from '../../../base/store/records.ts'
 import type { StoreInspection } from '../../../base/store/store.ts'
 import type { ManifestRef } from '../../../engine/table/index.ts'
 import { type ContentFolder, folderName, tablesFolder } from '../../locations/locations.ts'
@@ -9,6 +9,7 @@ import { foldersOfUnknownClones, isShared } from '../../locations/shared-content
 import { manifestOf } from '../../rows/rows.ts'
 import type { MaintenanceContext } from '../context.ts'
 import { allTables, type KnownTable, type KnownVersion } from '../tables.ts'
+import { isStill, verifyPointed } from './pointed.ts'
 import { verifyRecords } from './records.ts'
 import { Findings, type VerifyOptions, type VerifyReport } from './report.ts'
 
@@ -66,7 +67,8 @@ async function verifyContent(
       if (await core.store.read((reader) => isShared(core.contentRoots, reader, table.location)))
         borrowed.defer(table.id, folder, reached)
       else await findLeftovers(core, folder, (path) => reached.has(path), findings, table.id)
-    } else if (table.versions.length > 0 || table.folder === undefined) findings.counts.elsewhere++
+    } else if (await verifyPointed(core, table, findings, options)) continue
+    else if (table.versions.length > 0 || table.folder === undefined) findings.counts.elsewhere++
   }
   await borrowed.findLeftovers(findings)
 }
@@ -113,11 +115,6 @@ async function verifyTable(
 function rowsFault({ key, record }: KnownVersion, rows: number | undefined): string | undefined {
   if (rows === undefined || rows === record.rows) return undefined
   return `The version ${JSON.stringify(key)} should have ${record.rows} rows and its manifest has ${rows}. Restore the catalog from a backup.`
-}
-
-async function isStill(core: MaintenanceContext, { key, record }: KnownVersion): Promise<boolean> {
-  const now = await core.store.read((reader) => reader.get<VersionRecord>(key))
-  return now?.manifest_path === record.manifest_path
 }
 
 async function verifyRegistrations(core: MaintenanceContext, findings: Findings): Promise<void> {
