@@ -94,3 +94,13 @@ test('tables below further roots are verified with these roots', async () => {
     out: expect.stringContaining('is missing'),
   })
 })
+
+test('a table that moved is sound, and a vacuum keeps what its earlier metadata names', async () => {
+  const { rest, catalog } = await scene()
+  const first = await makeTable(rest, 't')
+  const location = first.slice(0, first.indexOf('/metadata/'))
+  const updates = [{ action: 'set-location', location: location.replace(/[^/]+$/, 'elsewhere') }]
+  expect((await rest.post('namespaces/prod/tables/t', { requirements: [], updates })).status).toBe(200)
+  await catalog.vacuum({ graceMillis: 0 })
+  expect(await catalog.verify({ formats })).toMatchObject({ ok: true, findings: [], versions: 3 })
+})
