@@ -17,6 +17,8 @@ export { type CatalogGroup, type CatalogSuiteOptions, catalogSuite } from './sui
 export type { ContentPlace } from './suites/content/trial.ts'
 export { type ContentSuiteOptions, contentSuite } from './suites/content-suite.ts'
 export { type HttpSuiteOptions, httpSuite } from './suites/http-suite.ts'
+export type { IcebergFeature } from './suites/iceberg/endpoints.ts'
+export { type IcebergSuiteOptions, icebergSuite } from './suites/iceberg-suite.ts'
 export { conformanceRules } from './suites/rules.ts'
 export type { StorePlace } from './suites/store/trial.ts'
 export { type StoreSuiteOptions, storeSuite } from './suites/store-suite.ts'

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brokenCatalogs } from '../testing/mutants/catalogs.ts'
 import { brokenContents } from '../testing/mutants/contents.ts'
+import { brokenIcebergs } from '../testing/mutants/iceberg.ts'
 import { brokenServers } from '../testing/mutants/servers.ts'
 import { brokenPlaces, brokenStores } from '../testing/mutants/stores.ts'
 import { brokenTransactions } from '../testing/mutants/transactions.ts'
@@ -29,6 +30,7 @@ export const content = membersOf('src/base/content/content.ts', 'Content')
 
 const broken = [
   ...[brokenStores, brokenPlaces, brokenContents, brokenCatalogs, brokenServers, brokenTransactions],
+  brokenIcebergs,
 ].reduce((sum, all) => sum + all.length, 0)
 export const hundredsOfMutants = 100 * Math.floor(broken / 100)
 

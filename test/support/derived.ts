@@ -11,6 +11,7 @@ import { mutations } from '../simulation/mutations.ts'
 import { faultKinds, stepKinds } from '../simulation/script.ts'
 import { brokenCatalogs } from '../testing/mutants/catalogs.ts'
 import { brokenContents } from '../testing/mutants/contents.ts'
+import { brokenIcebergs } from '../testing/mutants/iceberg.ts'
 import { brokenServers } from '../testing/mutants/servers.ts'
 import { brokenPlaces, brokenStores } from '../testing/mutants/stores.ts'
 import { brokenTransactions } from '../testing/mutants/transactions.ts'
@@ -93,6 +94,7 @@ function countsTable(): string {
     ['a content', rules('content'), brokenContents.length],
     ['a server', rules('http'), brokenServers.length],
     ['transactions', rules('tx'), brokenTransactions.length],
+    ['a server of Iceberg REST', rules('iceberg'), brokenIcebergs.length],
   ]
   const others = conformanceRules.length - rows.reduce((sum, [, count]) => sum + count, 0)
   return [

@@ -4,6 +4,7 @@ import { lackingOperations } from '../../src/testing/suites/catalog-suite.ts'
 import { BrokenRule } from '../../src/testing/suites/suite.ts'
 import { brokenCatalogs } from './mutants/catalogs.ts'
 import { brokenContents } from './mutants/contents.ts'
+import { brokenIcebergs } from './mutants/iceberg.ts'
 import { collect, failureOf } from './mutants/run-cases.ts'
 import { brokenServers } from './mutants/servers.ts'
 import { brokenPlaces, brokenStores } from './mutants/stores.ts'
@@ -18,7 +19,9 @@ test('every rule has an id of its own, a source and a sentence', () => {
 })
 
 test('the mutants name rules there are, each its own fault', () => {
-  const mutants = [brokenStores, brokenPlaces, brokenContents, brokenCatalogs, brokenServers].flat()
+  const mutants = [
+    ...[brokenStores, brokenPlaces, brokenContents, brokenCatalogs, brokenServers, brokenIcebergs],
+  ].flat()
   const ids = new Set(conformanceRules.map(({ id }) => id))
   expect(mutants.length).toBeGreaterThan(100)
   expect(new Set(mutants.map(([name, rule]) => `${name} ${rule}`)).size).toBe(mutants.length)

@@ -1,8 +1,9 @@
 import * as v from 'valibot'
+import { stringMap } from '../../base/model/fields.ts'
 import { illegalArgument } from '../errors.ts'
 
 /** A map of texts. */
-export const texts = v.record(v.string(), v.string('must be a text'))
+export const texts = stringMap
 
 /** The levels of a namespace. */
 export const namespaceName = v.pipe(v.array(v.string()), v.minLength(1, 'must name at least one level'))
@@ -15,6 +16,8 @@ export function checkBody<Schema extends v.GenericSchema>(
   schema: Schema,
   body: unknown,
 ): v.InferOutput<Schema> {
+  // To valibot, a list is an object without members.
+  if (Array.isArray(body)) throw illegalArgument('Invalid request body: must be an object, and is a list')
   const checked = v.safeParse(schema, body, { abortEarly: true })
   if (checked.success) return checked.output
   const [issue] = checked.issues

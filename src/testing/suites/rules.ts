@@ -1,6 +1,7 @@
 import { catalogTopics } from './catalog-suite.ts'
 import { contentTopics } from './content-suite.ts'
 import { httpTopics } from './http-suite.ts'
+import { icebergTopics } from './iceberg-suite.ts'
 import { storeTopics } from './store-suite.ts'
 import type { Rule, Topic } from './suite.ts'
 import { transactionTopics } from './transaction-suite.ts'
@@ -16,4 +17,5 @@ export const conformanceRules: readonly Rule[] = Object.freeze([
   ...rulesOf(catalogTopics),
   ...rulesOf(httpTopics),
   ...rulesOf(transactionTopics),
+  ...rulesOf(icebergTopics),
 ])

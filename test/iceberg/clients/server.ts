@@ -33,7 +33,7 @@ export async function startIceberg(chosen = chosenServer): Promise<IcebergServer
   const warehouse = join(folder, 'warehouse')
   await mkdir(warehouse)
   const port = await freePort()
-  const child = await childOf(chosen, folder, warehouse, port)
+  const child = await childOf(chosen, { folder, warehouse, port })
   const url = `http://127.0.0.1:${port}${chosen === 'ours' || chosen === 'fake' ? '/iceberg' : ''}`
   const close = async () => {
     await ended(child)
@@ -55,9 +55,7 @@ function running(url: string): IcebergServer {
 
 async function childOf(
   chosen: string,
-  folder: string,
-  warehouse: string,
-  port: number,
+  { folder, warehouse, port }: { folder: string; warehouse: string; port: number },
 ): Promise<ChildProcess> {
   if (chosen === 'ours') return ours(folder, warehouse, port)
   if (chosen === 'fake') return start(['fake', '--port', String(port), '--iceberg-folder', warehouse])
