@@ -12,9 +12,12 @@ export interface IcebergAnswer {
 /** Sends requests to an Iceberg REST server. Paths begin behind `/v1/`. */
 export class IcebergRequests {
   readonly #url: string
+  readonly #timeout: number | undefined
 
-  constructor(url: string) {
+  /** Gives up on an answer that takes more than `timeout` milliseconds. */
+  constructor(url: string, timeout?: number) {
     this.#url = url
+    this.#timeout = timeout
   }
 
   async send(
@@ -27,6 +30,7 @@ export class IcebergRequests {
       method,
       headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
       ...(body !== undefined && { body: stringify(body) }),
+      ...(this.#timeout !== undefined && { signal: AbortSignal.timeout(this.#timeout) }),
     })
     const text = await response.text()
     return { status: response.status, body: text === '' ? undefined : parse(text), headers: response.headers }
@@ -61,7 +65,11 @@ export const schema = {
 /** The updates that add a snapshot to the main branch. */
 export function snapshotUpdates(
   id: number | bigint,
-  { parent, sequence = 1 }: { parent?: number | bigint; sequence?: number } = {},
+  {
+    parent,
+    sequence = 1,
+    summary = {},
+  }: { parent?: number | bigint; sequence?: number; summary?: object } = {},
 ) {
   const snapshot = {
     'snapshot-id': id,
@@ -69,7 +77,7 @@ export function snapshotUpdates(
     'sequence-number': sequence,
     'timestamp-ms': Date.now(),
     'manifest-list': `file:///nowhere/snap-${id}.avro`,
-    summary: { operation: 'append' },
+    summary: { operation: 'append', ...summary },
     'schema-id': 0,
   }
   return [

@@ -86,6 +86,15 @@ export class Child {
     if (this.#process.signalCode !== 'SIGKILL') throw this.#endedWith()
   }
 
+  /** Stops the process until {@link goOn}. */
+  pause(): void {
+    this.#process.kill('SIGSTOP')
+  }
+
+  goOn(): void {
+    this.#process.kill('SIGCONT')
+  }
+
   /** Asks the process to shut down gracefully. */
   interrupt(): void {
     this.#process.kill('SIGTERM')

@@ -6,6 +6,7 @@ import { crashes } from './crash.ts'
 import { fullDisk } from './full-disk.ts'
 import { histories } from './histories.ts'
 import { hostile } from './hostile.ts'
+import { iceberg } from './iceberg.ts'
 import { lance } from './lance.ts'
 import { linear } from './linear.ts'
 import { beginning, opening } from './opening.ts'
@@ -51,6 +52,10 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
   lance: {
     about: 'clients of Lance, with Python and Node, that are killed like their server',
     begin: lance,
+  },
+  iceberg: {
+    about: 'clients of Iceberg change two tables at once, while their server is killed and paused',
+    begin: iceberg,
   },
   hostile: {
     about: 'hostile bodies, predicates and queries against a server: its memory and its answers are watched',
