@@ -24,6 +24,7 @@ const order = [
   'fragments',
   'scan',
   'http',
+  'iceberg',
   'size',
 ]
 

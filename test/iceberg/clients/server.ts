@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { start } from '../../cli/run.ts'
 import { temporaryDirectory } from '../../support/folders.ts'
 import { freePort } from '../../support/free-port.ts'
-import { kitClasses } from './kit.ts'
+import { startReference, untilReady } from './reference-server.ts'
 
 /* The one place that knows which server the clients ask. */
 
@@ -59,7 +58,7 @@ async function childOf(
 ): Promise<ChildProcess> {
   if (chosen === 'ours') return ours(folder, warehouse, port)
   if (chosen === 'fake') return start(['fake', '--port', String(port), '--iceberg-folder', warehouse])
-  return chosen === 'reference' ? reference(folder, warehouse, port) : program(chosen, warehouse, port)
+  return chosen === 'reference' ? startReference(folder, warehouse, port) : program(chosen, warehouse, port)
 }
 
 /** Folders that the tests of the kit name in locations. */
@@ -72,38 +71,10 @@ async function ours(folder: string, warehouse: string, port: number): Promise<Ch
   return start(['serve', join(folder, 'catalog'), '--no-auth', '--port', String(port), ...options])
 }
 
-/** Iceberg's own server for tests, over SQLite. */
-async function reference(folder: string, warehouse: string, port: number): Promise<ChildProcess> {
-  const classes = await kitClasses()
-  if (typeof classes === 'string') throw new Error(classes)
-  const env = {
-    ...process.env,
-    CATALOG_REST_PORT: String(port),
-    CATALOG_URI: `jdbc:sqlite:${join(folder, 'catalog.db')}`,
-    CATALOG_WAREHOUSE: `file://${warehouse}`,
-  }
-  const args = ['-Xmx512m', '-cp', classes.classPath, 'org.apache.iceberg.rest.RESTCatalogServer']
-  return spawn('java', args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
-}
-
 function program(path: string, warehouse: string, port: number): ChildProcess {
   return spawn(process.execPath, [path, 'memory:', warehouse, String(port)], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-}
-
-async function untilReady(url: string, child: ChildProcess): Promise<void> {
-  process.once('exit', () => child.kill('SIGKILL'))
-  for (let waited = 0; waited < 1_200; waited += 1) {
-    if (child.exitCode !== null) throw new Error(`The server of Iceberg REST ended with ${child.exitCode}`)
-    const isReady = await fetch(`${url}/v1/config`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-    if (isReady) return
-    await sleep(100)
-  }
-  throw new Error(`The server of Iceberg REST did not answer at ${url} within two minutes`)
 }
 
 async function ended(child: ChildProcess): Promise<void> {
