@@ -15,6 +15,8 @@ import { UnderWay } from './under-way.ts'
 /** What one run of the function works on. */
 export interface FunctionRun {
   readonly transactionId: string
+  /** Called when the function learns the id, which it may pass on. */
+  announce?(): void
   run(operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown>
   /** The error by which the run lost a race, if it did. `error` is what the function failed with, if it failed. */
   lostBy(error: unknown): unknown
@@ -120,7 +122,11 @@ function handleOf(run: FunctionRun, underWay: UnderWay, state: { readonly ended:
   // The transaction ends with its function, and not before.
   delete handle.close
   delete handle[Symbol.asyncDispose]
-  return Object.assign(handle as Transaction, { transactionId: run.transactionId })
+  const get = () => {
+    run.announce?.()
+    return run.transactionId
+  }
+  return Object.defineProperty(handle as Transaction, 'transactionId', { get, enumerable: true })
 }
 
 /** Resolves as `work` does, unless the signal aborts first: then rejects with its reason. */

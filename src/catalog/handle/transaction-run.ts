@@ -32,6 +32,14 @@ export const aboutTransaction: LongWork = { operation: 'Transaction', subject: [
 /** The most rebases of changes of rows, before that counts as a lost race. */
 const maxRebases = 100
 
+/** Operations that write nothing but objects of the engine. The engine itself awaits the record before it writes a file. */
+const changesOfRows: ReadonlySet<string> = new Set([
+  'insertIntoTable',
+  'deleteFromTable',
+  'updateTable',
+  'mergeInsertIntoTable',
+])
+
 export interface RunOptions {
   readonly onProgress?: OperationOptions['onProgress']
   /** Default: `Serializable`. */
@@ -58,6 +66,7 @@ export class TransactionRun {
   readonly #participants: Participant[] = []
   readonly #afterwards: (() => unknown)[] = []
   readonly #steps: RowsStep[] = []
+  #isRecorded = false
 
   constructor(
     core: OperationContext,
@@ -67,7 +76,7 @@ export class TransactionRun {
   ) {
     this.#core = core
     this.#transaction = transaction
-    this.#engines = new WritingEngines(core, transaction.id)
+    this.#engines = new WritingEngines(core, transaction)
     this.#turns = turns
     this.#signal = signal
     this.#progress = onProgress && new RunProgress(transaction.id, onProgress)
@@ -114,12 +123,26 @@ export class TransactionRun {
     return this.#transaction.id
   }
 
+  announce(): void {
+    void this.#transaction.record()
+  }
+
   /** About how many bytes of changes and reads wait for the commit. */
   get bytes(): number {
     return this.#staged.bytes + this.#engines.smallBytes
   }
 
   run(operation: AnyOperation, request: unknown, given: OperationOptions): Promise<unknown> {
+    // Others may write files at the location of a new table, and a vacuum spares these for the record.
+    if (this.#isRecorded || !operation.changes || changesOfRows.has(operation.name))
+      return this.#run(operation, request, given)
+    return this.#transaction.record().then(() => {
+      this.#isRecorded = true
+      return this.#run(operation, request, given)
+    })
+  }
+
+  #run(operation: AnyOperation, request: unknown, given: OperationOptions): Promise<unknown> {
     const options = this.#progress ? { ...given, onProgress: this.#progress.of(given.onProgress) } : given
     const inside = operation.changes ? this.#inner : this.#reading
     const core = isAbout(operation, request, this.#transaction.id) ? this.#core : inside

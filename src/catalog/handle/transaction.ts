@@ -16,7 +16,9 @@ export async function transact<T>(
   wrap: (run: FunctionRun, signal: AbortSignal) => FunctionRun = (run) => run,
 ): Promise<T> {
   const { attempts, isolation } = checkFunction(work, options)
-  return runLong(core, options, aboutTransaction, async (transaction, { signal }) => {
+  // The run writes the record before anything that a vacuum could take.
+  const about = { ...aboutTransaction, vacuums: 'harmless' as const }
+  return runLong(core, options, about, async (transaction, { signal }) => {
     const turns = new TransactionTurns(core, signal!)
     const { onProgress } = options
     try {

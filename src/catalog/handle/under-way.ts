@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { anySignal } from '../../base/scheduling/signals.ts'
 import type { OperationOptions } from '../operations/framework/operation.ts'
 
@@ -10,6 +11,8 @@ export class UnderWay {
   /** `signal` stops the transaction as a whole. */
   constructor(signal: AbortSignal) {
     this.#signal = anySignal(signal, this.#stop.signal)
+    // All operations share it: a signal for each takes ten microseconds.
+    setMaxListeners(0, this.#signal)
   }
 
   get names(): readonly string[] {
@@ -25,7 +28,7 @@ export class UnderWay {
     const { signal } = given
     const result = work({
       ...given,
-      signal: anySignal(signal, this.#signal),
+      signal: signal ? anySignal(signal, this.#signal) : this.#signal,
     })
     this.#running.set(result, name)
     const gone = () => {

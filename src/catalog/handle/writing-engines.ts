@@ -3,6 +3,7 @@ import type { Writer } from '../../base/store/store.ts'
 import type { WritingEngine } from '../../engine/table/index.ts'
 import { type ChangeInline, inlineOf } from '../locations/inline-objects.ts'
 import type { RowsContext } from '../rows/context.ts'
+import type { LongTransaction } from '../transactions/long-transaction.ts'
 
 /**
  * Engines whose objects bear the mark of the transaction. Its operations have records of their own, but a vacuum cannot
@@ -10,14 +11,14 @@ import type { RowsContext } from '../rows/context.ts'
  */
 export class WritingEngines {
   readonly #core: RowsContext
-  readonly #transactionId: string
+  readonly #transaction: Pick<LongTransaction, 'id' | 'record'>
   readonly #engines = new Map<Content, Promise<{ files: WritingEngine; small: WritingEngine | undefined }>>()
   /** The small objects in each content, if it has any. */
   readonly #inline = new Map<Content, ChangeInline | undefined>()
 
-  constructor(core: RowsContext, transactionId: string) {
+  constructor(core: RowsContext, transaction: Pick<LongTransaction, 'id' | 'record'>) {
     this.#core = core
-    this.#transactionId = transactionId
+    this.#transaction = transaction
   }
 
   readonly engine: RowsContext['engine'] = async (content) => {
@@ -66,10 +67,16 @@ export class WritingEngines {
 
   async #make(content: Content) {
     const engine = await this.#core.engine(content)
+    const { id } = this.#transaction
     const inline = this.inlineOf(content)
-    return {
-      files: engine.writtenBy(this.#transactionId),
-      small: inline && engine.writtenBy(this.#transactionId, inline),
+    // A vacuum takes files that no work under way has written.
+    const beforeFile = () => this.#transaction.record()
+    if (inline === undefined) await beforeFile()
+    const small = inline && {
+      fits: (bytes: number) => inline.fits(bytes),
+      put: (...object: Parameters<ChangeInline['put']>) => inline.put(...object),
+      beforeFile,
     }
+    return { files: engine.writtenBy(id), small: small && engine.writtenBy(id, small) }
   }
 }

@@ -63,6 +63,7 @@ export const alterTransaction = operation({
   },
   run: async (core, request) => {
     const { id, actions } = request
+    await core.running.get(id.at(-1)!)?.recorded
     const { found, altered } = await withRecordedLapses(core, (hasEnded) =>
       core.store.write((writer) => {
         const caller = principalOf(request)
@@ -75,7 +76,7 @@ export const alterTransaction = operation({
         return { found, altered }
       }),
     )
-    if (altered.status === 'Canceled') core.running.get(found.id)?.()
+    if (altered.status === 'Canceled') core.running.get(found.id)?.stop()
     return { status: altered.status, properties: propertiesOf(found.id, altered) }
   },
 })

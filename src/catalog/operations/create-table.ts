@@ -25,7 +25,7 @@ import { checkRows, rowsInput, schemaInput } from '../rows/input.ts'
 import { openVersion, retryIfReplaced, versionOf } from '../rows/rows.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
-import { vacuumsBegun } from '../transactions/work-record.ts'
+import { type VacuumsBefore, vacuumsBegun } from '../transactions/work-record.ts'
 import { type OperationContext, type OperationOptions, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -99,7 +99,8 @@ async function createAsAsked(
     const existing = lookUpTable(reader, id)
     if (existing === undefined)
       requireFreeName(reader, findNamespace(reader, id.slice(0, -1)), id, 'TableAlreadyExists')
-    return { existing, vacuums: core.staging ? undefined : vacuumsBegun(reader) }
+    const vacuums: VacuumsBefore = core.staging ? 'harmless' : vacuumsBegun(reader)
+    return { existing, vacuums }
   })
   const isForeign = existing !== undefined && (await hasForeignRows(core, existing))
   if (existing && isDeclared(existing) && !isForeign) {
@@ -150,7 +151,7 @@ interface Before {
   /** A table that is declared by its record, with content of another engine: it is replaced like others. */
   readonly foreign: FoundTable | undefined
   /** How many vacuums had begun, if no record of a transaction protects the objects. */
-  readonly vacuums: number | undefined
+  readonly vacuums: VacuumsBefore
 }
 
 async function create(

@@ -44,13 +44,15 @@ export const describeTransaction = operation({
     id: 'transaction',
     examples: ['./catalog 01JDZ6Y4M8Q3V0S1T2R3N4P5K6'],
   },
-  run: (core, request) =>
-    withRecordedLapses(core, (hasEnded) =>
+  run: async (core, request) => {
+    await core.running.get(request.id.at(-1)!)?.recorded
+    return withRecordedLapses(core, (hasEnded) =>
       core.store.read((reader) => {
         const asking = { caller: principalOf(request), access: core.access }
         const { id, record } = findTransaction(reader, request.id, asking)
         if (hasEnded(record)) throw new LapsesToRecord([id])
         return { status: record.status, properties: propertiesOf(id, record) }
       }),
-    ),
+    )
+  },
 })

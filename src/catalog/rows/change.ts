@@ -3,7 +3,7 @@ import { hasForeignRows } from '../locations/declared-only.ts'
 import { inlineOf } from '../locations/inline-objects.ts'
 import { findTable } from '../lookup/names.ts'
 import { runLong } from '../transactions/long-transaction.ts'
-import { vacuumsBegun } from '../transactions/work-record.ts'
+import { type VacuumsBefore, vacuumsBegun } from '../transactions/work-record.ts'
 import { headIn } from './attempt.ts'
 import type {
   BranchAtWork,
@@ -23,8 +23,7 @@ import { declaredOnly, foreign, manifestOf, requireContentFolder, retryIfReplace
 /** The table at the start of a change of rows. */
 export interface Start extends TableToChange {
   readonly head: KnownHead
-  /** How many vacuums had begun. Undefined within a transaction, whose record protects its objects. */
-  readonly vacuums: number | undefined
+  readonly vacuums: VacuumsBefore
 }
 
 /** Changes rows of a table in a transaction of its own, which begins with what `start` found, if that is given. */
@@ -55,7 +54,7 @@ export async function findToChange(
     const table = findTable(reader, id)
     // First: if the content is out of reach, nothing else matters.
     const folder = requireContentFolder(core, id, table)
-    const vacuums = core.staging ? undefined : vacuumsBegun(reader)
+    const vacuums: VacuumsBefore = core.staging ? 'harmless' : vacuumsBegun(reader)
     return { table, folder, head: headIn(reader, change, table), vacuums }
   })
   return retryIfReplaced(core, id, table, async () => {

@@ -30,10 +30,17 @@ export interface CommitContext {
 export interface LongWorkContext extends CommitContext {
   /** Renews the leases of work under way, and notices when others cancel it. */
   readonly heartbeat: Heartbeat
-  /** Work on rows under way in this process, by transaction id: calling it stops the work. */
-  readonly running: Map<string, () => void>
+  /** Work under way in this process, by transaction id. */
+  readonly running: Map<string, RunningWork>
   /** How much work on rows runs at once. */
   readonly slots: Semaphore
+}
+
+/** Work under way in this process. */
+export interface RunningWork {
+  stop(): void
+  /** Resolves once its record is written. Undefined while nobody knows its id. */
+  readonly recorded: Promise<unknown> | undefined
 }
 
 /** What long work takes of the options of its operation. */

@@ -10,7 +10,7 @@ import type { Holding } from './heartbeat.ts'
 import { failLapsed } from './lapsed.ts'
 import { NotingWriter } from './noting-writer.ts'
 import { hasLapsed, isFinished } from './transaction-record.ts'
-import { WorkRecord } from './work-record.ts'
+import { type VacuumsBefore, WorkRecord } from './work-record.ts'
 
 /** A transaction whose record says Queued, then Running, while rows are read and written. */
 export interface LongTransaction {
@@ -19,6 +19,8 @@ export interface LongTransaction {
   readonly recorded: Promise<unknown>
   /** Whether a record was written before the commit. */
   readonly hasRecord: boolean
+  /** Writes the record now, unless it is written. Resolves when it is durable. */
+  record(): Promise<void>
   /** Frees the slot for other work: this one has written what it commits, and only waits from now on. */
   releaseSlot(): void
   /**
@@ -40,7 +42,7 @@ export interface LongWork {
    * How many vacuums had begun, read before the work. With it, quick work is recorded by its commit alone, unless a
    * progress listener is set.
    */
-  readonly vacuums?: number | undefined
+  readonly vacuums?: VacuumsBefore | undefined
   /** Further members of its record. */
   readonly more?: Pick<Partial<TransactionRecord>, 'properties' | 'session'>
   /** Further members of its record when it fails. */
@@ -90,7 +92,12 @@ export async function runLong<T>(
     // Nothing awaits the record before the commit. Work without a record could not commit, so it stops at once.
     onFailed: (error) => stop.abort(error),
   })
-  core.running.set(id, () => stop.abort(canceled(id)))
+  core.running.set(id, {
+    stop: () => stop.abort(canceled(id)),
+    get recorded() {
+      return record.written
+    },
+  })
   // Only transactions over several operations take no slot.
   const opened = takesSlot ? 0 : 1
   core.counts.openTransactions += opened
@@ -121,6 +128,7 @@ export async function runLong<T>(
       get hasRecord() {
         return record.written !== undefined
       },
+      record: () => record.write(),
       releaseSlot,
       commit,
     }

@@ -10,6 +10,12 @@ import { leaseMillis } from './transaction-record.ts'
 /** Work that ends within this many milliseconds is recorded by its commit alone. */
 const lateMillis = 1_000
 
+/**
+ * How many vacuums had begun before the work wrote anything; `harmless` for work whose objects no vacuum can take, such
+ * as that within a transaction, which protects them.
+ */
+export type VacuumsBefore = number | 'harmless'
+
 /** The members of the record of running work, besides its status and its lease. */
 export type WorkDescription = Omit<
   TransactionRecord,
@@ -24,8 +30,7 @@ export class WorkRecord {
   readonly id: string
   readonly #core: CommitContext
   readonly #description: WorkDescription
-  /** How many vacuums had begun before the work wrote anything. Undefined for work that is recorded at once. */
-  readonly #vacuums: number | undefined
+  readonly #vacuums: VacuumsBefore | undefined
   readonly #onWritten: () => void
   readonly #onFailed: (error: unknown) => void
   #status: 'Queued' | 'Running'
@@ -46,7 +51,8 @@ export class WorkRecord {
       onFailed,
     }: {
       readonly isQueued: boolean
-      readonly vacuums: number | undefined
+      /** Undefined for work that is recorded at once. */
+      readonly vacuums: VacuumsBefore | undefined
       readonly onWritten: () => void
       readonly onFailed: (error: unknown) => void
     },
@@ -123,7 +129,7 @@ export class WorkRecord {
    * wrote. The operation then runs again.
    */
   requireNoVacuum(writer: Writer): void {
-    if (this.#vacuums === undefined || vacuumsBegun(writer) === this.#vacuums) return
+    if (typeof this.#vacuums !== 'number' || vacuumsBegun(writer) === this.#vacuums) return
     throw new TargetReplaced(this.#description.subject as Identifier)
   }
 

@@ -95,8 +95,9 @@ function writerOver(below: Pick<Content, 'put'>, inline: InlineObjects): Omit<Ob
   return {
     isInline: (bytes) => inline.fits(bytes),
     async put(path, bytes) {
-      if (isInline(path)) inline.put(path, bytes)
-      else await below.put(path, bytes)
+      if (isInline(path)) return inline.put(path, bytes)
+      await inline.beforeFile?.()
+      return below.put(path, bytes)
     },
   }
 }
@@ -105,12 +106,10 @@ function writerOver(below: Pick<Content, 'put'>, inline: InlineObjects): Omit<Ob
 class GroupWriter implements ObjectWriter {
   readonly put: ObjectWriter['put']
   readonly isInline: ObjectWriter['isInline']
-  readonly #group: PutGroup
   /** Puts under way. A failed one remains, so that no later sync succeeds. */
   readonly begun = new Set<Promise<void>>()
 
   constructor(group: PutGroup, inline: InlineObjects | undefined) {
-    this.#group = group
     const { put, isInline } = inline
       ? writerOver(group, inline)
       : { put: group.put.bind(group), isInline: undefined }
@@ -121,7 +120,7 @@ class GroupWriter implements ObjectWriter {
   async begin(path: string, bytes: Uint8Array): Promise<void> {
     if (isInline(path)) return this.put(path, bytes)
     if (this.begun.size >= maxBegun) await Promise.race(this.begun)
-    const put = this.#group.put(path, bytes)
+    const put = this.put(path, bytes)
     this.begun.add(put)
     put.then(
       () => this.begun.delete(put),

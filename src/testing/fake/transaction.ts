@@ -26,6 +26,7 @@ export async function transactWithin<T>(
 function runWithin(run: FunctionRun, around: Around, signal: AbortSignal): FunctionRun {
   return {
     transactionId: run.transactionId,
+    announce: () => run.announce?.(),
     run: (operation, request, options) =>
       around.run((...call) => run.run(...call), operation, request, options),
     lostBy: (error) => run.lostBy(error),

@@ -1,9 +1,12 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { CatalogError } from '../../../src/base/errors.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { openCatalog, type Store } from '../../../src/tabularium/index.ts'
-import { closedAfterwards } from '../../support/catalogs.ts'
+import { closedAfterwards, withoutUpkeep } from '../../support/catalogs.ts'
+import { pathsOf } from '../../support/contents.ts'
 import { gate } from '../../support/gate.ts'
+import { fails } from '../../support/refusals.ts'
 import { countOf } from '../../support/rows.ts'
 import { turns } from '../../support/turns.ts'
 
@@ -40,4 +43,88 @@ it('a transaction writes no rows before its record is there, so that no vacuum t
   const fresh = closedAfterwards(await openCatalog({ store, content, root }))
   expect(await fresh.verify()).toMatchObject({ ok: true })
   expect(await countOf(fresh, ['t'])).toBe(3)
+})
+
+/** A catalog with small objects in its store, and how often it has begun to write to the store. */
+async function counted() {
+  const store = memoryStore()
+  let writes = 0
+  const counting: Store = {
+    features: { ...store.features, inlineBytes: 16 * 1024 },
+    read: (body) => store.read(body),
+    write: (body) => {
+      writes++
+      return store.write(body)
+    },
+    close: () => store.close(),
+  }
+  const content = memoryContent()
+  const catalog = closedAfterwards(await openCatalog({ store: counting, content, root: 'memory://here' }))
+  withoutUpkeep(catalog)
+  for (const name of ['t', 'u']) await catalog.createTable({ id: [name], data: [{ x: 0 }] })
+  writes = 0
+  return { catalog, content, writes: () => writes }
+}
+
+it('small changes of rows, and their record, are one write', async () => {
+  const { catalog, writes } = await counted()
+  await catalog.transaction(async (tx) => {
+    for (const id of [['t'], ['u'], ['t']]) await tx.insertIntoTable({ id, data: [{ x: 1 }] })
+    await tx.deleteFromTable({ id: ['u'], predicate: 'x = 0' })
+    expect((await tx.countTableRows({ id: ['t'] })).count).toBe(3)
+  })
+  expect(writes()).toBe(1)
+  const { transactions } = await catalog.listTransactions({})
+  expect(transactions.map(({ operation }) => operation).sort()).toEqual([
+    'CreateTable',
+    'CreateTable',
+    'DeleteFromTable',
+    ...new Array(3).fill('InsertIntoTable'),
+    'Transaction',
+  ])
+})
+
+it('a transaction that fails before it has a record has one afterwards', async () => {
+  const { catalog } = await counted()
+  const failed = catalog.transaction(async (tx) => {
+    await tx.insertIntoTable({ id: ['t'], data: [{ x: 1 }] })
+    throw new CatalogError('InvalidInput', 'no')
+  })
+  const { transaction_id } = await failed.catch((error) => error)
+  const { status, properties } = await catalog.describeTransaction({ id: [transaction_id] })
+  expect([status, properties.failure]).toEqual(['Failed', 'no'])
+  expect(await countOf(catalog, ['t'])).toBe(1)
+})
+
+it('whoever learns the id finds the record', async () => {
+  const { catalog } = await counted()
+  await catalog.transaction(async (tx) => {
+    await tx.insertIntoTable({ id: ['t'], data: [{ x: 1 }] })
+    const id = [tx.transactionId]
+    expect((await catalog.describeTransaction({ id })).status).toBe('Running')
+  })
+  const canceled = catalog.transaction(async (tx) => {
+    const actions = [{ setStatusAction: { status: 'Canceled' as const } }]
+    await catalog.alterTransaction({ id: [tx.transactionId], actions })
+    await tx.insertIntoTable({ id: ['t'], data: [{ x: 2 }] })
+  })
+  await fails(canceled, 'ConcurrentModification', 'was canceled')
+  expect(await countOf(catalog, ['t'])).toBe(2)
+})
+
+it('the record is there before the first file', async () => {
+  const { catalog, content, writes } = await counted()
+  const long = Array.from({ length: 200 }, (_, x) => ({ x, text: `${x}`.repeat(200) }))
+  await catalog.createTable({ id: ['long'], data: long.slice(0, 1) })
+  const before = writes()
+  const files = (await pathsOf(content)).length
+  await catalog.transaction(async (tx) => {
+    await tx.insertIntoTable({ id: ['long'], data: long.slice(1, 2) })
+    expect([writes() - before, (await pathsOf(content)).length - files]).toEqual([0, 0])
+    await tx.insertIntoTable({ id: ['long'], data: long.slice(2) })
+    expect([writes() - before, (await pathsOf(content)).length - files]).toEqual([1, 1])
+    await catalog.vacuum({ graceMillis: 0 })
+  })
+  expect((await catalog.verify()).ok).toBe(true)
+  expect(await countOf(catalog, ['long'])).toBe(200)
 })

@@ -24,6 +24,8 @@ export interface InlineObjects {
   fits(bytes: number): boolean
   /** Keeps an object. Readers of this process find it at once. */
   put(path: string, bytes: Uint8Array | readonly Uint8Array[]): void
+  /** Called before the same writer puts an object that has no room here. The put waits for it. */
+  beforeFile?(): Promise<void>
 }
 
 /** Puts new objects: a content, or the group of objects that one writer makes durable together. */
