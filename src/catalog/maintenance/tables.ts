@@ -28,7 +28,15 @@ export interface KnownTable {
 const tablesAtATime = 100
 
 /** All tables, in batches. Each batch is read in one transaction. */
-export async function* allTables(core: MaintenanceContext): AsyncGenerator<KnownTable> {
+export function allTables(core: MaintenanceContext): AsyncGenerator<KnownTable> {
+  return tablesWhere(core, () => true)
+}
+
+/** As `allTables`, of those tables for which `isWanted` holds. */
+export async function* tablesWhere(
+  core: MaintenanceContext,
+  isWanted: (reader: Reader, internalId: string, record: TableRecord) => boolean,
+): AsyncGenerator<KnownTable> {
   let after: string | undefined
   do {
     const tables = await core.store.read((reader) => {
@@ -38,7 +46,8 @@ export async function* allTables(core: MaintenanceContext): AsyncGenerator<Known
         const internalId = String(key[1])
         // In a damaged catalog, a pointer may lead to no record.
         const found = tableById(reader, internalId)
-        return { internalId, known: found && knownTable(core, reader, found.id, found.record) }
+        const isKnown = found !== undefined && isWanted(reader, found.id, found.record)
+        return { internalId, known: isKnown ? knownTable(core, reader, found.id, found.record) : undefined }
       })
     })
     for (const { known } of tables) if (known !== undefined) yield known

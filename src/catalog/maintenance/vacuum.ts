@@ -1,28 +1,21 @@
 import type { Content, ListedObject } from '../../base/content/content.ts'
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { prefetch } from '../../base/scheduling/prefetch.ts'
-import {
-  keys,
-  type TablePointer,
-  type TableRecord,
-  type TransactionRecord,
-  type VersionRecord,
-} from '../../base/store/records.ts'
-import type { Reader } from '../../base/store/store.ts'
-import type { ManifestRef } from '../../engine/table/index.ts'
+import { keys, type TransactionRecord } from '../../base/store/records.ts'
 import { endLapsedBackups, hasBackupLease, onceBackupsEnded } from '../locations/backup-lease.ts'
 import { isStaged, nameOf, waitingAt } from '../locations/lance-files.ts'
-import { contentFolderOf, folderName, locationOf, tablesFolder } from '../locations/locations.ts'
+import { folderName, tablesFolder } from '../locations/locations.ts'
 import { mayBeSince, olderThan } from '../locations/object-age.ts'
+import { transactionMark, transactionMarkIn } from '../locations/own-objects.ts'
 import { deregisteredFolders, registrationFolder } from '../locations/registration.ts'
 import { abandonedRemovals, removeContent } from '../locations/removal.ts'
 import { foldersOfUnknownClones } from '../locations/shared-content.ts'
-import { readTable, tableById } from '../lookup/names.ts'
-import { manifestOf } from '../rows/rows.ts'
 import { failLapsed, unfinishedTransactions } from '../transactions/lapsed.ts'
 import { hasLapsed, leaseMillis } from '../transactions/transaction-record.ts'
 import { vacuumsBegun } from '../transactions/work-record.ts'
 import type { MaintenanceContext } from './context.ts'
+import { type FoundFile, filesElsewhere, PointedFiles } from './own-files.ts'
+import { allFolders, isAsItWas } from './vacuum-tables.ts'
 
 export interface VacuumOptions {
   /** Keeps objects written within this many milliseconds; 0 keeps none for its age. Default: one hour. */
@@ -53,8 +46,9 @@ export interface VacuumReport {
  * - Objects that a clone names, even if their own table was dropped.
  * - Objects that another engine may have written, but not manifests that a writer of Lance staged and left.
  * - Objects outside of all tables that are younger than the oldest open transaction over many operations: it may have
- *   declared a table there.
- * - Objects outside of the catalog's own root.
+ *   declared a table there. Those of other engines, while one of the same folder is younger than the grace period: their
+ *   table may be recorded once all are written.
+ * - Objects outside of the catalog's own root, but not files that this catalog wrote for the versions of a table there.
  */
 export async function vacuum(core: MaintenanceContext, options: VacuumOptions = {}): Promise<VacuumReport> {
   const { graceMillis = 3_600_000, dryRun = false, signal, onProgress } = options
@@ -69,15 +63,24 @@ export async function vacuum(core: MaintenanceContext, options: VacuumOptions = 
   // them. Tables are read last, with every other commit that refers to one. If work were read later, it might commit
   // after the read of the tables, and its record might be cleared.
   const now = core.now()
-  const candidates = await list(content, graceMillis, now, report, signal)
+  const { candidates, young } = await list(content, graceMillis, now, report, signal)
+  const elsewhere = await filesElsewhere(core, olderThan(graceMillis, now), {
+    signal,
+    onFile: () => report.examined++,
+  })
   const work = await workUnderWay(core, dryRun)
-  const isNeeded = await reached(core, content, work, signal)
-  const isOfWork = await objectsOf(work)
+  const pointed = new PointedFiles(core)
+  const needed = await readNeeded(core, content, pointed, signal)
+  const isNeeded = await neededTest(core, content, needed, { work, young, pointed })
+  const isOfWork = await objectsOf(core, work)
   if (!dryRun) await requireNoBackupLease(core)
-  const unneeded = candidates.filter((found) => !(isNeeded(found) || isOfWork(found.becomes ?? found.path)))
-  const remove = async (found: ListedObject) => {
-    if (!dryRun && !signal?.aborted) await content.remove(found.path)
-    return found
+  const unneeded = [
+    ...candidates.filter((found) => !isNeeded(found)).map((object) => ({ content, object })),
+    ...elsewhere.filter((found) => pointed.isLeft(found)),
+  ].filter(({ object }) => !isOfWork(object.becomes ?? object.path))
+  const remove = async ({ content, object }: Pick<FoundFile, 'content' | 'object'>) => {
+    if (!dryRun && !signal?.aborted) await content.remove(object.path)
+    return object
   }
   // Each waits for the disk or the network, and the store makes one commit for several small objects.
   for await (const { size } of prefetch(unneeded, remove, { depth: removedAtOnce })) {
@@ -98,6 +101,12 @@ async function requireNoBackupLease(core: MaintenanceContext): Promise<void> {
   )
 }
 
+/** Objects older than the grace period, and the folders of tables that have younger ones of other engines. */
+interface Listed {
+  readonly candidates: readonly ListedObject[]
+  readonly young: ReadonlySet<string>
+}
+
 /**
  * Lists the objects that are older than the grace period. A writer of Lance stages a manifest some time before the
  * commit.
@@ -108,8 +117,10 @@ async function list(
   now: number,
   report: { examined: number },
   signal: AbortSignal | undefined,
-): Promise<ListedObject[]> {
+): Promise<Listed> {
+  const { writerMarkIn } = await import('../../engine/table/storage/objects.ts')
   const candidates: ListedObject[] = []
+  const young = new Set<string>()
   const isOld = olderThan(graceMillis, now)
   const isOldStaged = olderThan(Math.max(graceMillis, leaseMillis), now)
   for await (const found of content.list(`${tablesFolder}/`)) {
@@ -117,8 +128,14 @@ async function list(
     report.examined++
     const isOfLance = stagedNameOf(found.path) !== undefined
     if (isOfLance ? isOldStaged(found.modified) : isOld(found.modified)) candidates.push(found)
+    else if (writerMarkIn(found.path) === undefined) young.add(tableFolderOf(found.path))
   }
-  return candidates
+  return { candidates, young }
+}
+
+/** The folder of a table whose location the catalog chose. */
+function tableFolderOf(path: string): string {
+  return path.slice(0, path.indexOf('/', tablesFolder.length + 1) + 1)
 }
 
 /** The name of a manifest that a writer of Lance staged. The record of its version, if there is one, has it. */
@@ -156,33 +173,63 @@ async function beginVacuum({ store, now }: MaintenanceContext): Promise<void> {
 }
 
 /** Returns a test for the paths of objects that work under way wrote. */
-async function objectsOf(work: ReadonlyMap<string, TransactionRecord>): Promise<(path: string) => boolean> {
+async function objectsOf(
+  core: MaintenanceContext,
+  work: ReadonlyMap<string, TransactionRecord>,
+): Promise<(path: string) => boolean> {
   const { writerMarkIn, writerMark } = await import('../../engine/table/storage/objects.ts')
   const marks = new Set<string | undefined>(Array.from(work.keys(), writerMark))
   const transactions = new Set<string | undefined>(Array.from(work.keys(), encodeURIComponent))
-  return (path) => marks.has(writerMarkIn(path)) || transactions.has(waitingAt(path)?.transaction)
+  const ownMarks = new Set<string | undefined>(Array.from(work.keys(), transactionMark))
+  return (path) =>
+    marks.has(writerMarkIn(path)) ||
+    ownMarks.has(transactionMarkIn(core, path)) ||
+    transactions.has(waitingAt(path)?.transaction)
 }
 
-/** Returns a test for the objects that a table needs, or may need once transactions under way are committed. */
-async function reached(
+/** What was known before the tables were read. `pointed` is filled while they are read. */
+interface Before {
+  readonly work: ReadonlyMap<string, TransactionRecord>
+  readonly young: ReadonlySet<string>
+  readonly pointed: PointedFiles
+}
+
+/** What tables need of a content. */
+class Needed {
+  /** The folders of tables. */
+  readonly live = new Set<string>()
+  /** The objects that versions name. */
+  readonly paths = new Set<string>()
+  /** Folders that stay as they are. */
+  readonly whole: string[] = []
+  /** The folders of tables of other engines. */
+  readonly foreign: string[] = []
+  /** The names of manifests that writers of Lance staged, and that were recorded. */
+  readonly staged = new Set<string>()
+  /** The folders of tables all of whose files are known. */
+  readonly walked = new Set<string>()
+}
+
+/** Reads what tables need, or may need once transactions under way are committed. */
+async function readNeeded(
   core: MaintenanceContext,
   content: Content,
-  work: ReadonlyMap<string, TransactionRecord>,
+  pointed: PointedFiles,
   signal: AbortSignal | undefined,
-): Promise<(found: ListedObject) => boolean> {
-  const live = new Set<string>()
-  const paths = new Set<string>()
+): Promise<Needed> {
+  const needed = new Needed()
+  const { live, paths, whole, foreign, staged, walked } = needed
   // Content of a deregistered table stays: its location may be registered again, also while the tables are read.
-  const whole: string[] = [...(await deregisteredFolders(core))]
-  const staged = new Set<string>()
-  /** The folders of tables all of whose files are known. */
-  const walked = new Set<string>()
-  for await (const { internalId, prefix, versions, stagedNames } of tablesIn(core, content)) {
+  whole.push(...(await deregisteredFolders(core)))
+  for await (const { internalId, folder, pointers } of allFolders(core, content)) {
     signal?.throwIfAborted()
+    if (pointers !== undefined) pointed.note(internalId, pointers)
+    if (folder === undefined) continue
+    const { prefix, versions, stagedNames } = folder
     live.add(prefix)
     for (const name of stagedNames) staged.add(name)
     if (versions === undefined) {
-      whole.push(prefix)
+      foreign.push(prefix)
       continue
     }
     const engine = await core.engine(content)
@@ -204,18 +251,32 @@ async function reached(
   }
   // A clone that was made, or deregistered, since the tables were read may name any file of the folders it shares.
   whole.push(...(await foldersOfUnknownClones(core, { content }, walked)))
+  return needed
+}
+
+/** Returns a test for the objects that a table needs. */
+async function neededTest(
+  core: MaintenanceContext,
+  content: Content,
+  { live, paths, whole, foreign, staged }: Needed,
+  { work, young, pointed }: Before,
+): Promise<(found: ListedObject) => boolean> {
   const { isEngineObject, writerMarkIn } = await import('../../engine/table/storage/objects.ts')
   const isOurs = (name: string) => isEngineObject(name) || name.startsWith(registrationFolder)
   const begun = oldestBegun(work)
-  return ({ path, modified }) => {
+  const isBelow = (path: string, folders: readonly string[]) =>
+    folders.some((prefix) => path.startsWith(prefix))
+  return ({ path, modified, becomes = path }) => {
     const name = nameIn(live, path)
     const stagedName = stagedNameOf(path)
     // A writer that was killed, or gave up, left it behind.
     if (stagedName !== undefined && name !== undefined) return staged.has(stagedName)
-    if (paths.has(path) || whole.some((prefix) => path.startsWith(prefix))) return true
+    if (paths.has(path) || isBelow(path, whole)) return true
+    if (name !== undefined && transactionMarkIn(core, becomes) !== undefined)
+      return pointed.has(content, path)
     // Clients of other engines may write anywhere at a table's location.
-    if (name !== undefined) return !isOurs(name)
-    return mayBeSince(modified, begun) && writerMarkIn(path) === undefined
+    if (name !== undefined) return isBelow(path, foreign) || !isOurs(name)
+    return (mayBeSince(modified, begun) || young.has(tableFolderOf(path))) && writerMarkIn(path) === undefined
   }
 }
 
@@ -231,76 +292,4 @@ function nameIn(folders: ReadonlySet<string>, path: string): string | undefined 
     if (folders.has(path.slice(0, end + 1))) return path.slice(end + 1)
   }
   return undefined
-}
-
-/** Whether a table still has all the versions it had. */
-function isAsItWas(
-  core: MaintenanceContext,
-  internalId: string,
-  versions: readonly ManifestRef[],
-): Promise<boolean> {
-  return core.store.read((reader) => {
-    const now = new Set(Array.from(versionsOf(reader, internalId), ({ manifest_path }) => manifest_path))
-    return tableById(reader, internalId) !== undefined && versions.every(({ path }) => now.has(path))
-  })
-}
-
-function versionsOf(reader: Reader, internalId: string): VersionRecord[] {
-  return Array.from(
-    reader.range<VersionRecord>({ prefix: keys.allVersions(internalId) }),
-    ({ value }) => value,
-  )
-}
-
-interface TableContent {
-  readonly internalId: string
-  readonly prefix: string
-  /** The manifests of all versions; undefined when another engine wrote the versions, or may do so. */
-  readonly versions: readonly ManifestRef[] | undefined
-  /** The names of manifests that writers of Lance staged, and that were recorded. */
-  readonly stagedNames: readonly string[]
-}
-
-const tablesAtATime = 1_000
-
-/** All tables in this content, in batches, so that a large catalog stays responsive. */
-async function* tablesIn(core: MaintenanceContext, content: Content): AsyncGenerator<TableContent> {
-  let after: string | undefined
-  do {
-    const chunk = await core.store.read((reader) => {
-      const range = {
-        prefix: keys.tablePointers,
-        limit: tablesAtATime,
-        ...(after === undefined ? {} : { start: [...keys.tablePointer(after), 0] }),
-      }
-      return Array.from(reader.range<TablePointer>(range), ({ key, value: [parent, name] }) => {
-        const internalId = String(key[1])
-        const { record } = readTable(reader, parent, name)!
-        return { internalId, table: contentOf(core, content, reader, internalId, record) }
-      })
-    })
-    for (const { table } of chunk) if (table) yield table
-    after = chunk.length === tablesAtATime ? chunk.at(-1)!.internalId : undefined
-  } while (after !== undefined)
-}
-
-function contentOf(
-  core: MaintenanceContext,
-  content: Content,
-  reader: Reader,
-  internalId: string,
-  record: TableRecord,
-): TableContent | undefined {
-  const folder = contentFolderOf(core.contentRoots, locationOf(core.contentRoots, internalId, record))
-  if (folder === undefined || folder.content !== content) return undefined
-  const versions = versionsOf(reader, internalId)
-  const fromOwnEngine = versions.length > 0 && versions.every((version) => version.rows !== undefined)
-  return {
-    internalId,
-    prefix: folder.prefix,
-    versions: fromOwnEngine ? versions.map(manifestOf) : undefined,
-    stagedNames: versions.flatMap(({ staging_path }) =>
-      staging_path === undefined ? [] : nameOf(staging_path),
-    ),
-  }
 }

@@ -14,6 +14,7 @@ import {
 } from './lookup.ts'
 import type { Caller } from './metadata-files.ts'
 import { alreadyExists, missing, shownName } from './names.ts'
+import { WrittenFiles } from './written-files.ts'
 
 /** A change of one table or view. */
 export interface Change<Metadata> {
@@ -60,29 +61,43 @@ export function commitChanges<Metadata extends object>(
   caller: Caller,
 ): Promise<Loaded<Metadata>[]> {
   requireDifferent(changes.map(({ id }) => id))
-  return inTransaction(records.catalog, caller, async (tx) => {
-    const drafts: Draft<Metadata>[] = []
-    for (const change of changes) drafts.push(await naming(change, () => draft(tx, records, change, caller)))
-    const added: Identifier[] = []
-    try {
-      // Tables claim their locations before a file is written there.
-      for (const made of drafts) {
-        if (made.isNew) {
-          made.next = await naming(made, () => recordNew(tx, made, caller))
-          added.push(made.id)
-        } else if (made.isMoved) await naming(made, () => move(tx, made, caller))
-      }
-      const done: Loaded<Metadata>[] = []
-      for (const made of drafts) done.push(await naming(made, () => write(tx, records, made, caller)))
-      return done
-    } catch (error) {
-      // An open transaction would keep what was recorded of a failed commit.
-      const { options, context } = caller
-      if (options.transaction !== undefined)
-        for (const id of added) await tx.deregisterTable({ id: [...id], context }, options)
-      throw error
+  const { catalog } = records
+  const written = new WrittenFiles(catalog, caller)
+  const work = (tx: Transaction) => makeChanges(tx, records, { changes, written }, caller)
+  // An open transaction of the caller has more in it, and ends later.
+  if (caller.options.transaction !== undefined) return inTransaction(catalog, caller, work)
+  return written.during(() => inTransaction(catalog, caller, (tx) => written.run(() => work(tx))))
+}
+
+async function makeChanges<Metadata extends object>(
+  tx: Transaction,
+  records: Records,
+  { changes, written }: { readonly changes: readonly Change<Metadata>[]; readonly written: WrittenFiles },
+  caller: Caller,
+): Promise<Loaded<Metadata>[]> {
+  const drafts: Draft<Metadata>[] = []
+  for (const change of changes) drafts.push(await naming(change, () => draft(tx, records, change, caller)))
+  const added: Identifier[] = []
+  try {
+    // Tables claim their locations before a file is written there.
+    for (const made of drafts) {
+      if (made.isNew) {
+        made.next = await naming(made, () => recordNew(tx, made, caller))
+        added.push(made.id)
+      } else if (made.isMoved) await naming(made, () => move(tx, made, caller))
     }
-  })
+    const done: Loaded<Metadata>[] = []
+    for (const made of drafts) {
+      done.push(await naming(made, () => write(tx, { ...records, written }, made, caller)))
+    }
+    return done
+  } catch (error) {
+    // An open transaction would keep what was recorded of a failed commit.
+    const { options, context } = caller
+    if (options.transaction !== undefined)
+      for (const id of added) await tx.deregisterTable({ id: [...id], context }, options)
+    throw error
+  }
 }
 
 /** What a change makes of the present metadata. Nothing is written. */
@@ -139,7 +154,7 @@ export async function move<Metadata extends object>(
 /** Writes the metadata file of a change, and records a version that points at it. */
 async function write<Metadata extends object>(
   tx: Transaction,
-  { files }: Records,
+  { files, written }: Records & { readonly written: WrittenFiles },
   { format, id, next, url: previous, metadata, isChanged }: Draft<Metadata>,
   caller: Caller,
 ): Promise<Loaded<Metadata>> {
@@ -147,6 +162,7 @@ async function write<Metadata extends object>(
   const folder = format.folderOf(metadata)
   const number = previous === undefined ? 0 : numberOf(previous) + 1
   const { url, size } = await files.write(tx, { id, folder, number, metadata }, caller)
+  written.note({ id, url })
   await recordVersion(tx, { format, id, next, url, size, metadata }, caller)
   return { id, url, metadata }
 }
