@@ -134,7 +134,6 @@ export const places: Topic<IcebergTrial> = {
         const second = await createTable(trial, 'b')
         const register = (name: string, location: string) =>
           ask('POST', ['namespaces', home, 'register'], { body: { name, 'metadata-location': location } })
-        // No table has its location any more.
         done(await ask('DELETE', tableAt(trial, 'b')))
         failed(await register('a', second['metadata-location']), 409, 'AlreadyExistsException')
         const gone = first['metadata-location'].replace(/[^/]*$/, '00009-gone.metadata.json')
