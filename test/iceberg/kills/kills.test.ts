@@ -3,7 +3,7 @@ import { limitEach } from '../../support/time-limit.ts'
 import { pythonOf } from '../clients/programs.ts'
 import { DuckDbRun } from './duckdb-run.ts'
 import { PairRun } from './pair-run.ts'
-import { onDisk } from './places.ts'
+import { onDisk, onServices } from './places.ts'
 import { TripleRun } from './triple-run.ts'
 
 const found = await pythonOf('duckdb')
@@ -58,6 +58,23 @@ test('transactions over tables of Arrow, Lance and Iceberg are in all or in none
       place.servers.map(({ counts }) => counts),
     )
     expect(place.servers[0]!.counts.kills).toBeGreaterThan(0)
+    expect(run.counts.acknowledged).toBeGreaterThan(0)
+  } finally {
+    await place.dispose()
+  }
+})
+
+test('commits of two tables hold in PostgreSQL and S3, when either of two servers is killed or paused', async ({
+  skip,
+}) => {
+  const place = await onServices()
+  if (typeof place === 'string') return skip(place)
+  try {
+    const run = new PairRun(place, 28)
+    await run.round(100)
+    expect(place.servers.reduce((sum, { counts }) => sum + counts.kills + counts.pauses, 0)).toBeGreaterThan(
+      0,
+    )
     expect(run.counts.acknowledged).toBeGreaterThan(0)
   } finally {
     await place.dispose()

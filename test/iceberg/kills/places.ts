@@ -1,6 +1,9 @@
 import { readFile, rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { openCatalog, openContent } from '../../../src/tabularium/index.ts'
+import { s3Place } from '../../contents/s3/server.ts'
 import { temporaryDirectory } from '../../support/folders.ts'
+import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import type { ReadFile } from './history.ts'
 import { HurtServer, hurt } from './servers.ts'
 
@@ -36,6 +39,30 @@ export async function onDisk(args: readonly string[] = []): Promise<Place> {
     async dispose() {
       for (const server of servers) server.stop()
       await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+/** A catalog in PostgreSQL with its files in S3, and two servers that are killed or paused; a text says why there is none. */
+export async function onServices(): Promise<Place | string> {
+  if (missingPostgres !== undefined) return missingPostgres
+  const s3 = await s3Place()
+  if (typeof s3 === 'string') return s3
+  const location = (await (await sharedServer()).freshUrl()) as `postgres://${string}`
+  const url = s3.freshUrl()
+  // The catalog keeps the URL of its content, so that the servers find it.
+  await (await openCatalog(location, { content: url })).close()
+  const servers = [await HurtServer.start(location), await HurtServer.start(location)]
+  const content = await openContent(url)
+  const root = `${url.slice(0, url.indexOf('?'))}/`
+  return {
+    location,
+    servers,
+    urls: servers.map((server) => server.url),
+    read: async (file) => (file.startsWith(root) ? content.get(file.slice(root.length)) : undefined),
+    hurt: (random, signal) => hurt(servers, { gap: 4_000, pauses: 0.5 }, random, signal),
+    async dispose() {
+      for (const server of servers) server.stop()
     },
   }
 }
