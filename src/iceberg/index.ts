@@ -9,7 +9,7 @@ import { invalid } from '../base/errors.ts'
 import { wallClock } from '../base/time.ts'
 import type { OperationOptions } from '../catalog/index.ts'
 import type { Mount, MountedRoute } from '../server/mount.ts'
-import { IcebergError, type IcebergErrorType } from './errors.ts'
+import { errorStatuses, IcebergError, type IcebergErrorType } from './errors.ts'
 import { parse, stringify } from './json.ts'
 import { Entries } from './records/entries.ts'
 import type { TransactionalCatalog } from './records/lookup.ts'
@@ -63,7 +63,8 @@ export function icebergRest(catalog: TransactionalCatalog, options: IcebergRestO
     parseJson: parse,
     ownAnswer: (error) =>
       error instanceof IcebergError ? problem(error.status, error.type, error.message) : undefined,
-    answer: (code, detail, status) => problem(status, typeOfStatus(code, status), detail),
+    answer: (code, detail, status, mayBeDone) =>
+      mayBeDone ? stateUnknown(detail) : problem(status, typeOfStatus(code, status), detail),
   }
 }
 
@@ -122,6 +123,11 @@ async function answerTo(
     // No part is handed over before the client has read those before it.
     body: Readable.from(parts, { objectMode: false, highWaterMark: 1 }),
   }
+}
+
+/** The answer that makes no client take a change for one that was not made, nor send it again by itself. */
+function stateUnknown(message: string) {
+  return problem(errorStatuses.CommitStateUnknownException, 'CommitStateUnknownException', message)
 }
 
 function problem(status: number, type: IcebergErrorType, message: string) {

@@ -16,8 +16,11 @@ export interface Mount {
   parseJson?(text: string): unknown
   /** The answer to an error of the protocol's own; undefined for any other. */
   ownAnswer(error: unknown): Answer | undefined
-  /** The answer to any other error, whose message was written for callers. */
-  answer(code: ErrorCode, detail: string, status: number): Answer
+  /**
+   * The answer to any other error, whose message was written for callers. `mayBeDone` tells that the change may have been
+   * made all the same.
+   */
+  answer(code: ErrorCode, detail: string, status: number, mayBeDone: boolean): Answer
 }
 
 /** A request of another protocol, before its body is read. */

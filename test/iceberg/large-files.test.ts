@@ -128,5 +128,5 @@ it('a table with more snapshots than are written at once is loaded, changed and 
     updates: [{ action: 'remove-snapshots', 'snapshot-ids': ids.slice(0, 700) }],
   })
   expect(removed.body.metadata.snapshots).toHaveLength(800)
-  expect((await rest.get(table)).body).toEqual(removed.body)
+  expect((await rest.get(table)).body).toEqual({ ...removed.body, config: {} })
 })

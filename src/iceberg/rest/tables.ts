@@ -1,7 +1,8 @@
 import * as v from 'valibot'
+import { CatalogError } from '../../base/errors.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
 import { atOnce, inSlices, type Steps } from '../../base/scheduling/time-slice.ts'
-import { illegalArgument } from '../errors.ts'
+import { IcebergError, illegalArgument } from '../errors.ts'
 import {
   checkRequirements,
   isCreate,
@@ -68,7 +69,8 @@ export const tableEndpoints: readonly Endpoint[] = [
       const id = [...namespace, name]
       await request.authorize('registerTable', id, url)
       const asked = { format: tableFormat, id, url, overwrite: overwrite ?? false }
-      return tableAnswer(served, await served.entries.register(asked, request), request)
+      const loaded = await served.entries.register(asked, request)
+      return afterCommit(() => tableAnswer(served, loaded, request))
     },
   },
   {
@@ -99,7 +101,8 @@ export const tableEndpoints: readonly Endpoint[] = [
         [changeOf(served, id, checkBody(commit, request.body))],
         request,
       )
-      return tableAnswer(served, loaded!, request)
+      // It brings no credentials: a hook that fails now would tell that the commit was not made.
+      return metadataAnswer(loaded!)
     },
   },
   {
@@ -264,8 +267,10 @@ async function createTable(served: Served, { namespace, request }: Asked): Promi
     apply: (_, { now, newUuid }) => make(now, newUuid()),
   }
   const [loaded] = await served.entries.commit([change], request)
-  await served.entries.makeFolders(id, location, request)
-  return tableAnswer(served, loaded!, request)
+  return afterCommit(async () => {
+    await served.entries.makeFolders(id, location, request)
+    return tableAnswer(served, loaded!, request)
+  })
 }
 
 const modes = ['all', 'refs'] as const
@@ -293,13 +298,29 @@ async function tableAnswer(
     : []
   // Who has credentials needs no signatures.
   const signing = credentials.length === 0 ? await signingConfig(served, { id, request }) : {}
+  const answer = metadataAnswer({ url, metadata })
   return {
+    ...answer,
     body: {
-      'metadata-location': url,
-      metadata,
+      ...answer.body,
       config: Object.assign({}, signing, ...credentials.map(({ config }) => config)),
       ...(credentials.length > 0 && { 'storage-credentials': credentials }),
     },
-    headers: { etag: etagOf(url, 'all') },
+  }
+}
+
+function metadataAnswer({ url, metadata }: Pick<Loaded<TableMetadata>, 'url' | 'metadata'>) {
+  return { body: { 'metadata-location': url, metadata }, headers: { etag: etagOf(url, 'all') } }
+}
+
+/** Does what comes after a change. When that fails, the client must not take the change for one that was not made. */
+async function afterCommit<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    // Any other error is answered as one of the server, and logged.
+    if (!(cause instanceof CatalogError || cause instanceof IcebergError)) throw cause
+    const message = `The change was made, but what follows it failed: ${cause.message}`
+    throw new IcebergError('CommitStateUnknownException', message, { cause })
   }
 }

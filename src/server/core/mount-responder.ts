@@ -18,12 +18,16 @@ import { mountEnd } from './routing.ts'
 
 /** Makes the responder for requests to another protocol. */
 export function mountResponder(context: HttpContext, mount: Mount): Responder {
-  const { admission, authorizer, cache, metrics, rateLimit } = context
+  const { admission, authorizer, cache, forwarder, metrics, rateLimit } = context
 
   async function run(exchange: Exchange, route: MountedRoute): Promise<StreamableAnswer> {
     if (!route.isPublic) exchange.principal = await context.authenticate(exchange)
     rateLimit?.(exchange.principal?.name ?? exchange.remoteAddress ?? '')
     for (const asked of route.access) await authorizer?.check(exchange, asked)
+    if (exchange.headers[inTransactionHeader] !== undefined) {
+      const forwarded = await forwarder.forwardMounted(exchange)
+      if (forwarded !== undefined) return forwarded
+    }
     const { bytes, hold = admission.memory.hold() } =
       route.body === 'none' ? noBody : await readBody(exchange, route.body, admission)
     let isStream = false
@@ -55,7 +59,7 @@ export function mountResponder(context: HttpContext, mount: Mount): Responder {
         admission.enter()
         isAdmitted = true
         const answered = await run(exchange, route)
-        isLarge = reserveAnswer(context, exchange, answered) || answered.body instanceof Readable
+        isLarge = reserved(context, exchange, route, answered) || answered.body instanceof Readable
         return answered
       } catch (error) {
         return failure(context, mount, exchange, error)
@@ -66,6 +70,20 @@ export function mountResponder(context: HttpContext, mount: Mount): Responder {
     })()
     metrics.count(name, answer.status, performance.now() - exchange.started)
     return answer
+  }
+}
+
+/** As `reserveAnswer`, whose refusal must not tell that a change was not made. */
+function reserved(context: HttpContext, exchange: Exchange, route: MountedRoute, answer: StreamableAnswer) {
+  try {
+    return reserveAnswer(context, exchange, answer)
+  } catch (cause) {
+    if (!route.changes) throw cause
+    throw new CatalogError(
+      'ServiceUnavailable',
+      `The change was made, and there is no room for its answer. Look at what there is. ${(cause as Error).message}`,
+      { cause, mayBeDone: true },
+    )
   }
 }
 
@@ -110,6 +128,8 @@ function failure(context: HttpContext, mount: Mount, exchange: Exchange, error: 
     return own
   }
   const { code, status, body, headers } = report(context, exchange, error)
-  const answer = mount.answer(code, body.detail, status)
-  return { ...answer, headers: { ...headers, ...answer.headers } }
+  const mayBeDone = error instanceof CatalogError && error.mayBeDone === true
+  const answer = mount.answer(code, body.detail, status, mayBeDone)
+  // Who is told to wait and retry would do it twice.
+  return mayBeDone ? answer : { ...answer, headers: { ...headers, ...answer.headers } }
 }

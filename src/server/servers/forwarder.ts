@@ -81,11 +81,25 @@ export class Forwarder {
     if (route.path.startsWith('/v1/transaction/') && (named?.at(-1) === id || endsTransaction(operation)))
       return undefined
     const { arrowBytes, jsonBytes } = this.#settings.limits
+    return this.#forwardWhole(exchange, id, route.body === 'arrow' ? arrowBytes : jsonBytes)
+  }
+
+  /** Forwards a request of another protocol whose header names a transaction, before its body is read. */
+  async forwardMounted(exchange: Exchange): ForwardedAnswer {
+    const transaction = exchange.headers[inTransactionHeader] as string
+    return this.#forwardWhole(
+      exchange,
+      transactionNamed({}, { transaction })!,
+      this.#settings.limits.jsonBytes,
+    )
+  }
+
+  #forwardWhole(exchange: Exchange, id: string, maxBytes: number): ForwardedAnswer {
+    const { headers } = exchange
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
     return this.#forward(exchange, {
-      id,
+      ...{ id, maxBytes },
       body: hasBody ? exchange.body : undefined,
-      maxBytes: route.body === 'arrow' ? arrowBytes : jsonBytes,
       isRepeatable: false,
     })
   }
@@ -312,6 +326,6 @@ function broken(id: string, isRepeatable: boolean, cause: unknown): CatalogError
     isRepeatable
       ? `The server that holds the transaction ${id} did not answer. Ask again, or describe the transaction: its status tells what became of it.`
       : `The server that holds the transaction ${id} did not answer, and may have done this request inside of it. Give the transaction up, and begin another one.`,
-    { cause },
+    { cause, mayBeDone: true },
   )
 }
