@@ -5,10 +5,10 @@ import { type IndexType, vectorIndexTypes } from '../../base/model/index-types.t
 import { childFields } from '../arrow/layout.ts'
 import { typeName } from '../arrow/type-name.ts'
 import { valueType } from '../predicate/evaluate/scalar.ts'
-import type { FragmentEntry, StoredIndex } from './format/manifest.ts'
+import type { StoredIndex } from './format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from './format/snapshot.ts'
 import { IndexBuilder } from './indexes/index-builder.ts'
-import { fieldsInOrder, hasFiles, indexIn, minIndexedRows } from './indexes/indexed-fields.ts'
+import { fieldsInOrder, hasFiles, indexIn, minIndexedRows, withIndexesOf } from './indexes/indexed-fields.ts'
 import { Job } from './job.ts'
 import { inOtherCase, resolve } from './read/projection.ts'
 import { liveRowsOf } from './scan/row-columns.ts'
@@ -93,20 +93,10 @@ export function dropIndexChange(storage: Storage, name: string): CheckedChange {
       const job = new Job(storage, options)
       const snapshot = base as LoadedSnapshot
       const indices = plan(snapshot)
-      const needed = new Set(indices.filter(hasFiles).map(({ field }) => field))
-      const parts = await reviseFragments(job, snapshot, (entry) => withoutIndexes(entry, needed))
+      const parts = await reviseFragments(job, snapshot, (entry) => withIndexesOf(indices, entry))
       return { snapshot: await reviseManifest(job, snapshot, { indices, ...parts }), affected: 0 }
     },
   }
-}
-
-/** A fragment with the indexes of some fields only. */
-function withoutIndexes(entry: FragmentEntry, needed: ReadonlySet<number>): FragmentEntry {
-  if (entry.indexes === undefined) return entry
-  const { indexes, ...rest } = entry
-  const kept = indexes.filter(({ field }) => needed.has(field))
-  if (kept.length === indexes.length) return entry
-  return kept.length === 0 ? rest : { ...rest, indexes: kept }
 }
 
 /**

@@ -8,15 +8,17 @@ import {
   type FragmentEntry,
   type SegmentEntry,
   type StoredColumns,
+  type StoredIndex,
 } from '../format/manifest.ts'
-import { fragmentsOf, groupsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { storedColumnsOf, type TableSchema, withLayout, withSchema } from '../format/table-schema.ts'
+import { withIndexesOf } from '../indexes/indexed-fields.ts'
 import { Job } from '../job.ts'
 import { readColumns } from '../read/fragment-read.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { ApplyOptions, ChangeResult, SchemaChange, Snapshot, WorkOptions } from '../table-engine.ts'
 import { Growth } from '../write/growth.ts'
-import { reviseManifest, storeSchema, writeSegment } from '../write/write-manifest.ts'
+import { reviseFragments, reviseManifest, storeSchema } from '../write/write-manifest.ts'
 import { ColumnFileWriter } from './column-file-writer.ts'
 import { type FieldNode, fieldOf, idsOf, noMetadata } from './field-tree.ts'
 import { bytesOfComputed, type ColumnWork, compactRows } from './make-columns.ts'
@@ -79,8 +81,9 @@ export class ColumnChange implements SchemaChange {
       columns = added.stored
       layout = added.key
     }
-    const parts = await this.#fragments(job, snapshot, columns, layout)
-    const changes = { schema, columns, ...parts }
+    const indices = indicesAfter(snapshot, edit)
+    const parts = await this.#fragments(job, snapshot, columns, layout, indices)
+    const changes = { schema, columns, ...(indices && { indices }), ...parts }
     return { snapshot: await reviseManifest(job, snapshot, changes), affected: 0 }
   }
 
@@ -138,31 +141,40 @@ export class ColumnChange implements SchemaChange {
     }
   }
 
-  /** The fragments of the new version: with their new files, and without files that have none of its columns. */
+  /**
+   * The fragments of the new version: with their new files, and without files that have none of its columns. Given the
+   * indexes of the new version, without the files of others.
+   */
   async #fragments(
     job: Job,
     snapshot: LoadedSnapshot,
     columns: StoredColumns | undefined,
     layout: string,
+    indices: readonly StoredIndex[] | undefined,
   ): Promise<{ segments: readonly SegmentEntry[]; tail: readonly FragmentEntry[] }> {
     const { segments: known, tail } = snapshot.body
-    const revise = (entry: FragmentEntry) => withoutUnusedFiles(this.#withFile(entry, layout), columns)
-    if (layout === '') return { segments: known, tail: tail.map(revise) }
-    const segments: SegmentEntry[] = []
-    let rest: readonly FragmentEntry[] = []
-    for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
-      const revised = entries.map(revise)
-      if (segment === undefined) rest = revised
-      else segments.push(await writeSegment(this.#storage, snapshot.prefix, revised))
-      if (job.due) await job.rest()
+    const revise = (given: FragmentEntry) => {
+      const entry = withoutUnusedFiles(this.#withFile(given, layout), columns)
+      return indices ? withIndexesOf(indices, entry) : entry
     }
-    return { segments, tail: rest }
+    if (layout === '' && indices === undefined) return { segments: known, tail: tail.map(revise) }
+    return reviseFragments(job, snapshot, revise)
   }
 
   #withFile(entry: FragmentEntry, layout: string): FragmentEntry {
     const file = layout === '' ? undefined : this.#done.get(contentKey(entry))?.file
     return file === undefined ? entry : { ...entry, files: [...(entry.files ?? []), { ...file, layout }] }
   }
+}
+
+/** The indexes of the new version, if the columns of some are gone. */
+function indicesAfter(
+  { body: { indices } }: LoadedSnapshot,
+  { tree }: ColumnEdit,
+): StoredIndex[] | undefined {
+  const ids = new Set(idsOf(tree))
+  const left = indices?.filter(({ field }) => ids.has(field))
+  return left?.length === indices?.length ? undefined : left
 }
 
 /** The columns of the new version; undefined if all files of the table have the columns of the schema. */

@@ -66,3 +66,14 @@ export function lackingIn(entry: FragmentEntry, fields: readonly FoundField[]): 
   if (fields.length === 0 || entry.rows < minIndexedRows) return []
   return fields.filter(({ id }) => indexIn(entry, id) === undefined)
 }
+
+/** A fragment with the files of these indexes of a table only. */
+export function withIndexesOf(indices: readonly StoredIndex[], entry: FragmentEntry): FragmentEntry {
+  if (entry.indexes === undefined) return entry
+  const { indexes, ...rest } = entry
+  const kept = indexes.filter(({ field }) =>
+    indices.some((index) => index.field === field && hasFiles(index)),
+  )
+  if (kept.length === indexes.length) return entry
+  return kept.length === 0 ? rest : { ...rest, indexes: kept }
+}
