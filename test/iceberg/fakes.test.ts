@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { schema, servedFake, snapshotUpdates } from './rest.ts'
+import { fakeCatalog, serverFixture } from '../../src/testing/index.ts'
+import { IcebergRequests, schema, servedFake, snapshotUpdates } from './rest.ts'
 
 /** Years after the clock of a fake, which stands still. */
 const later = 4_000_000_000_000
@@ -63,4 +66,34 @@ test('UUIDs of a fake are the same in every run, and each is another', async () 
   for (const uuid of first)
     expect(uuid).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
   expect(await uuids()).toEqual(first)
+})
+
+test('a fake is served as it is, and its tables lie where engines write, each time', async () => {
+  const fake = await fakeCatalog({ seed: { prod: { rows: [{ x: 1 }] } } })
+  const locations: string[] = []
+  for (const name of ['first', 'second']) {
+    await using server = await fake.serve({ iceberg: true })
+    const rest = new IcebergRequests(`${server.url}/iceberg`)
+    const { body } = await rest.post('namespaces/prod/tables', { name, schema })
+    locations.push(body.metadata.location)
+    expect(existsSync(fileURLToPath(body['metadata-location']))).toBe(true)
+    expect((await fake.listTables({ id: ['prod'] })).tables).toContain(`prod$${name}`)
+  }
+  expect(locations.map((location) => existsSync(fileURLToPath(location)))).toEqual([false, false])
+  expect(new Set(locations).size).toBe(2)
+  expect((await fake.fork().listTables({ id: ['prod'] })).tables).toHaveLength(3)
+  await using plain = await fake.serve()
+  expect((await fetch(`${plain.url}/iceberg/v1/config`)).status).toBe(404)
+})
+
+test('a fixture serves Iceberg REST to each test', async () => {
+  const use = serverFixture({ seed: { prod: {} }, iceberg: true })
+  for (let i = 0; i < 2; i++)
+    await use({}, async ({ url }) => {
+      const { status } = await new IcebergRequests(`${url}/iceberg`).post('namespaces/prod/tables', {
+        name: 't',
+        schema,
+      })
+      expect(status).toBe(200)
+    })
 })

@@ -28,6 +28,7 @@ import {
 } from './internals.ts'
 import { Acknowledged, type FakeCall, inOrder, runWithFaults, withEffects } from './run.ts'
 import { applySeed, type Seed } from './seed.ts'
+import type { FakeServer, ServedFakeOptions } from './server.ts'
 import { transactWithin } from './transaction.ts'
 
 /** The options of a fake catalog. All are optional. */
@@ -94,6 +95,15 @@ export interface FakeCatalog extends MemoryCatalog {
   snapshot(): FakeSnapshot
   /** Restores a snapshot of this fake, or of one that it was forked from. Calls and faults stay. */
   restore(snapshot: FakeSnapshot): void
+  /**
+   * Serves this fake over HTTP, as {@link fakeServer} does.
+   *
+   * ```ts
+   * await using server = await fake.serve({ iceberg: true })
+   * console.log(`${server.url}/iceberg`)
+   * ```
+   */
+  serve(options?: ServedFakeOptions): Promise<FakeServer>
 }
 
 /** The state of a fake at one moment. */
@@ -168,6 +178,21 @@ function sourcesOf({ rest, lance, iceberg }: Common, clock: ManualClock, ids: Co
   return { clock, ids, folders, options: { ...rest, now: clock.now, newId: ids.next, folders } }
 }
 
+/** The fakes behind handles. */
+const fakes = new WeakMap<object, Pick<Fake, 'hasFolderForFormats' | 'useForFormats'>>()
+
+/** Gives a fake a folder for tables of formats that other protocols serve, unless it was opened with one. */
+export async function withFolderForFormats(
+  catalog: FakeCatalog,
+  newFolder: () => Promise<string>,
+): Promise<string | undefined> {
+  const fake = fakes.get(catalog)
+  if (fake === undefined || fake.hasFolderForFormats) return undefined
+  const folder = await newFolder()
+  fake.useForFormats(await ClientFolder.open('icebergFolder', folder))
+  return folder
+}
+
 class Fake {
   readonly handle: FakeCatalog
   readonly #common: Common
@@ -209,12 +234,17 @@ class Fake {
       fork: () => this.#fork(),
       snapshot: () => this.#snapshot(),
       restore: (snapshot: FakeSnapshot) => this.#restore(snapshot),
+      serve: async (options: ServedFakeOptions = {}) => {
+        const { fakeServer } = await import('./server.ts')
+        return fakeServer({ ...options, catalog: this.handle })
+      },
     }
     const perform = performOn(internals.core)
     this.handle = localHandle(internals.core, own, {
       run: (operation, request, options) => this.#run(perform, operation, request, options),
       transact: (work, options) => this.#transact(work, options),
     })
+    fakes.set(this.handle, this)
     const close = this.handle.close
     // Releases the faults first: `close` would wait for the calls that they hold.
     this.handle.close = () => {
@@ -225,6 +255,15 @@ class Fake {
         .then(() => this.#acknowledged.settled())
         .then(close)
     }
+  }
+
+  /** Whether clients can write tables of formats that other protocols serve to a folder that the fake was given. */
+  get hasFolderForFormats(): boolean {
+    return this.#common.iceberg !== undefined
+  }
+
+  useForFormats(folder: ClientFolder): void {
+    this.#internals.useForFormats(folder.newSubfolder())
   }
 
   #run(

@@ -26,10 +26,10 @@ export function serverFixture(options: FakeServerOptions = {}): Fixture<FakeServ
   let seeded: Promise<FakeCatalog> | undefined
   // biome-ignore lint/correctness/noEmptyPattern: runners read from the pattern which fixtures it needs
   return async ({}, use) => {
-    const { catalog: given, host, port, token, control, http, ...own } = options
+    const { catalog: given, host, port, token, control, iceberg, http, ...own } = options
     seeded ??= given ? Promise.resolve(given) : fakeCatalog(own)
     const catalog = (await seeded).fork()
-    await using server = await fakeServer({ catalog, host, port, token, control, http })
+    await using server = await fakeServer({ catalog, host, port, token, control, iceberg, http })
     await use(server)
   }
 }

@@ -1,5 +1,5 @@
 import { type CatalogRecord, catalogFormat, keys } from '../../base/store/records.ts'
-import type { CatalogOptions, Core, Settings } from '../../catalog/index.ts'
+import type { CatalogOptions, ContentRoot, Core, Settings } from '../../catalog/index.ts'
 import { makeCore } from '../../catalog/local.ts'
 import type { MemoryStore } from '../../stores/memory/index.ts'
 import { type MemoryParts, memoryParts, memoryRoot } from '../../tabularium/memory.ts'
@@ -11,6 +11,8 @@ export interface Internals {
   readonly core: Core
   /** Drops the caches of decoded objects. Call it after a restore: new objects may reuse paths. */
   forget(): void
+  /** Gives tables of formats that other protocols serve another folder. */
+  useForFormats(folder: Subfolder): void
 }
 
 /** The options of a fork. Forks differ in clock, ids and folders only. */
@@ -21,8 +23,8 @@ export type InternalOptions = CatalogOptions &
 export interface ClientFolders {
   /** For tables that are declared, as those of Lance are. */
   readonly declared: Subfolder | undefined
-  /** For tables of formats that other protocols serve. */
-  readonly formats: Subfolder | undefined
+  /** For tables of formats that other protocols serve. A server may bring a folder of its own. */
+  formats: Subfolder | undefined
 }
 
 /** An empty catalog, with fixed id and secret. */
@@ -45,8 +47,8 @@ function internalsOf(
   options: InternalOptions,
 ): Internals {
   const { folders, ...rest } = options
-  const { declared, formats } = folders
-  const further = [declared, formats].flatMap((folder) => folder?.root ?? [])
+  const { declared } = folders
+  const further = [declared, folders.formats].flatMap((folder) => folder?.root ?? [])
   const roots = [memoryRoot(record, content), ...further]
   const make = () => makeCore(store, record, roots, rest)
   let made = make()
@@ -56,7 +58,7 @@ function internalsOf(
       return declared?.url
     },
     get formatRoot() {
-      return formats?.url
+      return folders.formats?.url
     },
   }
   const core: Core = { ...made, settings, engine: (content) => made.engine(content) }
@@ -68,6 +70,12 @@ function internalsOf(
     forget: () => {
       made = make()
       core.upkeep.changes = 0
+    },
+    useForFormats: (folder) => {
+      folders.formats = folder
+      roots.push(folder.root)
+      // Operations may be under way with the list that the core has.
+      ;(core.contentRoots as ContentRoot[]).push(folder.root)
     },
   }
 }

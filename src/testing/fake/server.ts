@@ -9,16 +9,20 @@ import type { Extension } from '../../server/core/core.ts'
 import type { Exchange } from '../../server/core/exchange.ts'
 import type { ServeOptions } from '../../server/index.ts'
 import type { Call, CallName, Calls } from './calls.ts'
-import { type FakeCatalog, type FakeOptions, fakeCatalog } from './catalog.ts'
+import { type FakeCatalog, type FakeOptions, fakeCatalog, withFolderForFormats } from './catalog.ts'
 import type { FakeClock } from './clock.ts'
 import type { Fault } from './fault.ts'
 import type { FaultHandle, Faults } from './faults.ts'
 import type { Seed } from './seed.ts'
 
 /** The options of a fake server. All are optional. */
-export interface FakeServerOptions extends FakeOptions {
+export interface FakeServerOptions extends FakeOptions, ServedFakeOptions {
   /** The fake to serve. Default: a new one with the other options. */
   readonly catalog?: FakeCatalog | undefined
+}
+
+/** How a fake is served. All are optional. */
+export interface ServedFakeOptions {
   /** Default: 127.0.0.1. */
   readonly host?: string | undefined
   /** Default: 0, which takes a free port. */
@@ -31,8 +35,8 @@ export interface FakeServerOptions extends FakeOptions {
    */
   readonly control?: boolean | undefined
   /**
-   * Whether to serve Iceberg REST at `/iceberg`. A new fake without `icebergFolder` then keeps tables of Iceberg in a
-   * temporary folder, which is removed when the server closes. Default: false.
+   * Whether to serve Iceberg REST at `/iceberg`. A fake without `icebergFolder` then keeps new tables of Iceberg in a temporary
+   * folder, which is removed when the server closes. Default: false.
    */
   readonly iceberg?: boolean | undefined
   /** Further options of `serve`. The default `Retry-After` of 503 responses is 0 seconds. */
@@ -84,10 +88,8 @@ export async function fakeServer(options: FakeServerOptions = {}): Promise<FakeS
       `fakeServer: the catalog is given, so ${ignored.map(([name]) => name).join(', ')} would go unheard. Give that to fakeCatalog.`,
     )
   }
-  const folder =
-    iceberg && given === undefined && rest.icebergFolder === undefined ? await temporaryFolder() : undefined
-  const catalog =
-    given ?? (await fakeCatalog(folder === undefined ? rest : { ...rest, icebergFolder: folder }))
+  const catalog = given ?? (await fakeCatalog(rest))
+  const folder = iceberg ? await withFolderForFormats(catalog, temporaryFolder) : undefined
   const mounts = iceberg ? await icebergMounts(catalog) : []
   const { serveWith } = await import('../../server/serve.ts')
   const server = await serveWith(
