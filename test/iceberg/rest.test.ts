@@ -42,6 +42,12 @@ test('namespaces are created, listed, changed and dropped, and are those of the 
     code: 409,
   })
   expect((await rest.send('DELETE', 'namespaces/prod%1Feu')).status).toBe(204)
+  // What is missing is told, and not what was to be made.
+  expect((await rest.post('namespaces', { namespace: ['prod', 'eu', 'west'] })).body.error).toEqual({
+    message: 'Namespace does not exist: prod.eu',
+    type: 'NoSuchNamespaceException',
+    code: 404,
+  })
   expect((await rest.send('HEAD', 'namespaces/prod%1Feu')).status).toBe(404)
   expect((await rest.get('namespaces/prod%1Feu')).body.error).toEqual({
     message: 'Namespace does not exist: prod.eu',
@@ -309,6 +315,17 @@ test('faults of a fake reach clients of Iceberg as errors that they know', async
     code: 404,
   })
   expect(made.status).toBe(200)
+})
+
+test('a compressed body is refused before it is read, and says so', async () => {
+  await using server = await servedFake()
+  const { rest } = server
+  const answer = await rest.post('namespaces', { namespace: ['eu'] }, { 'content-encoding': 'gzip' })
+  expect(answer).toMatchObject({
+    status: 400,
+    body: { error: { code: 400, message: expect.stringContaining('Send it without Content-Encoding') } },
+  })
+  expect((await rest.send('HEAD', 'namespaces/eu')).status).toBe(404)
 })
 
 test('unknown paths and methods are errors of Iceberg', async () => {

@@ -75,7 +75,7 @@ export function contentFolderOf(roots: readonly ContentRoot[], location: string)
   const root = rootOf(roots, url)
   if (root === undefined) return undefined
   // A location that was stored while it was out of reach is only a name, unless its spelling is the normal one.
-  if (root !== own && !isFileUrl(url) && !isNormalBelow(root, url)) return undefined
+  if (root !== own && !isFileUrl(url) && !isNormalBelow(root, location.replace(/\/+$/, ''))) return undefined
   const path = decodeURIComponent(url.slice(root.url.length)).replace(/\/+$/, '')
   return path === '' ? undefined : { content: root.content, prefix: `${path}/` }
 }
@@ -102,7 +102,7 @@ export function offsiteFolderOf(roots: readonly ContentRoot[], location: string)
 
 /**
  * Checks a location from a caller and normalizes it: an absolute path becomes a `file:` URL, `.` and `..` are
- * resolved, and a slash at the end is removed.
+ * resolved, `s3a:` becomes `s3:`, and a slash at the end is removed.
  */
 export function checkLocation(roots: readonly ContentRoot[], location: string): string {
   if (location.length === 0 || location.length > limits.locationCharacters) {
@@ -203,7 +203,8 @@ function normalize(location: string): string {
   let url: string
   if (location.startsWith('/')) url = pathToFileURL(location).href
   else if (isFileUrl(location)) url = pathToFileURL(filePath(location)).href
-  else url = location
+  // Clients of Hadoop write the scheme of S3 in other ways.
+  else url = location.replace(/^s3[an]:\/\//i, 's3://')
   return url.length > 1 ? url.replace(/\/+$/, '') : url
 }
 

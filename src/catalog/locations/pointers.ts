@@ -1,5 +1,5 @@
 import type { Content } from '../../base/content/content.ts'
-import { contentFolderOf, type Roots } from './locations.ts'
+import { contentFolderOf, normalLocation, type Roots } from './locations.ts'
 
 /*
  * A version of a format that the catalog does not read points at a file by its URL, wherever the table lies. The file
@@ -22,6 +22,6 @@ export function objectAt({ contentRoots }: Roots, url: string): ContentObject | 
   const at = url.lastIndexOf('/')
   const name = url.slice(at + 1)
   if (name === '' || name === '.' || name === '..') return undefined
-  const folder = contentFolderOf(contentRoots, url.slice(0, at))
+  const folder = contentFolderOf(contentRoots, normalLocation(url.slice(0, at))!)
   return folder && { content: folder.content, path: folder.prefix + name }
 }

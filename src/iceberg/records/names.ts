@@ -50,6 +50,8 @@ export interface About {
   /** The table or view. */
   readonly id?: Identifier
   readonly namespace?: Identifier
+  /** The namespace that must be there. Default: `namespace`. */
+  readonly parent?: Identifier
 }
 
 /** An error of the catalog in terms of Iceberg; undefined where its code says enough. */
@@ -58,12 +60,12 @@ export function ofCatalog(
   about: About,
 ): IcebergError | undefined {
   if (mayBeDone) return new IcebergError('CommitStateUnknownException', message)
-  const { kind = 'table', id, namespace = id?.slice(0, -1) } = about
+  const { kind = 'table', id, namespace = id?.slice(0, -1), parent = namespace } = about
   switch (code) {
     case 'TableNotFound':
       return id && missing(kind, id)
     case 'NamespaceNotFound':
-      return namespace && missingNamespace(namespace)
+      return parent && missingNamespace(parent)
     case 'NamespaceAlreadyExists':
       return (
         namespace &&

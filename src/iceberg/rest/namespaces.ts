@@ -39,7 +39,7 @@ export const namespaceEndpoints: readonly Endpoint[] = [
       const { namespace, properties } = checkBody(created, request.body)
       const { options, context } = request
       await request.authorize('createNamespace', namespace)
-      await inTermsOfIceberg({ namespace }, () =>
+      await inTermsOfIceberg({ namespace, parent: namespace.slice(0, -1) }, () =>
         catalog.createNamespace({ id: namespace, properties, context }, options),
       )
       return { body: { namespace, properties } }
