@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { type CatalogOptions, openCatalog } from '../../src/tabularium/index.ts'
+import { attackIceberg, settleIceberg } from '../iceberg/attack.ts'
 import { attackThrough, inProcess, overHttp } from '../server/auth/attack.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import type { Scenario } from './scenario.ts'
@@ -8,7 +9,7 @@ import type { Scenario } from './scenario.ts'
 /** The attacks of one round: several for each operation. */
 const attacksPerRound = 480
 
-/** One tenant attacks another by every operation. Each round has other requests and a new catalog. */
+/** One tenant attacks another by every operation, and by every endpoint of Iceberg. Each round has a new catalog. */
 export async function tenants(seed: number): Promise<Scenario> {
   const counts = { rounds: 0, attacks: 0, 'operations that were done': 0 }
   const everDone = new Set<string>()
@@ -17,7 +18,7 @@ export async function tenants(seed: number): Promise<Scenario> {
     async round() {
       const directory = counts.rounds % 2 === 0 ? undefined : await temporaryDirectory()
       const open = (options?: CatalogOptions) => openCatalog(directory ?? 'memory:', options)
-      const attack = counts.rounds % 4 < 2 ? attackAtServer : attackAtCatalog
+      const attack = [attackAtServer, attackAtIceberg, attackAtCatalog][Math.floor(counts.rounds / 2) % 3]!
       const done = await attack(open, seed + counts.attacks)
       if (directory !== undefined) await rm(directory, { recursive: true })
       counts.rounds++
@@ -25,7 +26,8 @@ export async function tenants(seed: number): Promise<Scenario> {
       for (const name of done) everDone.add(name)
       counts['operations that were done'] = everDone.size
       // Attacks that are all refused for another reason would show nothing.
-      assert(done.size > 30, `only ${[...done]} were done from seed ${seed} on`)
+      const least = attack === attackAtIceberg ? 8 : 30
+      assert(done.size > least, `only ${[...done]} were done from seed ${seed} on`)
     },
     async end() {},
   }
@@ -37,6 +39,13 @@ async function attackAtServer(open: Open, seed: number): Promise<Set<string>> {
   await using catalog = await open()
   await using door = await overHttp(catalog)
   return await attackThrough(door, attacksPerRound, seed)
+}
+
+async function attackAtIceberg(open: Open, seed: number): Promise<Set<string>> {
+  await using catalog = await open()
+  await using attacked = await settleIceberg(catalog)
+  const done = await attackIceberg(attacked, attacksPerRound, seed)
+  return new Set(Array.from(done, (name) => `iceberg.${name}`))
 }
 
 async function attackAtCatalog(open: Open, seed: number): Promise<Set<string>> {

@@ -7,6 +7,7 @@ export { type LookedUp, lookUpHead, newTableLocation, type TableHead } from './h
 export { tablesWith } from './listing.ts'
 export { moveTable } from './location.ts'
 export {
+  askAboutObject,
   makeFolders,
   putObject,
   readObject,

@@ -39,6 +39,20 @@ export const readObject = adapterOperation({
 })
 
 /**
+ * Asks hooks about the tables at whose locations an object lies, before a new table is to point at it. So nobody learns
+ * which objects another table has. Throws `PermissionDenied`.
+ */
+export const askAboutObject = adapterOperation({
+  like: 'registerTable',
+  changes: false,
+  request: { id: tableIdentifier, url: text },
+  run: async (core, { url }) => {
+    requireObject(core, url)
+    await askAboutLocation(core, 'registerTable', checkLocation(core.contentRoots, url))
+  },
+})
+
+/**
  * Stores a new object, given in parts, in a folder below the location of its table, and returns its URL. Its name is
  * `before`, a UUID and `after`. Until a version names it, a vacuum removes it once the transaction has ended. Throws
  * `InvalidInput` for a folder elsewhere.

@@ -1,5 +1,11 @@
 import type { Identifier } from '../../base/model/identifier.ts'
-import { makeFolders, newTableLocation, type TableHead, tablesWith } from '../../catalog/formats/index.ts'
+import {
+  askAboutObject,
+  makeFolders,
+  newTableLocation,
+  type TableHead,
+  tablesWith,
+} from '../../catalog/formats/index.ts'
 import { type Change, commitChanges, move, recordNew, recordVersion } from './commit.ts'
 import { type Format, formatProperty, formats, type Kind, kindOf } from './formats.ts'
 import {
@@ -118,6 +124,7 @@ export class Entries {
         const { head } = await lookUp(tx, kind, id, caller, true)
         if (head !== undefined && !(overwrite && kindOf(head.properties) === kind))
           throw alreadyExists(kind, id, kindOf(head.properties))
+        await askAboutObject(tx, { id: [...id], url, context: caller.context }, caller.options)
         const metadata = await this.#records.files.read(tx, { id, url }, format.check, caller)
         const placed = { format, id, metadata }
         if (head !== undefined) await move(tx, placed, caller)

@@ -16,10 +16,10 @@ export const namespaceEndpoints: readonly Endpoint[] = [
     name: 'listNamespaces',
     method: 'GET',
     path: 'namespaces',
-    access: 'listNamespaces',
     run: async ({ catalog }, { query, request }) => {
       const parent = namespaceInQuery(query.get('parent'))
       const { options, context } = request
+      await request.authorize('listNamespaces', parent)
       const { names, next } = await inTermsOfIceberg({ namespace: parent }, () =>
         namesOf(pageOf(query), async ({ page_token, limit }) => {
           const asked = { id: [...parent], page_token, limit, context }
