@@ -8,6 +8,7 @@ import { isNamed, operationCommand } from './command.ts'
 import { completeCommand, completionCommand } from './completion/completion-command.ts'
 import { copyCommand, exportCommand, importCommand } from './export.ts'
 import { fakeCommand } from './fake.ts'
+import { importIcebergCommand } from './import-iceberg.ts'
 import type { Io } from './io.ts'
 import { resolveLocations } from './location-argument.ts'
 import { vacuumCommand, verifyCommand } from './maintenance.ts'
@@ -135,6 +136,7 @@ function addAll(root: Command, io: Io, signal: AbortSignal): void {
     restoreCommand(io, signal),
     exportCommand(io, signal),
     importCommand(io, signal),
+    importIcebergCommand(io, signal),
     copyCommand(io, signal),
   ]
   for (const command of itself) root.addCommand(configure(command, io))

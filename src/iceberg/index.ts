@@ -20,6 +20,14 @@ import { Repeats } from './rest/repeats.ts'
 import { findEndpoint } from './rest/router.ts'
 
 export { icebergFormats } from './records/verify.ts'
+export {
+  type IcebergImportOptions,
+  type IcebergImportReport,
+  type ImportedEntry,
+  importIceberg,
+  isOutOfReach,
+} from './remote/import.ts'
+export type { RemoteOptions } from './remote/rest-client.ts'
 
 export interface IcebergRestOptions {
   /** Where it is served. Default: `/iceberg`, so clients get the URL `http://host:2333/iceberg`. */
@@ -46,7 +54,7 @@ export interface IcebergRestOptions {
 export function icebergRest(catalog: TransactionalCatalog, options: IcebergRestOptions = {}): Mount {
   if (typeof catalog?.transaction !== 'function')
     throw invalid('icebergRest needs a catalog with transactions, as openCatalog opens in this process.')
-  const { path = '/iceberg', defaults = {}, clientClocks = false, metadataBytes = 128 << 20 } = options
+  const { path = '/iceberg', defaults = {}, clientClocks = false, metadataBytes } = options
   const served: Served = {
     catalog,
     entries: new Entries({ catalog, files: new MetadataFiles(metadataBytes) }),

@@ -111,6 +111,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   changes: 'tells tokens and times: changes.test.ts',
   completion: 'prints a script: below',
   migrate: 'needs a database: database.test.ts',
+  'import-iceberg': 'needs a server of Iceberg REST: test/iceberg/remote/import.test.ts',
   'backup-lease': 'runs another command: backup-lease.test.ts',
   'analyze-table-query-plan': 'tells times, which differ: below',
   'register-table': 'needs content that waits: below',

@@ -25,6 +25,7 @@ export async function makeTable(
   { commits = 1, location }: { readonly commits?: number; readonly location?: string } = {},
 ): Promise<string> {
   const made = await rest.post('namespaces/prod/tables', { name, schema, ...(location && { location }) })
+  if (made.status !== 200) throw new Error(JSON.stringify(made.body))
   let url = made.body['metadata-location'] as string
   for (let n = 1; n <= commits; n++) url = await commitTo(rest, name, n)
   return url

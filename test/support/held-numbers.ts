@@ -143,7 +143,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   ],
   'docs/iceberg.md': [
     ['up to version 3', 'src/iceberg/metadata/types.ts', 'newestVersion = 3'],
-    ['may have 128 MiB', 'src/iceberg/index.ts', 'metadataBytes = 128 << 20'],
+    ['may have 128 MiB', 'src/iceberg/records/metadata-files.ts', 'largest = 128 << 20'],
     ['up to 400 MiB', 'src/iceberg/records/metadata-files.ts', 'mostKept = 400 << 20'],
     ['four times the size', 'src/iceberg/records/metadata-files.ts', 'memoryPerByte = 4'],
     ['while the version is among the last 100', 'src/catalog/formats/heads.ts', 'searched = 100'],

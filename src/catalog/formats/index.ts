@@ -9,6 +9,7 @@ export { moveTable } from './location.ts'
 export {
   askAboutObject,
   makeFolders,
+  outOfReach,
   putObject,
   readObject,
   removeObjects,

@@ -22,6 +22,9 @@ import { adapterOperation } from './internal.ts'
  * the roots that the catalog may read and write.
  */
 
+/** What the error says about a URL that lies below no root of the catalog. */
+export const outOfReach = 'is out of reach of this catalog'
+
 const partsOf = v.custom<readonly Uint8Array[]>(
   (value) => Array.isArray(value) && value.every((part) => part instanceof Uint8Array),
   'must be a list of bytes',
@@ -155,6 +158,6 @@ function folderAt({ contentRoots }: Roots, url: string): ContentFolder {
   const folder = contentFolderOf(contentRoots, url)
   if (folder !== undefined) return folder
   throw invalid(
-    `${quote(url)} is out of reach of this catalog: it reads and writes below ${contentRoots.map(({ url }) => url).join(', ')} only. Choose a location there, or open the catalog with more locationRoots.`,
+    `${quote(url)} ${outOfReach}: it reads and writes below ${contentRoots.map(({ url }) => url).join(', ')} only. Choose a location there, or open the catalog with more locationRoots.`,
   )
 }

@@ -6,6 +6,7 @@ import {
   type TableHead,
   tablesWith,
 } from '../../catalog/formats/index.ts'
+import { commitFailed } from '../errors.ts'
 import { type Change, commitChanges, move, recordNew, recordVersion } from './commit.ts'
 import { type Format, formatProperty, formats, type Kind, kindOf } from './formats.ts'
 import {
@@ -18,7 +19,7 @@ import {
   type Records,
 } from './lookup.ts'
 import type { Caller } from './metadata-files.ts'
-import { alreadyExists, cannotRename } from './names.ts'
+import { alreadyExists, cannotRename, shownName } from './names.ts'
 
 /** Tables and views of Iceberg, as records of a catalog whose versions point at metadata files. */
 export class Entries {
@@ -103,7 +104,10 @@ export class Entries {
     return commitChanges(this.#records, changes, caller)
   }
 
-  /** Points a table at a metadata file that exists. With `overwrite`, another one of that name is replaced. */
+  /**
+   * Points a table at a metadata file that exists. With `overwrite`, another one of that name is replaced: any, or only one
+   * at the metadata file `overwrite`.
+   */
   register<Metadata extends object>(
     {
       format,
@@ -114,7 +118,7 @@ export class Entries {
       readonly format: Format<Metadata>
       readonly id: Identifier
       readonly url: string
-      readonly overwrite: boolean
+      readonly overwrite: boolean | string
     },
     caller: Caller,
   ): Promise<Loaded<Metadata>> {
@@ -125,6 +129,8 @@ export class Entries {
         if (head !== undefined && !(overwrite && kindOf(head.properties) === kind))
           throw alreadyExists(kind, id, kindOf(head.properties))
         await askAboutObject(tx, { id: [...id], url, context: caller.context }, caller.options)
+        if (typeof overwrite === 'string' && head?.latest?.manifestPath !== overwrite)
+          throw commitFailed(`${shownName(id)} was changed meanwhile`)
         const metadata = await this.#records.files.read(tx, { id, url }, format.check, caller)
         const placed = { format, id, metadata }
         if (head !== undefined) await move(tx, placed, caller)

@@ -61,7 +61,7 @@ export class MetadataFiles {
   readonly #reading = new Map<string, Promise<unknown>>()
 
   /** `largest`: most bytes of a file. */
-  constructor(largest: number) {
+  constructor(largest = 128 << 20) {
     this.#largest = largest
   }
 
@@ -242,4 +242,11 @@ export async function parseMetadata(bytes: Uint8Array, url: string): Promise<unk
       cause,
     })
   }
+}
+
+/** The number that the name of a metadata file begins with; -1 without one. */
+export function numberOf(url: string): number {
+  const name = url.slice(url.lastIndexOf('/') + 1)
+  const digits = /^(\d{1,9})-/.exec(name)?.[1] ?? /^v(\d{1,9})\./.exec(name)?.[1]
+  return digits === undefined ? -1 : Number(digits)
 }

@@ -23,6 +23,8 @@ const created = v.object({
 const registered = v.object({
   name: v.pipe(v.string(), v.nonEmpty()),
   'metadata-location': v.pipe(v.string(), v.nonEmpty()),
+  // As for tables. The specification has it not for views.
+  overwrite: v.nullish(v.boolean()),
 })
 const replaced = v.object({
   requirements: v.optional(v.array(v.unknown()), []),
@@ -52,10 +54,11 @@ export const viewEndpoints: readonly Endpoint[] = [
     path: 'namespaces/{namespace}/register-view',
     body: 'json',
     run: async ({ entries }, { namespace, request }) => {
-      const { name, 'metadata-location': url } = checkBody(registered, request.body)
+      const { name, overwrite, 'metadata-location': url } = checkBody(registered, request.body)
       const id = [...namespace, name]
       await request.authorize('registerTable', id, url)
-      return viewAnswer(await entries.register({ format: viewFormat, id, url, overwrite: false }, request))
+      const asked = { format: viewFormat, id, url, overwrite: overwrite ?? false }
+      return viewAnswer(await entries.register(asked, request))
     },
   },
   {
