@@ -47,7 +47,7 @@ const elsewhere = {
   'src/catalog/maintenance/plain-files/export.ts': 'An export',
   'src/catalog/maintenance/plain-files/import.ts': 'An import',
   'src/catalog/maintenance/plain-files/import-tables.ts': 'An import',
-  'src/testing/fake/server.ts': 'A server',
+  'src/testing/fake/served.ts': 'A server',
 }
 
 /** The parts of an operation's definition and of its command that a client needs. It runs no operations. */

@@ -5,13 +5,14 @@
  * @module
  */
 export type { Call, CallName, Calls } from './fake/calls.ts'
-export { type FakeCatalog, type FakeOptions, type FakeSnapshot, fakeCatalog } from './fake/catalog.ts'
+export { type FakeOptions, fakeCatalog } from './fake/catalog.ts'
 export type { FakeClock } from './fake/clock.ts'
+export type { FakeCatalog, FakeServer, FakeSnapshot, ServedFakeOptions } from './fake/fake.ts'
 export type { Fault, Matched } from './fake/fault.ts'
 export type { FaultHandle, Faults } from './fake/faults.ts'
 export { catalogFixture, serverFixture } from './fake/fixture.ts'
 export type { Seed, SeedChange, SeedNode, SeedRows, SeedTable, SeedVersion } from './fake/seed.ts'
-export { type FakeServer, type FakeServerOptions, fakeServer, type ServedFakeOptions } from './fake/server.ts'
+export { type FakeServerOptions, fakeServer } from './fake/server.ts'
 export type { CatalogUnderTest } from './suites/catalog/trial.ts'
 export { type CatalogGroup, type CatalogSuiteOptions, catalogSuite } from './suites/catalog-suite.ts'
 export type { ContentPlace } from './suites/content/trial.ts'

@@ -9,7 +9,13 @@ import { IcebergRequests, schema, snapshotUpdates } from './rest.ts'
 export async function servedDirectory(given?: string, options: DirectoryCatalogOptions = {}) {
   const directory = given ?? join(await freshFolder(), 'catalog')
   const catalog = closedAfterwards(await openCatalog(directory, options))
-  const server = await serve(catalog, { auth: false, port: 0, mounts: [icebergRest(catalog)] })
+  const server = await serve(catalog, {
+    auth: false,
+    port: 0,
+    mounts: [icebergRest(catalog)],
+    // Other tests make this process busy.
+    limits: { eventLoopDelay: 0 },
+  })
   const url = `${server.url}/iceberg`
   const close = async () => {
     await server.close()

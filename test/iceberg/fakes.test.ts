@@ -68,7 +68,7 @@ test('UUIDs of a fake are the same in every run, and each is another', async () 
   expect(await uuids()).toEqual(first)
 })
 
-test('a fake is served as it is, and its tables lie where engines write, each time', async () => {
+test('a fake is served as it is, also again and as a fork, and its files go with it', async () => {
   const fake = await fakeCatalog({ seed: { prod: { rows: [{ x: 1 }] } } })
   const locations: string[] = []
   for (const name of ['first', 'second']) {
@@ -78,12 +78,20 @@ test('a fake is served as it is, and its tables lie where engines write, each ti
     locations.push(body.metadata.location)
     expect(existsSync(fileURLToPath(body['metadata-location']))).toBe(true)
     expect((await fake.listTables({ id: ['prod'] })).tables).toContain(`prod$${name}`)
+    expect((await rest.get('namespaces/prod/tables/first')).status).toBe(200)
   }
-  expect(locations.map((location) => existsSync(fileURLToPath(location)))).toEqual([false, false])
-  expect(new Set(locations).size).toBe(2)
-  expect((await fake.fork().listTables({ id: ['prod'] })).tables).toHaveLength(3)
+  {
+    await using fork = fake.fork()
+    await using server = await fork.serve({ iceberg: true })
+    const rest = new IcebergRequests(`${server.url}/iceberg`)
+    expect((await rest.get('namespaces/prod/tables/first')).status).toBe(200)
+    const { body } = await rest.post('namespaces/prod/tables', { name: 'third', schema })
+    expect(locations).not.toContain(body.metadata.location)
+  }
   await using plain = await fake.serve()
   expect((await fetch(`${plain.url}/iceberg/v1/config`)).status).toBe(404)
+  await fake.close()
+  expect(locations.map((location) => existsSync(fileURLToPath(location)))).toEqual([false, false])
 })
 
 test('a fixture serves Iceberg REST to each test', async () => {

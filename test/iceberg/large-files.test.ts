@@ -13,7 +13,13 @@ async function served(metadataBytes?: number, limits: ServeOptions['limits'] = {
   const folder = await temporaryDirectory()
   const catalog = await openCatalog('memory:', { locationRoots: [folder] })
   const mounts = [icebergRest(catalog, { metadataBytes })]
-  const server = await serve(catalog, { auth: false, port: 0, log: false, mounts, limits })
+  const server = await serve(catalog, {
+    auth: false,
+    port: 0,
+    log: false,
+    mounts,
+    limits: { eventLoopDelay: 0, ...limits },
+  })
   onTestFinished(async () => {
     await server.close()
     await catalog.close()

@@ -321,7 +321,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   ],
   'docs/testing.md': [
     ['The latest 1,000', 'src/testing/fake/catalog.ts', 'keepCalls = 1_000'],
-    ['at most 64 MiB', 'src/testing/fake/server.ts', 'bodyLimit = 64 * 1024 * 1024'],
+    ['at most 64 MiB', 'src/testing/fake/served.ts', 'bodyLimit = 64 * 1024 * 1024'],
   ],
   'docs/transactions.md': [
     ['After 50 runs', 'src/catalog/handle/transaction-function.ts', 'attempts = 50'],
@@ -351,7 +351,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['pytest 7', 'python/pyproject.toml', 'pytest>=7'],
     ['Node 20.19', [node]],
     ['the default is 60', 'python/src/tabularium_testing/process.py', 'start_timeout: float = 60'],
-    ['at most 64 MiB', 'src/testing/fake/server.ts', 'bodyLimit = 64 * 1024 * 1024'],
+    ['at most 64 MiB', 'src/testing/fake/served.ts', 'bodyLimit = 64 * 1024 * 1024'],
   ],
   'bench/README.md': [['up to 100,000 entries', 'bench/lance.ts', '100_000])']],
   'docs/decisions/inline-objects.md': [

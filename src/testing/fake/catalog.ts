@@ -12,12 +12,13 @@ import type {
 } from '../../catalog/index.ts'
 import { catalogOptionNames, runOperation } from '../../catalog/local.ts'
 import { localHandle } from '../../tabularium/local-handle.ts'
-import type { MemoryCatalog, MemorySnapshot } from '../../tabularium/open.ts'
-import { CallLog, type CallName, type Calls, OpenCalls } from './calls.ts'
+import { CallLog, type CallName, OpenCalls } from './calls.ts'
 import { ClientFolder } from './client-folder.ts'
-import { type FakeClock, ManualClock } from './clock.ts'
+import { ManualClock } from './clock.ts'
+import type { FakeCatalog, FakeSnapshot, ServedFakeOptions } from './fake.ts'
 import type { Fault, Matched } from './fault.ts'
-import { FaultSet, type Faults } from './faults.ts'
+import { FaultSet } from './faults.ts'
+import { type FolderForFormats, foldersForFormats } from './formats-folder.ts'
 import {
   type ClientFolders,
   CountedIds,
@@ -28,7 +29,6 @@ import {
 } from './internals.ts'
 import { Acknowledged, type FakeCall, inOrder, runWithFaults, withEffects } from './run.ts'
 import { applySeed, type Seed } from './seed.ts'
-import type { FakeServer, ServedFakeOptions } from './server.ts'
 import { transactWithin } from './transaction.ts'
 
 /** The options of a fake catalog. All are optional. */
@@ -70,46 +70,6 @@ const names: OptionNames<FakeOptions> = {
   keepCalls: true,
   lanceFolder: true,
   icebergFolder: true,
-}
-
-/**
- * A deterministic catalog in memory for tests: ids are counted, the clock moves only on request, and random numbers are
- * seeded.
- */
-export interface FakeCatalog extends MemoryCatalog {
-  readonly clock: FakeClock
-  /** The record of its calls. */
-  readonly calls: Calls
-  /** The faults in force. */
-  readonly faults: Faults
-  /** Adds content. The calls are not recorded, and faults do not affect them. */
-  seed(seed: Seed): Promise<void>
-  /** Restores content, clock, ids and faults as of the opening or the fork, and forgets all calls. */
-  reset(): void
-  /**
-   * An independent copy with the current content, clock and ids. It has the same faults, as if they had just been
-   * added, and no calls.
-   */
-  fork(): FakeCatalog
-  /** The current content, clock and ids. */
-  snapshot(): FakeSnapshot
-  /** Restores a snapshot of this fake, or of one that it was forked from. Calls and faults stay. */
-  restore(snapshot: FakeSnapshot): void
-  /**
-   * Serves this fake over HTTP, as {@link fakeServer} does.
-   *
-   * ```ts
-   * await using server = await fake.serve({ iceberg: true })
-   * console.log(`${server.url}/iceberg`)
-   * ```
-   */
-  serve(options?: ServedFakeOptions): Promise<FakeServer>
-}
-
-/** The state of a fake at one moment. */
-export interface FakeSnapshot extends MemorySnapshot {
-  readonly time: number
-  readonly ids: number
 }
 
 /**
@@ -178,24 +138,9 @@ function sourcesOf({ rest, lance, iceberg }: Common, clock: ManualClock, ids: Co
   return { clock, ids, folders, options: { ...rest, now: clock.now, newId: ids.next, folders } }
 }
 
-/** The fakes behind handles. */
-const fakes = new WeakMap<object, Pick<Fake, 'hasFolderForFormats' | 'useForFormats'>>()
-
-/** Gives a fake a folder for tables of formats that other protocols serve, unless it was opened with one. */
-export async function withFolderForFormats(
-  catalog: FakeCatalog,
-  newFolder: () => Promise<string>,
-): Promise<string | undefined> {
-  const fake = fakes.get(catalog)
-  if (fake === undefined || fake.hasFolderForFormats) return undefined
-  const folder = await newFolder()
-  fake.useForFormats(await ClientFolder.open('icebergFolder', folder))
-  return folder
-}
-
 class Fake {
   readonly handle: FakeCatalog
-  readonly #common: Common
+  #common: Common
   readonly #internals: Internals
   readonly #options: InternalOptions
   readonly #clock: ManualClock
@@ -208,6 +153,8 @@ class Fake {
   readonly #open = new OpenCalls()
   /** Stops the transactions whose functions are under way. */
   readonly #closing = new AbortController()
+  /** Removes a temporary folder for tables of other formats. */
+  #removeFolder: (() => Promise<void>) | undefined
 
   constructor(
     common: Common,
@@ -235,8 +182,8 @@ class Fake {
       snapshot: () => this.#snapshot(),
       restore: (snapshot: FakeSnapshot) => this.#restore(snapshot),
       serve: async (options: ServedFakeOptions = {}) => {
-        const { fakeServer } = await import('./server.ts')
-        return fakeServer({ ...options, catalog: this.handle })
+        const { serveFake } = await import('./served.ts')
+        return serveFake(this.handle, options)
       },
     }
     const perform = performOn(internals.core)
@@ -244,7 +191,7 @@ class Fake {
       run: (operation, request, options) => this.#run(perform, operation, request, options),
       transact: (work, options) => this.#transact(work, options),
     })
-    fakes.set(this.handle, this)
+    foldersForFormats.set(this.handle, this.#folderForFormats())
     const close = this.handle.close
     // Releases the faults first: `close` would wait for the calls that they hold.
     this.handle.close = () => {
@@ -254,16 +201,21 @@ class Fake {
         .clear()
         .then(() => this.#acknowledged.settled())
         .then(close)
+        .finally(() => this.#removeFolder?.())
     }
   }
 
-  /** Whether clients can write tables of formats that other protocols serve to a folder that the fake was given. */
-  get hasFolderForFormats(): boolean {
-    return this.#common.iceberg !== undefined
-  }
-
-  useForFormats(folder: ClientFolder): void {
-    this.#internals.useForFormats(folder.newSubfolder())
+  #folderForFormats(): FolderForFormats {
+    return {
+      isThere: () => this.#folders.formats !== undefined,
+      use: async (folder, remove) => {
+        this.#removeFolder = remove
+        const iceberg = await ClientFolder.open('icebergFolder', folder)
+        // Forks read what lies there, too.
+        this.#common = { ...this.#common, iceberg }
+        this.#internals.useForFormats(iceberg.newSubfolder())
+      },
+    }
   }
 
   #run(

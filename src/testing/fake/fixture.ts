@@ -1,5 +1,6 @@
-import { type FakeCatalog, type FakeOptions, fakeCatalog } from './catalog.ts'
-import { type FakeServer, type FakeServerOptions, fakeServer } from './server.ts'
+import { type FakeOptions, fakeCatalog } from './catalog.ts'
+import type { FakeCatalog, FakeServer } from './fake.ts'
+import { type FakeServerOptions, fakeServer } from './server.ts'
 
 /** A fixture for `test.extend` of vitest and Playwright. */
 export type Fixture<T> = (context: object, use: (value: T) => Promise<void>) => Promise<void>
