@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { cached } from '../iceberg/clients/cache.ts'
 import { packedProject } from '../support/packed.ts'
 import { pythonPrograms } from '../support/python-clients.ts'
 import { limitEach } from '../support/time-limit.ts'
@@ -173,6 +175,27 @@ describe('examples', () => {
     await run('pytest-suite', join(python.bin, 'pip'), args)
     const told = await run('pytest-suite', join(python.bin, 'pytest'), ['-q'], { PYTHONPATH: site })
     expect(told.trim().split('\n').at(-1)).toMatch(/^5 passed/)
+  })
+
+  it('iceberg: its tests pass, and its report is as the tables are', async ({ skip }) => {
+    const wanted = await readFile(join(place('iceberg'), 'requirements.txt'))
+    const version = createHash('sha256').update(wanted).digest('hex').slice(0, 12)
+    const python = await cached(`example-${version}`, async (into) => {
+      await promisify(execFile)('python3', ['-m', 'venv', '--clear', into])
+      const args = ['install', '--quiet', '--disable-pip-version-check', '-r', 'requirements.txt']
+      await run('iceberg', join(into, 'bin/pip'), args)
+    })
+    if (typeof python === 'string') return skip(python)
+    await install('iceberg', skip)
+    const env = { PATH: `${join(python.folder, 'bin')}:${process.env.PATH}`, AWS_REGION: 'us-east-1' }
+    const told = await run('iceberg', 'npm', ['test', '--silent', '--', '-q'], env)
+    expect(told.trim().split('\n').at(-1)).toMatch(/^6 passed/)
+    const report = await run('iceberg', 'npm', ['start', '--silent'], env)
+    expect(report.trim().split('\n')).toEqual([
+      "[('LAX', 12.0), ('SFO', 40.0)]",
+      '0 late',
+      "[{'id': 1, 'delay': 75}]",
+    ])
   })
 
   it.each(['service', 'ingest', 'agent-store', 'vitest-suite'])('%s: its types are checked', async (name) => {

@@ -23,7 +23,12 @@ export async function runFlow(
 ): Promise<FlowStep[]> {
   const file = fileURLToPath(new URL(script, import.meta.url))
   const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '1', AWS_REGION: 'us-east-1' }
-  const child = spawn(python, [file, url, warehouse, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  // DuckDB leaves an empty folder `data` where it runs.
+  const child = spawn(python, [file, url, warehouse, ...args], {
+    env,
+    cwd: warehouse,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let out = ''
   let errors = ''
   child.stdout.setEncoding('utf8').on('data', (text) => {
