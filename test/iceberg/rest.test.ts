@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { endpoints } from '../../src/iceberg/rest/router.ts'
 import { fakeCatalog } from '../../src/testing/index.ts'
+import { temporaryDirectory } from '../support/folders.ts'
 import { schema, servedFake, snapshotUpdates } from './rest.ts'
 
 test('config lists every endpoint besides those that clients begin with', async () => {
@@ -264,7 +265,9 @@ test('an open transaction of the catalog holds changes of Iceberg and of rows', 
 })
 
 test('a request that is sent again with its key does nothing more, also when the server began anew', async () => {
-  await using fake = await fakeCatalog({ seed: { prod: {} } })
+  const icebergFolder = await temporaryDirectory()
+  onTestFinished(() => rm(icebergFolder, { recursive: true, force: true }))
+  await using fake = await fakeCatalog({ seed: { prod: {} }, icebergFolder })
   const headers = { 'idempotency-key': '017f22e2-79b0-7cc3-98c4-dc0c0c07398f' }
   const other = { 'idempotency-key': '017f22e2-79b0-7cc3-98c4-dc0c0c073990' }
   const body = { requirements: [], updates: snapshotUpdates(1) }
@@ -315,6 +318,19 @@ test('faults of a fake reach clients of Iceberg as errors that they know', async
     code: 404,
   })
   expect(made.status).toBe(200)
+})
+
+test('what a client leaves out may be null, as the client in Go sends it', async () => {
+  await using server = await servedFake()
+  const { rest } = server
+  const made = await rest.post('namespaces', { namespace: ['eu'], properties: null })
+  expect(made).toMatchObject({ status: 200, body: { namespace: ['eu'], properties: {} } })
+  const changed = { updates: { tier: '1' }, removals: null }
+  expect((await rest.post('namespaces/eu/properties', changed)).body.updated).toEqual(['tier'])
+  await rest.post('namespaces/eu/tables', { name: 'a', schema })
+  const updates = [{ action: 'set-properties', updates: { owner: 'ada' } }]
+  const committed = await rest.post('namespaces/eu/tables/a', { requirements: null, updates })
+  expect(committed.body.metadata.properties.owner).toBe('ada')
 })
 
 test('a compressed body is refused before it is read, and says so', async () => {

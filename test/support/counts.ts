@@ -17,6 +17,12 @@ export function numberIn(file: string, name: string): number {
   return numbersOfSource(new RegExp(`const ${name} = (.*)`).exec(sourceOf(file))![1]!)[0]!
 }
 
+/** The release that a file names right after a piece of text. */
+export function releaseIn(file: string, before: string): string {
+  const source = sourceOf(file)
+  return /^[\d.]+/.exec(source.slice(source.indexOf(before) + before.length))![0]
+}
+
 /** The numbers of required and of optional members of an interface. */
 function membersOf(file: string, name: string): { readonly must: number; readonly may: number } {
   const body = new RegExp(`^export interface ${name} .*?\\{\\n(.*?)^\\}`, 'ms').exec(sourceOf(file))![1]!

@@ -8,6 +8,7 @@ import {
   node,
   numberIn,
   oldestPostgres,
+  releaseIn,
   store,
   typescripts,
   versionOf,
@@ -43,6 +44,7 @@ const tokens = ['has at least 16 characters', 'src/server/auth/tokens.ts', 'minL
 const busy = ['30 seconds', 'src/stores/lmdb/environment.ts', 'defaultTimeout = 30_000'] as const
 const postgres = 'src/stores/postgres'
 const page = 'src/page'
+const icebergClients = 'test/iceberg/clients/programs.ts'
 
 export const held: Readonly<Record<string, readonly Held[]>> = {
   'README.md': [
@@ -142,6 +144,14 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['as the table holds | 512 MiB |', engines, 'growthBytes = 512 * 1024 * 1024'],
   ],
   'docs/iceberg.md': [
+    ['PyIceberg | 0.12.0', [releaseIn(icebergClients, 'pyiceberg-core]==')]],
+    ['extension | 1.5.5', [releaseIn(icebergClients, 'duckdb==')]],
+    ['| 3.5.9', [releaseIn(icebergClients, 'pyspark==')]],
+    ['with 1.11.0', [releaseIn(icebergClients, "release: '")]],
+    ['compatibility kit | 1.11.0', [releaseIn('test/iceberg/clients/kit/pom.xml', '<iceberg>')]],
+    ['`MERGE`, format version 3, transactions', 'src/iceberg/metadata/types.ts', 'newestVersion = 3'],
+    ['`MERGE`, format version 3, branches', 'src/iceberg/metadata/types.ts', 'newestVersion = 3'],
+    ['tables of format version 3.', 'src/iceberg/metadata/types.ts', 'newestVersion = 3'],
     ['up to version 3', 'src/iceberg/metadata/types.ts', 'newestVersion = 3'],
     ['may have 128 MiB', 'src/iceberg/records/metadata-files.ts', 'largest = 128 << 20'],
     ['up to 400 MiB', 'src/iceberg/records/metadata-files.ts', 'mostKept = 400 << 20'],

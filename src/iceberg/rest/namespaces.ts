@@ -7,8 +7,8 @@ import type { Endpoint } from './endpoint.ts'
 import { namespaceInQuery } from './names.ts'
 import { namesOf, nextPage, pageOf } from './paging.ts'
 
-const created = v.object({ namespace: namespaceName, properties: v.optional(texts, {}) })
-const changed = v.object({ removals: v.optional(v.array(v.string()), []), updates: v.optional(texts, {}) })
+const created = v.object({ namespace: namespaceName, properties: v.nullish(texts, {}) })
+const changed = v.object({ removals: v.nullish(v.array(v.string()), []), updates: v.nullish(texts, {}) })
 
 /** The endpoints for namespaces. */
 export const namespaceEndpoints: readonly Endpoint[] = [

@@ -37,8 +37,8 @@ const registered = v.object({
 })
 const commit = v.object({
   identifier: v.nullish(identifier),
-  requirements: v.optional(v.array(v.unknown()), []),
-  updates: v.optional(v.array(v.unknown()), []),
+  requirements: v.nullish(v.array(v.unknown()), []),
+  updates: v.nullish(v.array(v.unknown()), []),
 })
 const commits = v.object({ 'table-changes': v.pipe(v.array(commit), v.minLength(1, 'must name a table')) })
 const renamed = v.object({ source: identifier, destination: identifier })

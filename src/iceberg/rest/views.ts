@@ -27,8 +27,8 @@ const registered = v.object({
   overwrite: v.nullish(v.boolean()),
 })
 const replaced = v.object({
-  requirements: v.optional(v.array(v.unknown()), []),
-  updates: v.optional(v.array(v.unknown()), []),
+  requirements: v.nullish(v.array(v.unknown()), []),
+  updates: v.nullish(v.array(v.unknown()), []),
 })
 const renamed = v.object({ source: identifier, destination: identifier })
 
