@@ -8,6 +8,7 @@ import { parseJson } from '../../server/core/json.ts'
 import { IcebergError } from '../errors.ts'
 import { parse } from '../json.ts'
 import { type JsonText, stringifyLong } from '../json-text.ts'
+import { expanded } from './compressed.ts'
 
 /** Whom a request is made for. */
 export interface Caller {
@@ -60,7 +61,7 @@ export class MetadataFiles {
   /** Large files that are being read. Others wait for what is kept then. */
   readonly #reading = new Map<string, Promise<unknown>>()
 
-  /** `largest`: most bytes of a file. */
+  /** `largest`: most bytes of a file, also of what it expands to. */
   constructor(largest = 128 << 20) {
     this.#largest = largest
   }
@@ -122,12 +123,15 @@ export class MetadataFiles {
     const first = await read(0, smallBytes)
     if (first === undefined) throw gone(url)
     if (first.length < smallBytes) {
-      const metadata = atOnce(check(await parseMetadata(first, url)))
-      this.#keep(url, metadata, first.length)
+      const bytes = await expanded(first, url, { largest: this.#largest, memoryPerByte }, options)
+      const steps = check(await parseMetadata(bytes, url))
+      const metadata = bytes.length < smallBytes ? atOnce(steps) : await inSlices(steps, options.signal)
+      this.#keep(url, metadata, bytes.length)
       return metadata
     }
     const work = async () => {
-      const bytes = await this.#rest(first, url, size, read, options)
+      const stored = await this.#rest(first, url, size, read, options)
+      const bytes = await expanded(stored, url, { largest: this.#largest, memoryPerByte }, options)
       const metadata = await inSlices(check(await parseMetadata(bytes, url)), options.signal)
       this.#keep(url, metadata, bytes.length)
       return metadata

@@ -1,6 +1,7 @@
 import { inSlices } from '../../base/scheduling/time-slice.ts'
 import type { PointedVersion, TableFormat } from '../../catalog/formats/index.ts'
 import { IcebergError } from '../errors.ts'
+import { expanded } from './compressed.ts'
 import { type Format, kindOf } from './formats.ts'
 import { parseMetadata } from './metadata-files.ts'
 import { tableFormat } from './table-format.ts'
@@ -16,12 +17,16 @@ import { viewFormat } from './view-format.ts'
  */
 export const icebergFormats: readonly TableFormat[] = [checked(tableFormat), checked(viewFormat)]
 
+/** Most bytes that a compressed file may expand to. */
+const largest = 1 << 30
+
 function checked<Metadata extends object>(format: Format<Metadata>): TableFormat {
   return {
     isOf: (properties) => kindOf(properties) === format.kind,
     faultIn: async (bytes, version, signal) => {
       try {
-        const json = await parseMetadata(bytes, version.url)
+        const plain = await expanded(bytes, version.url, { largest })
+        const json = await parseMetadata(plain, version.url)
         return difference(format, await inSlices(format.check(json), signal), version)
       } catch (error) {
         const { cause } = error as Error
