@@ -54,7 +54,8 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
     begin: lance,
   },
   iceberg: {
-    about: 'clients of Iceberg change two tables at once, while their server is killed and paused',
+    about:
+      'clients of Iceberg change several tables at once, while servers are killed and paused, disks are full and connections are cut',
     begin: iceberg,
   },
   hostile: {

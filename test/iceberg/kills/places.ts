@@ -26,10 +26,11 @@ export function readInFolder(url: string): Promise<Uint8Array | undefined> {
   })
 }
 
-/** A catalog on disk whose only server is killed. */
-export async function onDisk(args: readonly string[] = []): Promise<Place> {
+/** A catalog on disk, with one or more servers that are killed. */
+export async function onDisk(args: readonly string[] = [], count = 1): Promise<Place> {
   const folder = await temporaryDirectory()
-  const servers = [await HurtServer.start(folder, args)]
+  const servers: HurtServer[] = []
+  while (servers.length < count) servers.push(await HurtServer.start(folder, args))
   return {
     location: folder,
     servers,

@@ -21,7 +21,10 @@ interface Triple {
   readonly ledger: Ledger
 }
 
-/** Writers of open transactions over an Arrow, a Lance and an Iceberg table, while servers are hurt. */
+/**
+ * Writers of open transactions over an Arrow, a Lance and an Iceberg table, while servers are hurt. Any server may get the
+ * requests of a transaction.
+ */
 export class TripleRun {
   readonly counts = { acknowledged: 0, refused: 0, unknown: 0, repeats: 0 }
   readonly #place: Place
@@ -80,8 +83,8 @@ export class TripleRun {
     const { id: transaction, headers } = begun
     const changes = [
       () => catalog.insertIntoTable({ id: [triple.arrow], data: [{ x: marker }] }, { transaction }),
-      () => this.#addToLance(url, triple.lance, marker, headers),
-      () => this.#addToIceberg(url, triple.iceberg, marker, headers),
+      () => this.#addToLance(triple.lance, marker, headers),
+      () => this.#addToIceberg(triple.iceberg, marker, headers),
     ]
     if (this.#random() < 0.5) changes.reverse()
     try {
@@ -111,14 +114,14 @@ export class TripleRun {
     throw new Error('no server answers a commit')
   }
 
-  async #addToLance(url: string, name: string, marker: number, headers: Record<string, string>) {
+  async #addToLance(name: string, marker: number, headers: Record<string, string>) {
     const { connectNamespace } = await lancedb()
-    const table = await (await connectNamespace('rest', { uri: url, headers })).openTable(name)
+    const table = await (await connectNamespace('rest', { uri: this.#url, headers })).openTable(name)
     await table.add([{ x: marker }])
   }
 
-  async #addToIceberg(url: string, name: string, marker: number, headers: Record<string, string>) {
-    const requests = new Requests([url], this.#random)
+  async #addToIceberg(name: string, marker: number, headers: Record<string, string>) {
+    const requests = new Requests(this.#place.urls, this.#random)
     const path = `namespaces/${namespace}/tables/${name}`
     const loaded = await requests.ask('GET', path, undefined, headers)
     if (loaded?.status !== 200) throw new Error('the table cannot be loaded')
