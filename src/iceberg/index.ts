@@ -83,6 +83,7 @@ function routeTo(served: Served, endpoint: Endpoint, variables: Variables, query
   const id = variables.name === '' ? namespace : [...namespace, variables.name]
   return {
     name: `iceberg.${name}`,
+    subject: id,
     access: access === undefined ? [] : [{ operation: access, id }],
     isPublic,
     changes,

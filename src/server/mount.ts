@@ -27,6 +27,8 @@ export interface Mount {
 export interface MountedRoute {
   /** The name in the metrics, such as `iceberg.loadTable`. */
   readonly name: string
+  /** The namespace or table that its path names. Default: the root. */
+  readonly subject?: Identifier
   /** What the hook `authorize` is asked before the body is read. */
   readonly access: readonly { readonly operation: OperationName; readonly id: Identifier | undefined }[]
   /** Whether callers need no credentials, since the request brings some. Default: false. */

@@ -1,6 +1,7 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import type { MountedRequest } from '../../server/mount.ts'
+import type { IcebergEndpoint } from '../endpoint-names.ts'
 import type { Entries } from '../records/entries.ts'
 import type { TransactionalCatalog } from '../records/lookup.ts'
 import type { Repeats } from './repeats.ts'
@@ -41,7 +42,7 @@ export interface EndpointAnswer {
 /** One endpoint of the protocol. */
 export interface Endpoint {
   /** The operation in the specification. */
-  readonly name: string
+  readonly name: IcebergEndpoint
   readonly method: 'GET' | 'HEAD' | 'POST' | 'DELETE'
   /** The path below `/v1/`, with `{namespace}` and `{name}` for variables. */
   readonly path: string

@@ -1,11 +1,13 @@
 import * as v from 'valibot'
 import { type ErrorCode, errorNumbers, invalid } from '../../base/errors.ts'
 import { identifier } from '../../base/model/fields.ts'
-import { isWithin, sameNames } from '../../base/model/identifier.ts'
+import { type Identifier, isWithin, sameNames } from '../../base/model/identifier.ts'
 import type { AnyOperation } from '../../catalog/index.ts'
 import { beginsOrEnds } from '../../catalog/index.ts'
 import { identifiersIn } from '../../catalog/local.ts'
 import { operations } from '../../catalog/operations/index.ts'
+import { endpointNames, type IcebergEndpoint } from '../../iceberg/endpoint-names.ts'
+import { errorStatuses, type IcebergErrorType } from '../../iceberg/errors.ts'
 import type { CallName } from './calls.ts'
 
 /*
@@ -26,16 +28,24 @@ const whole = (least: number) =>
     v.safeInteger('must be a whole number'),
     v.minValue(least, `must be a whole number from ${least}`),
   )
+/** What a fault is for: an operation, `transaction`, or an endpoint of Iceberg REST, such as `iceberg.loadTable`. */
+export type FaultTarget = CallName | `iceberg.${IcebergEndpoint}`
+
+const targets = [
+  'transaction',
+  ...Object.keys(operations),
+  ...endpointNames.map((name) => `iceberg.${name}`),
+] as [FaultTarget, ...FaultTarget[]]
 const operationName = v.picklist(
-  ['transaction', ...Object.keys(operations)] as [CallName, ...CallName[]],
-  'must be the name of an operation, such as createTable',
+  targets,
+  'must be the name of an operation, such as createTable or iceberg.loadTable',
 )
 
 const entries = {
   operation: v.optional(
     v.union(
       [operationName, v.pipe(v.array(operationName), v.minLength(1))],
-      'must be the name of an operation, such as createTable, or a list of them',
+      'must be the name of an operation, such as createTable or iceberg.loadTable, or a list of them',
     ),
   ),
   table: v.optional(identifier),
@@ -58,7 +68,7 @@ const entries = {
   ),
   fail: v.optional(
     v.picklist(
-      Object.keys(errorNumbers) as [ErrorCode, ...ErrorCode[]],
+      [...Object.keys(errorNumbers), ...Object.keys(errorStatuses)] as [FaultError, ...FaultError[]],
       'must be an error code, such as ServiceUnavailable',
     ),
   ),
@@ -76,13 +86,23 @@ const entries = {
   expired: v.optional(v.literal(true, 'must be true')),
 }
 
+/** How a call can fail: a code, or for endpoints of Iceberg REST a type of its errors. */
+type FaultError = ErrorCode | IcebergErrorType
+
 /** The JSON form of a fault. */
 const faultSchema = v.strictObject(entries, 'must be an object such as { "fail": "Throttling" }')
 
 /** The call that a fault's `match` receives. */
 export interface Matched {
-  readonly operation: CallName
+  readonly operation: FaultTarget
   readonly request: Readonly<Record<string, unknown>>
+}
+
+/** A request to an endpoint of another protocol. */
+export interface EndpointCall extends Matched {
+  readonly changes: boolean
+  /** The namespaces and tables that it names. */
+  readonly named: readonly Identifier[]
 }
 
 /**
@@ -94,9 +114,11 @@ export interface Fault {
   /**
    * The operation, or several. `transaction` is the commit of a transaction, after its function has ended: with
    * `fail: 'ConcurrentModification'` it has a conflict and runs again. With `when: 'after'` it is committed, but the
-   * caller gets an error. The same holds for `commitTransaction`, and the caller may commit again.
+   * caller gets an error. The same holds for `commitTransaction`, and the caller may commit again. `iceberg.loadTable`
+   * and its like are requests to endpoints of Iceberg REST, by the names of its specification: `delay`, `fail` and
+   * `stale: 'state'` are for them.
    */
-  readonly operation?: CallName | readonly CallName[] | undefined
+  readonly operation?: FaultTarget | readonly FaultTarget[] | undefined
   /** Calls that name this table, also within a batch. Namespaces and transactions may be named too. */
   readonly table?: readonly string[] | undefined
   /** Calls that name this namespace, or anything below it. */
@@ -123,8 +145,11 @@ export interface Fault {
    * fault is released. The call's signal ends the delay.
    */
   readonly delay?: number | { readonly clock: number } | 'released' | undefined
-  /** Fails with this code, or with your own error. */
-  readonly fail?: ErrorCode | Error | undefined
+  /**
+   * Fails with this code, or with your own error. For endpoints of Iceberg REST it may be a type of its errors, such as
+   * `CommitFailedException`.
+   */
+  readonly fail?: ErrorCode | IcebergErrorType | Error | undefined
   /** The message of the error with the code `fail`. */
   readonly message?: string | undefined
   /** Over HTTP: the `Retry-After` of a 503 response, in seconds. Default: 0. */
@@ -166,6 +191,7 @@ function checkEffects(given: Fault): void {
     throw invalid(
       'fault: running, stale and expired are for operations; give delay or fail for a transaction.',
     )
+  checkTarget(given)
   const effects = [delay, fail, running, stale, expired]
   if (effects.every((effect) => effect === undefined)) {
     throw invalid(
@@ -178,6 +204,19 @@ function checkEffects(given: Fault): void {
     throw invalid('fault: when goes with delay or fail; leave it out.')
   if (typeof fail !== 'string' && (message !== undefined || retryAfter !== undefined))
     throw invalid('fault: message and retryAfter go with the code of fail; leave them out.')
+}
+
+/** What only some targets have. */
+function checkTarget({ operation = [], fail, running, stale, expired }: Fault): void {
+  const names = typeof operation === 'string' ? [operation] : operation
+  const ofIceberg = names.filter((name) => name.startsWith('iceberg.'))
+  if (ofIceberg.length > 0 && (running !== undefined || expired !== undefined || stale === 'token'))
+    throw invalid('fault: for an endpoint of Iceberg REST, give delay, fail or stale: "state".')
+  const isType = typeof fail === 'string' && Object.hasOwn(errorStatuses, fail)
+  if (isType && (ofIceberg.length === 0 || ofIceberg.length < names.length))
+    throw invalid(
+      `fault: ${fail} is an error of Iceberg REST; name an endpoint as the operation, such as iceberg.updateTable.`,
+    )
 }
 
 /** The message for an issue, which begins with the field's name. */
@@ -220,5 +259,16 @@ export function matches(
     if (table !== undefined && !named.some((id) => sameNames(id, table))) return false
     if (namespace !== undefined && !named.some((id) => isWithin(id, namespace))) return false
   }
+  return match === undefined || match(call) === true
+}
+
+/** Whether a fault matches a request to an endpoint, which it must name. */
+export function matchesEndpoint(fault: Fault, call: EndpointCall): boolean {
+  const { operation = [], table, namespace, stale, match } = fault
+  const names = typeof operation === 'string' ? [operation] : operation
+  if (!names.includes(call.operation)) return false
+  if (stale !== undefined && call.changes) return false
+  if (table !== undefined && !call.named.some((id) => sameNames(id, table))) return false
+  if (namespace !== undefined && !call.named.some((id) => isWithin(id, namespace))) return false
   return match === undefined || match(call) === true
 }

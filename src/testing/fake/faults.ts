@@ -1,8 +1,17 @@
-import { CatalogError, invalid } from '../../base/errors.ts'
+import { CatalogError, type ErrorCode, invalid } from '../../base/errors.ts'
 import type { AnyOperation } from '../../catalog/index.ts'
+import { errorStatuses, IcebergError, type IcebergErrorType } from '../../iceberg/errors.ts'
 import { seededRandom } from '../suites/random.ts'
 import { Waits } from './clock.ts'
-import { type CallContext, checkFault, type Fault, type Matched, matches } from './fault.ts'
+import {
+  type CallContext,
+  checkFault,
+  type EndpointCall,
+  type Fault,
+  type Matched,
+  matches,
+  matchesEndpoint,
+} from './fault.ts'
 
 /** A fault that is in force. */
 export interface FaultHandle {
@@ -72,8 +81,17 @@ export class ActiveFault implements FaultHandle {
 
   /** Counts a call if the fault matches it. Returns whether the fault takes it. */
   takes(call: Matched, operation: AnyOperation | undefined, context: CallContext): boolean {
+    return matches(this.fault, call, operation, context) && this.#chooses()
+  }
+
+  /** As `takes`, for a request to an endpoint. */
+  takesEndpoint(call: EndpointCall): boolean {
+    return matchesEndpoint(this.fault, call) && this.#chooses()
+  }
+
+  /** Counts a matching call, and says whether the fault takes it. */
+  #chooses(): boolean {
     const { fault } = this
-    if (!matches(fault, call, operation, context)) return false
     const { nth = 1, times = fault.nth === undefined ? Number.POSITIVE_INFINITY : 1, probability = 1 } = fault
     if (++this.seen < nth || this.#taken >= times) return false
     if (probability < 1 && this.#random() >= probability) return false
@@ -90,12 +108,10 @@ export class ActiveFault implements FaultHandle {
   error(operation: string): Error {
     const { fail, message, retryAfter } = this.fault
     if (fail instanceof Error) return fail
-    return new FaultError(
-      fail!,
+    const text =
       message ??
-        `${operation} was failed by a fault of the fake catalog (${this.id}). Handle it as a server's ${fail}, or remove the fault.`,
-      retryAfter,
-    )
+      `${operation} was failed by a fault of the fake catalog (${this.id}). Handle it as a server's ${fail}, or remove the fault.`
+    return isIcebergType(fail!) ? new IcebergError(fail, text) : new FaultError(fail!, text, retryAfter)
   }
 
   async release(): Promise<void> {
@@ -107,6 +123,10 @@ export class ActiveFault implements FaultHandle {
     this.#remove(this)
     return this.release()
   }
+}
+
+function isIcebergType(fail: ErrorCode | IcebergErrorType): fail is IcebergErrorType {
+  return Object.hasOwn(errorStatuses, fail)
 }
 
 /** The error of a fault. A server sends `seconds` as `Retry-After`. */
@@ -173,9 +193,18 @@ export class FaultSet implements Faults {
 
   /** The faults that take a call, in the order of `add`, up to the first that fails it before it runs. */
   take(call: Matched, operation: AnyOperation | undefined, context: CallContext): ActiveFault[] {
+    return this.#taken((active) => active.takes(call, operation, context))
+  }
+
+  /** As `take`, for a request to an endpoint of another protocol. */
+  takeEndpoint(call: EndpointCall): ActiveFault[] {
+    return this.#taken((active) => active.takesEndpoint(call))
+  }
+
+  #taken(takes: (active: ActiveFault) => boolean): ActiveFault[] {
     const found: ActiveFault[] = []
     for (const active of this.#active) {
-      if (!active.takes(call, operation, context)) continue
+      if (!takes(active)) continue
       found.push(active)
       if (active.fault.fail !== undefined && active.fault.when !== 'after') break
     }

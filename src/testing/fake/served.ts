@@ -55,7 +55,8 @@ export async function serveFake(
 async function icebergMounts(catalog: FakeCatalog) {
   const { icebergRest } = await import('../../iceberg/index.ts')
   await provideFolder(catalog)
-  return [icebergRest(catalog, { clientClocks: true })]
+  const { withFaults } = await import('./endpoints.ts')
+  return [withFaults(catalog, (catalog) => icebergRest(catalog, { clientClocks: true }))]
 }
 
 /** Temporary folders that are still there. */
