@@ -9,7 +9,7 @@ import { Served } from '../server/children/served.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import { freePort } from '../support/free-port.ts'
 import { hostileBody, plainBody } from '../support/hostile-bodies.ts'
-import { hostileJson, jsonRoutes, jsonShapes } from '../support/hostile-json.ts'
+import { hostileJson, icebergJsonRoutes, jsonRoutes, jsonShapes } from '../support/hostile-json.ts'
 import type { Scenario } from './scenario.ts'
 import { mostHeldMillis, Waits } from './waits.ts'
 
@@ -42,7 +42,7 @@ export async function hostile(seed: number): Promise<Scenario> {
   const draw = fc.sample(
     fc.record({
       shape: fc.constantFrom(...jsonShapes),
-      route: fc.constantFrom(...jsonRoutes),
+      route: fc.constantFrom(...jsonRoutes, ...icebergJsonRoutes),
       bytes: fc.constantFrom(100_000, 2_000_000, 16 * mebibyte),
     }),
     { seed, numRuns: 5_000 },

@@ -53,6 +53,11 @@ const shapes: Readonly<Record<string, Shape>> = {
   },
   orderings: list('order_by', (i) => `{"column_name":"x","ascending":${i % 2 === 0}}`),
   updates: list('updates', () => '["x","x + 1"]'),
+  'updates of Iceberg': list('updates', (i) => `{"action":"set-properties","updates":{"k${i}":"v"}}`),
+  'changes of tables': list(
+    'table-changes',
+    (i) => `{"identifier":{"namespace":["n"],"name":"t${i}"},"requirements":[],"updates":[]}`,
+  ),
   ranges: list('ranges', (i) => `{"start_version":${i},"end_version":${i + 1}}`),
   'new columns': list('new_columns', (i) => `{"name":"z${i}","data_type":{"type":"int32"}}`),
   operations: list(
@@ -83,6 +88,16 @@ export const jsonRoutes: readonly string[] = [
   '/v1/table/batch-commit',
   '/v1/table/version/batch-create',
   '/v1/namespace/n/create',
+]
+
+/** Routes of Iceberg REST that read a JSON body. */
+export const icebergJsonRoutes: readonly string[] = [
+  '/iceberg/v1/namespaces',
+  '/iceberg/v1/namespaces/n/properties',
+  '/iceberg/v1/namespaces/n/tables',
+  '/iceberg/v1/namespaces/n/tables/t',
+  '/iceberg/v1/namespaces/n/views',
+  '/iceberg/v1/transactions/commit',
 ]
 
 /** A body of a shape with about so many bytes, and with at most so many items. */
