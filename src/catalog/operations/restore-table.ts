@@ -7,8 +7,9 @@ import { TargetReplaced } from '../transactions/retry.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
-/** Makes a table what it was at an earlier version, as a new version; all versions between stay. `tag` may name the
- * version; the branch is then that of the tag.
+/**
+ * Makes a table what it was at an earlier version, as a new version; all versions between stay. `tag` may name the
+ * version; the branch is then that of the tag. The latest version may be damaged.
  */
 export const restoreTable = operation({
   name: 'restoreTable',
@@ -40,6 +41,7 @@ export const restoreTable = operation({
       check: ({ table }) => {
         if (table.id !== old.table.id) throw new TargetReplaced(id)
       },
+      ifUnreadable: old.engine.unreadableAfter(old.snapshot),
       prepare: ({ engine }) => engine.restoreTo(old.snapshot),
       apply: applyToRows,
     })

@@ -1,6 +1,9 @@
+import { CatalogError } from '../../base/errors.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
+import type { VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
-import type { ChangeResult, Snapshot } from '../../engine/table/index.ts'
+import type { ChangeResult, Snapshot, TableEngine } from '../../engine/table/index.ts'
+import type { ContentFolder } from '../locations/locations.ts'
 import { type FoundTable, tableById, tableNotFound } from '../lookup/names.ts'
 import { findVersion, headOf, nextVersion, putVersion } from '../lookup/versions.ts'
 import { noteFoundSubject } from '../transactions/commit.ts'
@@ -37,7 +40,7 @@ export async function writeDraft(
 ): Promise<Draft> {
   const { current, version } = from
   const base =
-    current && (from.snapshot ?? (await found.engine.open(found.folder.prefix, manifestOf(current.record))))
+    current && (from.snapshot ?? (await openBase(found.engine, found.folder, change, current.record)))
   const changed = await change.apply(found, prepared, base, { ...work, version })
   transaction.releaseSlot()
   if (current && changed.snapshot === base) return { from, to: from, base, changed }
@@ -45,6 +48,20 @@ export async function writeDraft(
   const { snapshot } = changed
   const to = { current: { branch: change.branch, version, record }, snapshot, version: version + 1 }
   return { from, to, base, changed }
+}
+
+/** The rows of the latest version, for a change of them. */
+export function openBase(
+  engine: Pick<TableEngine, 'open'>,
+  { prefix }: ContentFolder,
+  { ifUnreadable }: Pick<RowsChange<unknown, unknown>, 'ifUnreadable'>,
+  record: VersionRecord,
+): Promise<Snapshot> {
+  return engine.open(prefix, manifestOf(record)).catch((error) => {
+    const isBroken = error instanceof CatalogError && error.code === 'InvalidTableState'
+    if (isBroken && ifUnreadable !== undefined) return ifUnreadable
+    throw error
+  })
 }
 
 /** Commits a version that is written and synced, if the head is as required. */

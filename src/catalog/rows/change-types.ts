@@ -55,6 +55,8 @@ export interface RowsChange<Checked, Prepared> {
     current: Snapshot | undefined,
     options: ApplyOptions,
   ) => Promise<ChangeResult>
+  /** Stands in for the latest version if its manifest is damaged or missing. By default the change fails then. */
+  readonly ifUnreadable?: Snapshot
   /** What the caller learns of the new version besides its number and its row counts. */
   readonly reported?: (made: Snapshot) => unknown
 }

@@ -4,7 +4,7 @@ import { inlineOf } from '../locations/inline-objects.ts'
 import { findTable } from '../lookup/names.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { type VacuumsBefore, vacuumsBegun } from '../transactions/work-record.ts'
-import { headIn } from './attempt.ts'
+import { headIn, openBase } from './attempt.ts'
 import type {
   BranchAtWork,
   KnownHead,
@@ -18,7 +18,7 @@ import { clientRules } from './client-rules.ts'
 import { commitWaiting } from './commit-waiting.ts'
 import type { RowsContext, RowsOptions } from './context.ts'
 import type { Rows } from './input.ts'
-import { declaredOnly, foreign, manifestOf, requireContentFolder, retryIfReplaced } from './rows.ts'
+import { declaredOnly, foreign, requireContentFolder, retryIfReplaced } from './rows.ts'
 
 /** The table at the start of a change of rows. */
 export interface Start extends TableToChange {
@@ -47,7 +47,7 @@ export async function changeRows<Checked, Prepared>(
 /** Finds a table whose rows are to be changed, with one read. Refuses one whose rows are another engine's. */
 export async function findToChange(
   core: RowsContext,
-  change: Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require'>,
+  change: Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require' | 'ifUnreadable'>,
 ): Promise<Start> {
   const { id } = change
   const { table, folder, head, vacuums } = await core.store.read((reader) => {
@@ -61,7 +61,7 @@ export async function findToChange(
     const engine = await core.engine(folder.content)
     // Each of two engines at one location would take the rows of the other for leftovers.
     if (head.current === undefined && (await hasForeignRows(core, table))) throw foreign(id)
-    const base = head.current && (await engine.open(folder.prefix, manifestOf(head.current.record)))
+    const base = head.current && (await openBase(engine, folder, change, head.current.record))
     return { id, table, folder, engine, base, head, vacuums }
   })
 }

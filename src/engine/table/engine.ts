@@ -22,7 +22,13 @@ import { ByteCache } from './storage/cache.ts'
 import { type InlineObjects, type NewName, type ObjectWriter, uniqueName } from './storage/objects.ts'
 import type { Storage } from './storage/storage.ts'
 import type { TableEngine, WritingEngine } from './table-engine.ts'
-import { appendChange, metadataChange, overwriteChange, restoreChange } from './write/change.ts'
+import {
+  appendChange,
+  metadataChange,
+  overwriteChange,
+  restoreChange,
+  unreadableAfter,
+} from './write/change.ts'
 import { copyRows, shareRows } from './write/clone.ts'
 import { Deletion } from './write/delete.ts'
 import { matchSchema } from './write/schema-match.ts'
@@ -190,6 +196,7 @@ function engineOn(storage: Storage): TableEngine {
     updateFieldMetadata: (updates) =>
       new ColumnChange(storage, async (schema) => updateMetadata(schema, updates)),
     restoreTo: (old) => restoreChange(storage, old as LoadedSnapshot),
+    unreadableAfter: (old) => unreadableAfter(old as LoadedSnapshot),
     isOptimized: (snapshot, options = {}) => isOptimized(storage, snapshot as LoadedSnapshot, options),
     optimizeRows: async (base, options = {}, work = {}) =>
       optimizeRows(new Job(storage, work), base as LoadedSnapshot, options),

@@ -271,6 +271,8 @@ export interface TableEngine {
   updateFieldMetadata(updates: readonly FieldMetadataUpdate[]): SchemaChange
   /** Restores the content of `old`, a version of the same table. */
   restoreTo(old: Snapshot): Change
+  /** Stands in for a later version that cannot be read, as the base of restoring `old`. */
+  unreadableAfter(old: Snapshot): Snapshot
   /** Whether `optimizeRows` has nothing to do. Reads no rows. */
   isOptimized(snapshot: Snapshot, options?: OptimizeOptions): Promise<boolean>
   /**

@@ -135,6 +135,17 @@ export function restoreChange(storage: Storage, old: LoadedSnapshot): Change {
   }
 }
 
+/**
+ * Stands in for a later version whose manifest cannot be read, when `old` is restored. How many ids of rows and columns
+ * were assigned since is unknown. So the next ones are greater than any that a table reaches.
+ */
+export function unreadableAfter(old: LoadedSnapshot): LoadedSnapshot {
+  const { body, schema } = old
+  const stored = storedColumnsOf(schema)
+  const nextId = (body.nextId ?? 0) + 2 ** 32
+  return { ...old, body: { ...body, nextId, columns: { ...stored, nextId: stored.nextId + 2 ** 16 } } }
+}
+
 /** The columns of a version that becomes current again. Ids that were assigned since are not used again. */
 function columnsRestored(old: LoadedSnapshot, base: LoadedSnapshot): StoredColumns | undefined {
   const since = base.body.columns?.nextId ?? 0
