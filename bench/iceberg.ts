@@ -21,10 +21,12 @@ const commits = pick(40, 400)
 const loads = pick(200, 2_000)
 const listed = pick(500, 10_000)
 const lists = 16
+/** Parts of the question that are asked, by their first letters; all without the variable. */
+const only = process.env.ONLY ?? ''
 const titles = { disk: 'on disk', memory: 'in memory', java: 'the reference server' } as const
 const remark = 'it syncs its database, and no metadata file'
 
-if (process.argv[2] === 'serve') await serveOurs(process.argv[3]!, process.argv[4]!)
+if (process.argv[2] === 'serve') await serveOurs(process.argv[3]!)
 else await main()
 
 interface Side {
@@ -38,7 +40,7 @@ type Sides = Readonly<Record<Name, Side>>
 async function main(): Promise<void> {
   about(`A catalog on disk, and one in memory, beside the server of Iceberg's own compatibility kit
 (RESTCatalogServer, Java, over SQLite); each in a process of its own, with ${callers} requests under way, which come from this
-machine too. Metadata files lie in local folders. A commit appends a snapshot: it requires the newest one to be its parent. Who
+machine too. Metadata files lie in local folders, those of the catalog in memory in memory. A commit appends a snapshot: it requires the newest one to be its parent. Who
 is refused loads the table and tries again, as clients do. Each round has new tables, so that metadata is of one size.`)
   const sides: Sides = {
     disk: await startOurs(join(newFolder('iceberg-disk'), 'catalog')),
@@ -48,10 +50,13 @@ is refused loads the table and tries again, as clients do. Each round has new ta
   try {
     for (const { client } of Object.values(sides))
       await client.get('POST', 'namespaces', { namespace: ['ns'] })
-    await commitsOn(sides, `${callers} committers on ${callers} tables`, String)
-    await commitsOn(sides, `${callers} committers on one table`, () => 'shared')
-    await loadsOf(sides)
-    await listsOf(sides)
+    const parts = {
+      many: () => commitsOn(sides, `${callers} committers on ${callers} tables`, String),
+      one: () => commitsOn(sides, `${callers} committers on one table`, () => 'shared'),
+      loads: () => loadsOf(sides),
+      lists: () => listsOf(sides),
+    }
+    for (const [name, part] of Object.entries(parts)) if (name.startsWith(only)) await part()
     for (const [name, { child }] of Object.entries(sides))
       report(`memory at most: ${titles[name as Name]}`, peakOf(child), 'MB')
   } finally {
@@ -181,8 +186,7 @@ async function listsOf(sides: Sides): Promise<void> {
 }
 
 async function startOurs(location: string): Promise<Side> {
-  const warehouse = newFolder('iceberg-warehouse')
-  const child = fork(fileURLToPath(import.meta.url), ['serve', location, warehouse])
+  const child = fork(fileURLToPath(import.meta.url), ['serve', location])
   const [url] = (await once(child, 'message')) as [string]
   return { child, client: new IcebergClient(`${url}/iceberg`) }
 }
@@ -198,11 +202,8 @@ async function startJava(): Promise<Side> {
   return { child, client: new IcebergClient(url) }
 }
 
-async function serveOurs(location: string, warehouse: string): Promise<void> {
-  const catalog = await openCatalog(location, {
-    tableRoot: warehouse,
-    locationRoots: [warehouse],
-  })
+async function serveOurs(location: string): Promise<void> {
+  const catalog = await openCatalog(location)
   const server = await serve(catalog, { auth: false, port: 0, mounts: [icebergRest(catalog)] })
   process.on('disconnect', () => process.exit())
   process.send!(server.url)

@@ -1,7 +1,7 @@
 import { invalid } from '../errors.ts'
 
-/** The names of all options of a type. The compiler checks that none is missing. */
-export type OptionNames<Options> = { readonly [Name in keyof Required<Options>]: true }
+/** The names of all options of a type. The compiler checks that none is missing. Symbols are no names. */
+export type OptionNames<Options> = { readonly [Name in keyof Required<Options> & string]: true }
 
 /**
  * Refuses options that are not members of `known`. Otherwise a misspelled option, perhaps one that guards access, would

@@ -3,6 +3,7 @@
  * itself, whose versions point at objects of that format.
  */
 
+export { recordedByCommit } from '../transactions/work-record.ts'
 export { type LookedUp, lookUpHead, newTableLocation, type TableHead } from './heads.ts'
 export { tablesWith } from './listing.ts'
 export { moveTable } from './location.ts'

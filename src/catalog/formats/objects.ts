@@ -68,7 +68,10 @@ export const putObject = adapterOperation({
     const url = `${folder}/${before}${ownObjectId(core)}${after}`
     const { content, path } = requireObject(core, url)
     await requireWithin(core, id, { url, content, path })
-    await content.put(path, parts)
+    // Nobody knows the name yet. A group writes no other name first, and its syncs overlap.
+    const group = content.group?.()
+    await (group ?? content).put(path, parts)
+    await group?.sync()
     return url
   },
 })

@@ -13,6 +13,7 @@ import {
 } from '../operations/framework/operation.ts'
 import { operations } from '../operations/index.ts'
 import type { OperationMethods } from '../operations/types/methods.ts'
+import type { recordedByCommit } from '../transactions/work-record.ts'
 import { type Iterate, iterations } from './iteration/iteration.ts'
 import type { Iteration } from './iteration/types.ts'
 import type { CatalogMetrics } from './metrics-types.ts'
@@ -92,6 +93,8 @@ export interface TransactionOptions extends Pick<OperationOptions, 'signal' | 'o
    * by reading may have changed meanwhile, and two reads may be of two moments. Default: `Serializable`.
    */
   readonly isolation?: Isolation | undefined
+  /** For adapters of other protocols. */
+  readonly [recordedByCommit]?: true | undefined
 }
 
 /** Runs a function whose operations are committed together. */

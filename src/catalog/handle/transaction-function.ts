@@ -81,7 +81,7 @@ async function runOnce(run: FunctionRun, work: Parameters<Transact>[0], signal: 
   const state = { ended: false }
   const end = async () => {
     state.ended = true
-    await underWay.stop(usedAfterEnd('The operation'))
+    if (!underWay.isEmpty) await underWay.stop(usedAfterEnd('The operation'))
   }
   let result: unknown
   try {

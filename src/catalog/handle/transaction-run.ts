@@ -44,6 +44,8 @@ export interface RunOptions {
   readonly onProgress?: OperationOptions['onProgress']
   /** Default: `Serializable`. */
   readonly isolation?: Isolation | undefined
+  /** Whether its commit is a record enough, whatever it writes. Default: false. */
+  readonly isRecorded?: boolean | undefined
   /** Fails when this transaction exceeds a shared bound. Called with all bytes that it holds. */
   readonly requireRoom?: ((bytes: number) => void) | undefined
   /** The turns of the transaction. They may last for several runs, so its caller ends them. */
@@ -66,18 +68,19 @@ export class TransactionRun {
   readonly #participants: Participant[] = []
   readonly #afterwards: (() => unknown)[] = []
   readonly #steps: RowsStep[] = []
-  #isRecorded = false
+  #isRecorded: boolean
 
   constructor(
     core: OperationContext,
     transaction: LongTransaction,
     signal: AbortSignal,
-    { onProgress, isolation, requireRoom, turns }: RunOptions,
+    { onProgress, isolation, isRecorded = false, requireRoom, turns }: RunOptions,
   ) {
     this.#core = core
     this.#transaction = transaction
     this.#engines = new WritingEngines(core, transaction)
     this.#turns = turns
+    this.#isRecorded = isRecorded
     this.#signal = signal
     this.#progress = onProgress && new RunProgress(transaction.id, onProgress)
     this.#staged = new StagedStore(core.store, {

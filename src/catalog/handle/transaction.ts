@@ -1,5 +1,7 @@
 import type { OperationContext } from '../operations/framework/operation.ts'
 import { runLong } from '../transactions/long-transaction.ts'
+import { TargetReplaced } from '../transactions/retry.ts'
+import { recordedByCommit, type VacuumsBefore, vacuumsBegun } from '../transactions/work-record.ts'
 import type { Transact, TransactionOptions } from './handle.ts'
 import { checkFunction, type FunctionRun, runFunction } from './transaction-function.ts'
 import { aboutTransaction, TransactionRun } from './transaction-run.ts'
@@ -16,18 +18,29 @@ export async function transact<T>(
   wrap: (run: FunctionRun, signal: AbortSignal) => FunctionRun = (run) => run,
 ): Promise<T> {
   const { attempts, isolation } = checkFunction(work, options)
-  // The run writes the record before anything that a vacuum could take.
-  const about = { ...aboutTransaction, vacuums: 'harmless' as const }
-  return runLong(core, options, about, async (transaction, { signal }) => {
-    const turns = new TransactionTurns(core, signal!)
-    const { onProgress } = options
-    try {
-      return await runFunction<T>(work, attempts, signal!, async () => {
-        await turns.beforeRun()
-        return wrap(new TransactionRun(core, transaction, signal!, { onProgress, isolation, turns }), signal!)
-      })
-    } finally {
-      turns.end()
-    }
-  })
+  // Without the number of vacuums, the run writes the record before anything that a vacuum could take.
+  const attempt = (vacuums: VacuumsBefore) => {
+    const isRecorded = vacuums !== 'harmless'
+    return runLong(core, options, { ...aboutTransaction, vacuums }, async (transaction, { signal }) => {
+      const turns = new TransactionTurns(core, signal!)
+      const { onProgress } = options
+      try {
+        return await runFunction<T>(work, attempts, signal!, async () => {
+          await turns.beforeRun()
+          const given = { onProgress, isolation, isRecorded, turns }
+          return wrap(new TransactionRun(core, transaction, signal!, given), signal!)
+        })
+      } finally {
+        turns.end()
+      }
+    })
+  }
+  if (!(recordedByCommit in options)) return attempt('harmless')
+  try {
+    return await attempt(await core.store.read(vacuumsBegun))
+  } catch (error) {
+    // A vacuum has begun, and may have taken what was written.
+    if (!(error instanceof TargetReplaced)) throw error
+    return attempt('harmless')
+  }
 }

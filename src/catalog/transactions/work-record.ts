@@ -11,6 +11,12 @@ import { leaseMillis } from './transaction-record.ts'
 const lateMillis = 1_000
 
 /**
+ * The option by which an adapter asks that a transaction is recorded by its commit alone, which saves a commit of the
+ * store. The commit compares the vacuums that have begun in place of the record, and its function runs again after one.
+ */
+export const recordedByCommit = Symbol('recordedByCommit')
+
+/**
  * How many vacuums had begun before the work wrote anything; `harmless` for work whose objects no vacuum can take, such
  * as that within a transaction, which protects them.
  */

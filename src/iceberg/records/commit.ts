@@ -1,6 +1,6 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import { moveTable } from '../../catalog/formats/index.ts'
-import type { Transaction } from '../../catalog/index.ts'
+import type { Invocable, Transaction } from '../../catalog/index.ts'
 import { illegalArgument } from '../errors.ts'
 import { type Format, formatProperty, formats, kindOf } from './formats.ts'
 import {
@@ -100,31 +100,54 @@ async function makeChanges<Metadata extends object>(
   }
 }
 
-/** What a change makes of the present metadata. Nothing is written. */
-async function draft<Metadata extends object>(
-  tx: Transaction,
-  { files }: Records,
-  { format, id, require, apply, creates = false }: Change<Metadata>,
+/** Fails where a change does not fit the present state. So a client that is late costs no transaction and its record. */
+export async function requireAll<Metadata extends object>(
+  records: Records,
+  changes: readonly Change<Metadata>[],
   caller: Caller,
-): Promise<Draft<Metadata>> {
-  const { kind, check, locationOf } = format
-  const { head, now, newUuid, isRepeated } = await lookUp(tx, kind, id, caller, creates)
-  const next = head?.next ?? 1
-  if (isRepeated) return { format, next, ...(await loadFrom(tx, files, { format, id }, caller)) }
+): Promise<void> {
+  for (const change of changes) await naming(change, () => present(records.catalog, records, change, caller))
+}
+
+/** The present state of what is changed. Fails where the change does not fit it. */
+async function present<Metadata extends object>(
+  catalog: Invocable,
+  { files }: Records,
+  { format: { kind, check }, id, require, creates = false }: Change<Metadata>,
+  caller: Caller,
+) {
+  const found = await lookUp(catalog, kind, id, caller, creates)
+  const { head, isRepeated } = found
+  if (isRepeated) return { ...found, base: undefined }
   const actual = head && kindOf(head.properties)
   // What has the name may be something else, whose content nobody can read here.
   if (creates && head !== undefined && actual !== kind) throw alreadyExists(kind, id, actual)
   const latest = head?.latest
-  const url = latest?.manifestPath
-  const base = latest && (await files.read(tx, { ...fileOf(id, latest), mayBeGone: true }, check, caller))
+  const base =
+    latest && (await files.read(catalog, { ...fileOf(id, latest), mayBeGone: true }, check, caller))
   require(base)
   if (base !== undefined && creates) throw alreadyExists(kind, id)
   if (base === undefined && !creates) throw missing(kind, id)
+  return { ...found, base }
+}
+
+/** What a change makes of the present metadata. Nothing is written. */
+async function draft<Metadata extends object>(
+  tx: Transaction,
+  records: Records,
+  change: Change<Metadata>,
+  caller: Caller,
+): Promise<Draft<Metadata>> {
+  const { format, id, apply } = change
+  const { head, now, newUuid, isRepeated, base } = await present(tx, records, change, caller)
+  const next = head?.next ?? 1
+  if (isRepeated) return { format, next, ...(await loadFrom(tx, records.files, { format, id }, caller)) }
+  const url = head?.latest?.manifestPath
   const metadata = await apply(base, { now, newUuid, previous: url })
   return {
     ...{ format, id, next, url, metadata },
     isNew: head === undefined,
-    isMoved: base !== undefined && locationOf(base) !== locationOf(metadata),
+    isMoved: base !== undefined && format.locationOf(base) !== format.locationOf(metadata),
     isChanged: metadata !== base,
   }
 }

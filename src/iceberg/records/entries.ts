@@ -1,4 +1,5 @@
 import type { Identifier } from '../../base/model/identifier.ts'
+import { keyedQueue } from '../../base/scheduling/keyed-queue.ts'
 import {
   askAboutObject,
   makeFolders,
@@ -7,7 +8,7 @@ import {
   tablesWith,
 } from '../../catalog/formats/index.ts'
 import { commitFailed } from '../errors.ts'
-import { type Change, commitChanges, move, recordNew, recordVersion } from './commit.ts'
+import { type Change, commitChanges, move, recordNew, recordVersion, requireAll } from './commit.ts'
 import { type Format, formatProperty, formats, type Kind, kindOf } from './formats.ts'
 import {
   findIn,
@@ -24,6 +25,7 @@ import { alreadyExists, cannotRename, shownName } from './names.ts'
 /** Tables and views of Iceberg, as records of a catalog whose versions point at metadata files. */
 export class Entries {
   readonly #records: Records
+  readonly #inTurn = keyedQueue()
 
   constructor(records: Records) {
     this.#records = records
@@ -96,12 +98,23 @@ export class Entries {
     )
   }
 
-  /** Makes changes of several tables and views at once, or none of them. */
+  /**
+   * Makes changes of several tables and views at once, or none of them. Changes of one table wait for one another, so that
+   * those whose requirements fail have written no metadata file.
+   */
   commit<Metadata extends object>(
     changes: readonly Change<Metadata>[],
     caller: Caller,
   ): Promise<Loaded<Metadata>[]> {
-    return commitChanges(this.#records, changes, caller)
+    // An open transaction is another's to end: nobody can wait for it.
+    if (caller.options.transaction !== undefined) return commitChanges(this.#records, changes, caller)
+    const commit = async () => {
+      await requireAll(this.#records, changes, caller)
+      return commitChanges(this.#records, changes, caller)
+    }
+    // All wait in one order, so that no two wait for each other.
+    const names = [...new Set(changes.map(({ id }) => JSON.stringify(id)))].sort()
+    return names.reduceRight((work, name) => () => this.#inTurn(name, work), commit)()
   }
 
   /**

@@ -1,6 +1,6 @@
 import { CatalogError } from '../../base/errors.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
-import { lookUpHead, type TableHead } from '../../catalog/formats/index.ts'
+import { lookUpHead, recordedByCommit, type TableHead } from '../../catalog/formats/index.ts'
 import type { Catalog, Invocable, Transact, Transaction } from '../../catalog/index.ts'
 import { type Format, formatProperty, type Kind, kindOf } from './formats.ts'
 import type { Caller, MetadataFile, MetadataFiles } from './metadata-files.ts'
@@ -82,6 +82,9 @@ export function fileOf(id: Identifier, latest: NonNullable<TableHead['latest']>)
   return { id, url: latest.manifestPath, size: latest.manifestSize }
 }
 
+/** Metadata files are new, and nobody asks how a commit of milliseconds gets on. */
+const quick = { [recordedByCommit]: true } as const
+
 /** Runs work as one transaction, or within the open one that the caller names. */
 export function inTransaction<T>(
   catalog: TransactionalCatalog,
@@ -91,5 +94,5 @@ export function inTransaction<T>(
   // Each operation names the transaction in its options.
   if (options.transaction !== undefined) return work(catalog as unknown as Transaction)
   const { signal } = options
-  return inTermsOfIceberg({}, () => catalog.transaction(work, { ...(signal && { signal }) }))
+  return inTermsOfIceberg({}, () => catalog.transaction(work, { ...(signal && { signal }), ...quick }))
 }
