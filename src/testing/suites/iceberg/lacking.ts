@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { wallClock } from '../../../base/time.ts'
 import { type Case, rule, type Topic } from '../suite.ts'
 import { type EndpointName, endpoints, features, type IcebergFeature } from './endpoints.ts'
 import {
@@ -74,7 +75,7 @@ function bodyFor(name: EndpointName, { home }: IcebergTrial, table: Answered): o
   const updates = [{ action: 'set-properties', updates: { a: 'b' } }]
   const view = {
     'version-id': 1,
-    'timestamp-ms': Date.now(),
+    'timestamp-ms': wallClock(),
     'schema-id': 0,
     summary: {},
     representations: [{ type: 'sql', sql: 'SELECT 1', dialect: 'spark' }],

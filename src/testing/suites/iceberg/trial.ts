@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { wallClock } from '../../../base/time.ts'
 import { parse, stringify } from '../../../iceberg/json.ts'
 import { show } from '../checks.ts'
 
@@ -198,7 +199,7 @@ export function snapshotUpdates(
     'snapshot-id': id,
     ...(parent !== undefined && { 'parent-snapshot-id': parent }),
     'sequence-number': sequence,
-    'timestamp-ms': Date.now(),
+    'timestamp-ms': wallClock(),
     'manifest-list': `file:///nowhere/snap-${id}.avro`,
     summary: { operation: 'append' },
     'schema-id': 0,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { wallClock } from '../../../base/time.ts'
 import { rule, type Topic } from '../suite.ts'
 import {
   type Answered,
@@ -23,7 +24,7 @@ const viewAt = ({ home }: IcebergTrial, name: string): readonly Part[] => ['name
 function version({ home }: IcebergTrial, id: number, sql: string) {
   return {
     'version-id': id,
-    'timestamp-ms': Date.now(),
+    'timestamp-ms': wallClock(),
     'schema-id': 0,
     summary: { engine: 'suite' },
     representations: [{ type: 'sql', sql, dialect: 'spark' }],
