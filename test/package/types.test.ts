@@ -167,6 +167,7 @@ test('declarations show nothing of the engine but types of Arrow data, and need 
     '.': ['valibot'],
     './http': ['valibot'],
     './client': ['valibot'],
+    './iceberg': ['valibot'],
     './testing': ['valibot'],
     './backends/memory': [],
     './backends/lmdb': [],
