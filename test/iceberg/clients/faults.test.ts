@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { fakeServer } from '../../../src/testing/index.ts'
 import { limitEach } from '../../support/time-limit.ts'
@@ -16,7 +17,7 @@ describe.skipIf(typeof found === 'string')(`PyIceberg before a fake with faults$
     await using server = await fakeServer({ iceberg: true, control: true })
     const steps = await runFlow(found.python, 'faults_flow.py', {
       url: `${server.url}/iceberg`,
-      warehouse: '/nowhere',
+      warehouse: tmpdir(),
     })
     expect(steps.filter(({ ok }) => !ok)).toEqual([])
     expect(steps).toHaveLength(7)
