@@ -1,32 +1,28 @@
 import { describe, expect, test } from 'vitest'
 import { parse, stringify } from '../../../src/iceberg/json.ts'
+import { checkViewRequirements, newViewMetadata } from '../../../src/iceberg/metadata/view-metadata.ts'
+import { checkViewMetadata } from './at-once.ts'
 import {
-  checkViewMetadata,
-  checkViewRequirements,
-  newViewMetadata,
-} from '../../../src/iceberg/metadata/view-metadata.ts'
-import {
+  added,
   addSchema,
   addVersion,
   apply,
+  bad,
+  invalid,
   now,
+  one,
   refusal,
   schemaOf,
   setCurrent,
   setLocation,
   setProperties,
   sql,
+  three,
+  two,
   uuid,
   version,
   view,
 } from './views.ts'
-
-const one = version(1, 'select * from ns.tbl')
-const two = version(2, 'select count(*) from ns.tbl')
-const three = version(3, 'select count(*) as count from ns.tbl')
-const added = [one, two, three].map(addVersion)
-const bad = (message: string) => refusal('IllegalArgumentException', message)
-const invalid = (message: string) => refusal('ValidationException', message)
 
 describe('a view of updates', () => {
   test('has all that they say', () => {

@@ -4,11 +4,11 @@ import { CatalogError } from '../../../src/base/errors.ts'
 import { IcebergError } from '../../../src/iceberg/errors.ts'
 import { parse, stringify } from '../../../src/iceberg/json.ts'
 import {
-  checkViewMetadata,
   checkViewRequirements,
   newViewMetadata,
   type ViewMetadata,
 } from '../../../src/iceberg/metadata/view-metadata.ts'
+import { checkViewMetadata } from './at-once.ts'
 import {
   addSchema,
   addVersion,

@@ -1,30 +1,28 @@
 import { describe, expect, test } from 'vitest'
 import { currentVersion } from '../../../src/iceberg/metadata/view-metadata.ts'
 import {
+  added,
   addSchema,
   addVersion,
   again,
   apply,
+  bad,
+  invalid,
   keep,
   loggedIds,
   now,
-  refusal,
+  one,
   schemaOf,
   setCurrent,
   setLocation,
   setProperties,
   sql,
+  three,
+  two,
   version,
   versionIds,
   view,
 } from './views.ts'
-
-const one = version(1, 'select * from ns.tbl')
-const two = version(2, 'select count(*) from ns.tbl')
-const three = version(3, 'select count(*) as count from ns.tbl')
-const added = [one, two, three].map(addVersion)
-const bad = (message: string) => refusal('IllegalArgumentException', message)
-const invalid = (message: string) => refusal('ValidationException', message)
 
 describe('schemas', () => {
   test('get new ids from 0, and those that are the same are one', () => {

@@ -26,9 +26,14 @@ export const version = (id: number, query: string, more: Members = {}) => ({
   ...more,
 })
 
+export const one = version(1, 'select * from ns.tbl')
+export const two = version(2, 'select count(*) from ns.tbl')
+export const three = version(3, 'select count(*) as count from ns.tbl')
+
 export const setLocation = { action: 'set-location', location: 'location' }
 export const addSchema = (schema: unknown = schemaOf('x')) => ({ action: 'add-schema', schema })
 export const addVersion = (added: unknown) => ({ action: 'add-view-version', 'view-version': added })
+export const added = [one, two, three].map(addVersion)
 export const setCurrent = (id: number) => ({ action: 'set-current-view-version', 'view-version-id': id })
 export const setProperties = (updates: unknown) => ({ action: 'set-properties', updates })
 export const keep = (entries: string) => setProperties({ 'version.history.num-entries': entries })
@@ -48,3 +53,6 @@ export const loggedIds = (metadata: ViewMetadata) => metadata['version-log'].map
 /** Matches an `IcebergError` of a type whose message has a part. */
 export const refusal = (type: IcebergErrorType, part: string) =>
   expect.objectContaining({ name: 'IcebergError', type, message: expect.stringContaining(part) })
+
+export const bad = (message: string) => refusal('IllegalArgumentException', message)
+export const invalid = (message: string) => refusal('ValidationException', message)
