@@ -95,14 +95,10 @@ function routeTo(served: Served, endpoint: Endpoint, variables: Variables, query
       const answered = async (made: Promise<EndpointAnswer>) => answerTo(method, await made, request.options)
       if (!changes || typeof key !== 'string') return answered(run())
       const about = JSON.stringify([key, request.principal?.name, name, id, query])
-      return answered(served.repeats.once(about, run, isSmall))
+      // Metadata may be large, so such an answer is not kept. The versions of a table tell that a commit was made.
+      return answered(served.repeats.once(about, run, ({ body }) => !hasMetadata(body)))
     },
   }
-}
-
-/** Whether an answer holds no metadata, which may be large. The versions of a table tell that a commit was made. */
-function isSmall({ body }: EndpointAnswer): boolean {
-  return !hasMetadata(body)
 }
 
 function hasMetadata(body: unknown): body is { readonly metadata: object } {

@@ -2,20 +2,16 @@ import { createHash } from 'node:crypto'
 import { tableIdentifier } from '../../base/model/fields.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
-import { locationOf, newLocation, type Roots } from '../locations/locations.ts'
+import { locationOf, newLocation } from '../locations/locations.ts'
 import { type FoundTable, findNamespace, readTable } from '../lookup/names.ts'
 import { idempotencyKey } from '../operations/create-table-version.ts'
 import { adapterOperation } from './internal.ts'
 
 /** A table, and the latest version of its main branch. */
 export interface TableHead {
-  /** The table's internal id. It stays the same when the table is renamed. */
-  readonly internalId: string
-  readonly location: string
   readonly properties: Readonly<Record<string, string>>
   /** Absent while the table is only declared. */
   readonly latest?: {
-    readonly version: number
     readonly manifestPath: string
     /** In bytes, if it is known. */
     readonly manifestSize?: number | undefined
@@ -52,7 +48,7 @@ export const lookUpHead = adapterOperation({
       if (table === undefined) return { head: undefined, now, newUuid, isRepeated: false }
       const key = idempotencyKey(context)
       const isRepeated = key !== undefined && hasVersionOf(reader, table, key)
-      return { head: headIn(core, reader, table), now, newUuid, isRepeated }
+      return { head: headIn(reader, table), now, newUuid, isRepeated }
     })
   },
 })
@@ -86,18 +82,15 @@ function hasVersionOf(reader: Reader, table: FoundTable, key: string): boolean {
   return false
 }
 
-function headIn({ contentRoots }: Roots, reader: Reader, table: FoundTable): TableHead {
+function headIn(reader: Reader, table: FoundTable): TableHead {
   const { main, properties } = table.record
   const version = main.latest
   const record = version === null ? undefined : reader.get<VersionRecord>(keys.version(table.id, '', version))
   return {
-    internalId: table.id,
-    location: locationOf(contentRoots, table.id, table.record),
     properties,
     next: main.last === null ? 1 : main.last + 1,
     ...(record && {
       latest: {
-        version: version!,
         manifestPath: record.manifest_path,
         manifestSize: record.manifest_size,
         metadata: record.metadata ?? {},

@@ -1,5 +1,8 @@
 import * as v from 'valibot'
 import { requestFields } from '../../base/model/fields.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
+import { locationOf } from '../locations/locations.ts'
+import { findTable } from '../lookup/names.ts'
 import type { AnyOperation, OperationContext, OperationOptions } from '../operations/framework/operation.ts'
 import { type Invocable, invoke } from '../operations/framework/operation.ts'
 import { post } from '../operations/framework/route.ts'
@@ -39,4 +42,15 @@ export function adapterOperation<Schema extends v.ObjectEntries, Response>(defin
     run,
   } as unknown as AnyOperation
   return (catalog, asked, options = {}) => catalog[invoke](described, asked, options) as Promise<Response>
+}
+
+/** Where a table lies. Throws `TableNotFound`. */
+export function locationOfTable(
+  { store, contentRoots }: Pick<OperationContext, 'store' | 'contentRoots'>,
+  id: Identifier,
+): Promise<string> {
+  return store.read((reader) => {
+    const table = findTable(reader, id)
+    return locationOf(contentRoots, table.id, table.record)
+  })
 }

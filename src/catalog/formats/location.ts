@@ -1,8 +1,7 @@
 import { tableIdentifier, text } from '../../base/model/fields.ts'
-import { checkLocation, locationOf, namedLocation } from '../locations/locations.ts'
-import { findTable } from '../lookup/names.ts'
+import { checkLocation, namedLocation } from '../locations/locations.ts'
 import { register } from '../operations/register-table.ts'
-import { adapterOperation } from './internal.ts'
+import { adapterOperation, locationOfTable } from './internal.ts'
 
 /**
  * Moves a table to another location, with its versions, tags and branches. Nothing is copied: its content stays where it
@@ -15,10 +14,7 @@ export const moveTable = adapterOperation({
   location: namedLocation,
   run: async (core, { id, location: given }) => {
     const location = checkLocation(core.contentRoots, given)
-    const isThere = await core.store.read((reader) => {
-      const table = findTable(reader, id)
-      return locationOf(core.contentRoots, table.id, table.record) === location
-    })
-    if (!isThere) await register(core, { id, location, mode: 'Overwrite' }, true)
+    if ((await locationOfTable(core, id)) !== location)
+      await register(core, { id, location, mode: 'Overwrite' }, true)
   },
 })

@@ -13,9 +13,9 @@ import {
 } from '../locations/locations.ts'
 import { ownObjectId, transactionMarkIn } from '../locations/own-objects.ts'
 import { type ContentObject, objectAt } from '../locations/pointers.ts'
-import { findTable, lookUpTable } from '../lookup/names.ts'
+import { lookUpTable } from '../lookup/names.ts'
 import type { OperationContext } from '../operations/framework/operation.ts'
-import { adapterOperation } from './internal.ts'
+import { adapterOperation, locationOfTable } from './internal.ts'
 
 /*
  * Objects that a format keeps beside a table's rows, such as metadata files of Iceberg, by their URLs. They lie below
@@ -120,11 +120,7 @@ export const tableSigner = adapterOperation({
   changes: false,
   request: { id: tableIdentifier },
   run: async ({ store, contentRoots }, { id }): Promise<TableSigner | undefined> => {
-    const location = await store.read((reader) => {
-      const table = findTable(reader, id)
-      return locationOf(contentRoots, table.id, table.record)
-    })
-    const folder = contentFolderOf(contentRoots, location)
+    const folder = contentFolderOf(contentRoots, await locationOfTable({ store, contentRoots }, id))
     const sign = folder?.content.sign
     return sign && ((request) => sign(folder.prefix, request))
   },
@@ -138,10 +134,7 @@ async function requireWithin(
   id: Identifier,
   { url, content, path }: ContentObject & { readonly url: string },
 ): Promise<void> {
-  const location = await store.read((reader) => {
-    const table = findTable(reader, id)
-    return locationOf(contentRoots, table.id, table.record)
-  })
+  const location = await locationOfTable({ store, contentRoots }, id)
   const own = folderAt({ contentRoots }, location)
   if (own.content !== content || !path.startsWith(own.prefix))
     throw invalid(

@@ -1,4 +1,4 @@
-import { atOnce, type Steps } from '../../base/scheduling/time-slice.ts'
+import type { Steps } from '../../base/scheduling/time-slice.ts'
 import { badRequest, illegalArgument } from '../errors.ts'
 import { Draft } from './draft.ts'
 import { finish } from './finish.ts'
@@ -82,7 +82,8 @@ export interface UpdateContext {
 }
 
 /**
- * Applies the updates of a commit in their order, and returns the metadata that they make. `base` is undefined where the
+ * Applies the updates of a commit in their order, and returns the metadata that they make, in steps: a commit may remove
+ * thousands of snapshots. `base` is undefined where the
  * table is created. The base is never changed, and shares its unchanged parts with the result. Where no update changes
  * anything, the result is `base` itself: such a commit writes no new file.
  *
@@ -90,22 +91,14 @@ export interface UpdateContext {
  * `CommitFailedException` (409) for a snapshot that was made on a state which others replaced.
  *
  * ```ts
- * const next = applyUpdates(base, [{ action: 'set-properties', updates: { owner: 'ops' } }], {
+ * const steps = updatedMetadata(base, [{ action: 'set-properties', updates: { owner: 'ops' } }], {
  *   now: Date.now(),
  *   newUuid: randomUUID,
  *   previousLocation: 's3://lake/t/metadata/00001-….metadata.json',
  * })
+ * const next = await inSlices(steps, signal)
  * ```
  */
-export function applyUpdates(
-  base: TableMetadata | undefined,
-  updates: readonly unknown[],
-  context: UpdateContext,
-): TableMetadata {
-  return atOnce(updatedMetadata(base, updates, context))
-}
-
-/** As {@link applyUpdates}, in steps: a commit may remove thousands of snapshots. */
 export function* updatedMetadata(
   base: TableMetadata | undefined,
   updates: readonly unknown[],

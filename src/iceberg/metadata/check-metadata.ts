@@ -1,5 +1,5 @@
 import { invalid } from '../../base/errors.ts'
-import { atOnce, type Steps } from '../../base/scheduling/time-slice.ts'
+import type { Steps } from '../../base/scheduling/time-slice.ts'
 import { IcebergError, illegalArgument, validation } from '../errors.ts'
 import { readEncryptionKey } from './encryption-keys.ts'
 import { tableLocation } from './location.ts'
@@ -39,19 +39,14 @@ import {
 /**
  * The metadata of a table from the parsed JSON of a metadata file, checked, and in the form in which a table keeps it.
  * Members that older writers left out are there, such as `refs` and `schemas`. Members that the specification does not
- * name are kept.
+ * name are kept. It works in steps: a table may have 100,000 snapshots.
  *
  * Fails with `InvalidInput` for what no reader could use: it says which member is wrong, and why.
  *
  * ```ts
- * const metadata = checkTableMetadata(parseJson(await readFile(location, 'utf8')))
+ * const metadata = await inSlices(tableMetadata(parse(await readFile(path, 'utf8'))), signal)
  * ```
  */
-export function checkTableMetadata(json: unknown): TableMetadata {
-  return atOnce(tableMetadata(json))
-}
-
-/** As {@link checkTableMetadata}, in steps: a table may have 100,000 snapshots. */
 export function* tableMetadata(json: unknown): Steps<TableMetadata> {
   try {
     return yield* readMetadata(json)

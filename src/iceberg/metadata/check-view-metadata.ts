@@ -1,4 +1,4 @@
-import { atOnce, type Steps } from '../../base/scheduling/time-slice.ts'
+import type { Steps } from '../../base/scheduling/time-slice.ts'
 import { illegalArgument } from '../errors.ts'
 import {
   checkLongJson,
@@ -19,20 +19,15 @@ import { readViewVersion } from './view-version.ts'
 
 /**
  * View metadata from the parsed JSON of a metadata file. Members that the specification does not name are kept, and
- * unchanged parts are those of `json`.
+ * unchanged parts are those of `json`. It works in steps: a view may have many versions.
  *
  * Fails with an `IcebergError` of status 400 for members that are missing or of another type, for ids that occur twice,
  * and where the current version or its schema is not there.
  *
  * ```ts
- * const view = checkViewMetadata(parse(text))
+ * const view = await inSlices(viewMetadata(parse(text)), signal)
  * ```
  */
-export function checkViewMetadata(json: unknown): ViewMetadata {
-  return atOnce(viewMetadata(json))
-}
-
-/** As {@link checkViewMetadata}, in steps: a view may have many versions. */
 export function* viewMetadata(json: unknown): Steps<ViewMetadata> {
   const where = 'view'
   const object = readObject(json, where)

@@ -1,8 +1,8 @@
-export { applyUpdates, type UpdateContext, updatedMetadata } from './apply-updates.ts'
-export { checkTableMetadata, tableMetadata } from './check-metadata.ts'
+export { type UpdateContext, updatedMetadata } from './apply-updates.ts'
+export { tableMetadata } from './check-metadata.ts'
 export { currentSnapshotId } from './draft.ts'
 export { type NewTable, newTableMetadata } from './new-table.ts'
-export { referencedSnapshots, withReferencedSnapshots } from './referenced-snapshots.ts'
+export { referencedSnapshots } from './referenced-snapshots.ts'
 export { checkRequirements, isCreate } from './requirements.ts'
 export { readSchema } from './schema.ts'
 export type {

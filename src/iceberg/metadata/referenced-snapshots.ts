@@ -1,17 +1,12 @@
-import { atOnce, type Steps } from '../../base/scheduling/time-slice.ts'
+import type { Steps } from '../../base/scheduling/time-slice.ts'
 import type { Long, Snapshot, TableMetadata } from './types.ts'
 
 const snapshotsInAStep = 500
 
 /**
  * The metadata with those snapshots only that a branch or tag names, as clients ask for that load the others later.
- * Statistics of snapshots that are left out are left out, too; the log of snapshots stays.
+ * Statistics of snapshots that are left out are left out, too; the log of snapshots stays. It works in steps.
  */
-export function withReferencedSnapshots(metadata: TableMetadata): TableMetadata {
-  return atOnce(referencedSnapshots(metadata))
-}
-
-/** As {@link withReferencedSnapshots}, in steps. */
 export function* referencedSnapshots(metadata: TableMetadata): Steps<TableMetadata> {
   const referenced = new Set<Long>()
   for (const ref of Object.values(metadata.refs)) referenced.add(ref['snapshot-id'])

@@ -1,4 +1,4 @@
-export { checkViewMetadata, viewMetadata } from './check-view-metadata.ts'
+export { viewMetadata } from './check-view-metadata.ts'
 export { type NewView, newViewMetadata } from './new-view.ts'
 export { currentVersion } from './view-finish.ts'
 export { checkViewRequirements } from './view-requirements.ts'

@@ -1,9 +1,5 @@
 import * as v from 'valibot'
-import { stringMap } from '../../base/model/fields.ts'
 import { illegalArgument } from '../errors.ts'
-
-/** A map of texts. */
-export const texts = stringMap
 
 /** The levels of a namespace. */
 export const namespaceName = v.pipe(v.array(v.string()), v.minLength(1, 'must name at least one level'))

@@ -1,14 +1,15 @@
 import * as v from 'valibot'
+import { stringMap } from '../../base/model/fields.ts'
 import { changeNamespaceProperties } from '../../catalog/formats/index.ts'
 import { IcebergError } from '../errors.ts'
 import { inTermsOfIceberg } from '../records/lookup.ts'
-import { checkBody, namespaceName, texts } from './body.ts'
+import { checkBody, namespaceName } from './body.ts'
 import type { Endpoint } from './endpoint.ts'
 import { namespaceInQuery } from './names.ts'
 import { namesOf, nextPage, pageOf } from './paging.ts'
 
-const created = v.object({ namespace: namespaceName, properties: v.nullish(texts, {}) })
-const changed = v.object({ removals: v.nullish(v.array(v.string()), []), updates: v.nullish(texts, {}) })
+const created = v.object({ namespace: namespaceName, properties: v.nullish(stringMap, {}) })
+const changed = v.object({ removals: v.nullish(v.array(v.string()), []), updates: v.nullish(stringMap, {}) })
 
 /** The endpoints for namespaces. */
 export const namespaceEndpoints: readonly Endpoint[] = [

@@ -18,7 +18,7 @@ import { checkBody, identifier } from './body.ts'
 import { credentialsFor, wants } from './credentials.ts'
 import type { Asked, Endpoint, EndpointAnswer, Served } from './endpoint.ts'
 import { etagOf, isKnown } from './etags.ts'
-import { namesOf, nextPage, pageOf } from './paging.ts'
+import { changeMembers, commonEndpoints, nameOf, placeOf, register } from './kinds.ts'
 import { signingConfig } from './signing.ts'
 
 const created = v.object({
@@ -30,28 +30,15 @@ const created = v.object({
   'stage-create': v.nullish(v.boolean()),
   properties: v.nullish(v.unknown()),
 })
-const registered = v.object({
-  name: v.pipe(v.string(), v.nonEmpty()),
-  'metadata-location': v.pipe(v.string(), v.nonEmpty()),
-  overwrite: v.nullish(v.boolean()),
-})
 const commit = v.object({
   identifier: v.nullish(identifier),
-  requirements: v.nullish(v.array(v.unknown()), []),
-  updates: v.nullish(v.array(v.unknown()), []),
+  ...changeMembers,
 })
 const commits = v.object({ 'table-changes': v.pipe(v.array(commit), v.minLength(1, 'must name a table')) })
-const renamed = v.object({ source: identifier, destination: identifier })
 
 /** The endpoints for tables. */
 export const tableEndpoints: readonly Endpoint[] = [
-  {
-    name: 'listTables',
-    method: 'GET',
-    path: 'namespaces/{namespace}/tables',
-    access: 'listTables',
-    run: (served, asked) => listed(served, asked, 'table'),
-  },
+  ...commonEndpoints('table', { list: 'listTables', exists: 'tableExists', rename: 'renameTable' }),
   {
     name: 'createTable',
     method: 'POST',
@@ -64,13 +51,9 @@ export const tableEndpoints: readonly Endpoint[] = [
     method: 'POST',
     path: 'namespaces/{namespace}/register',
     body: 'json',
-    run: async (served, { namespace, request }) => {
-      const { name, overwrite, 'metadata-location': url } = checkBody(registered, request.body)
-      const id = [...namespace, name]
-      await request.authorize('registerTable', id, url)
-      const asked = { format: tableFormat, id, url, overwrite: overwrite ?? false }
-      const loaded = await served.entries.register(asked, request)
-      return afterCommit(() => tableAnswer(served, loaded, request))
+    run: async (served, asked) => {
+      const loaded = await register(served.entries, tableFormat, asked)
+      return afterCommit(() => tableAnswer(served, loaded, asked.request))
     },
   },
   {
@@ -79,16 +62,6 @@ export const tableEndpoints: readonly Endpoint[] = [
     path: 'namespaces/{namespace}/tables/{name}',
     access: 'describeTable',
     run: loadTable,
-  },
-  {
-    name: 'tableExists',
-    method: 'HEAD',
-    path: 'namespaces/{namespace}/tables/{name}',
-    access: 'tableExists',
-    run: async ({ entries }, { id, request }) => {
-      await entries.find('table', id, request)
-      return {}
-    },
   },
   {
     name: 'updateTable',
@@ -149,20 +122,6 @@ export const tableEndpoints: readonly Endpoint[] = [
     },
   },
   {
-    name: 'renameTable',
-    method: 'POST',
-    path: 'tables/rename',
-    body: 'json',
-    run: async ({ entries }, { request }) => {
-      const { source, destination } = checkBody(renamed, request.body)
-      const [from, to] = [nameOf(source), nameOf(destination)]
-      await request.authorize('renameTable', from)
-      await request.authorize('renameTable', to)
-      await entries.rename({ kind: 'table', from, to }, request)
-      return {}
-    },
-  },
-  {
     name: 'commitTransaction',
     method: 'POST',
     path: 'transactions/commit',
@@ -179,22 +138,6 @@ export const tableEndpoints: readonly Endpoint[] = [
     },
   },
 ]
-
-export function nameOf({ namespace, name }: v.InferOutput<typeof identifier>): Identifier {
-  return [...namespace, name]
-}
-
-/** A page of the tables or views in a namespace. */
-export async function listed(
-  { entries }: Served,
-  { namespace, query, request }: Asked,
-  kind: 'table' | 'view',
-): Promise<EndpointAnswer> {
-  const { names, next } = await namesOf(pageOf(query), (page) =>
-    entries.list({ kind, namespace, ...page }, request),
-  )
-  return { body: { identifiers: names.map((name) => ({ namespace, name })), ...nextPage(next) } }
-}
 
 function changeOf(
   { clientClocks }: Served,
@@ -238,22 +181,21 @@ function timesOf(base: TableMetadata | undefined, updates: readonly unknown[]): 
   return times.filter((time) => typeof time === 'number')
 }
 
-async function createTable(served: Served, { namespace, request }: Asked): Promise<EndpointAnswer> {
-  const { name, location: given, schema, properties, ...rest } = checkBody(created, request.body)
-  const id = [...namespace, name]
-  await request.authorize('declareTable', id, given ?? undefined)
-  const location = given ?? (await served.entries.newLocation(id, request))
+async function createTable(served: Served, asked: Asked): Promise<EndpointAnswer> {
+  const { request } = asked
+  const body = checkBody(created, request.body)
+  const { id, location } = await placeOf(served.entries, asked, body)
   const make = (now: number, uuid: string) =>
     newTableMetadata({
-      schema,
-      partitionSpec: rest['partition-spec'] ?? undefined,
-      sortOrder: rest['write-order'] ?? undefined,
-      location: location.replace(/\/+$/, ''),
-      properties: properties ?? {},
+      schema: body.schema,
+      partitionSpec: body['partition-spec'] ?? undefined,
+      sortOrder: body['write-order'] ?? undefined,
+      location,
+      properties: body.properties ?? {},
       uuid,
       now,
     })
-  if (rest['stage-create']) {
+  if (body['stage-create']) {
     const { now, uuid } = await served.entries.requireFree('table', id, request)
     const staged = make(now, uuid)
     await served.entries.makeFolders(id, location, request)

@@ -9,9 +9,9 @@ import {
 import type { Change } from '../records/commit.ts'
 import type { Loaded } from '../records/lookup.ts'
 import { viewFormat } from '../records/view-format.ts'
-import { checkBody, identifier } from './body.ts'
+import { checkBody } from './body.ts'
 import type { Asked, Endpoint, EndpointAnswer, Served } from './endpoint.ts'
-import { listed, nameOf } from './tables.ts'
+import { changeMembers, commonEndpoints, placeOf, register } from './kinds.ts'
 
 const created = v.object({
   name: v.pipe(v.string(), v.nonEmpty()),
@@ -20,27 +20,11 @@ const created = v.object({
   'view-version': v.unknown(),
   properties: v.nullish(v.unknown()),
 })
-const registered = v.object({
-  name: v.pipe(v.string(), v.nonEmpty()),
-  'metadata-location': v.pipe(v.string(), v.nonEmpty()),
-  // As for tables. The specification has it not for views.
-  overwrite: v.nullish(v.boolean()),
-})
-const replaced = v.object({
-  requirements: v.nullish(v.array(v.unknown()), []),
-  updates: v.nullish(v.array(v.unknown()), []),
-})
-const renamed = v.object({ source: identifier, destination: identifier })
+const replaced = v.object(changeMembers)
 
 /** The endpoints for views. */
 export const viewEndpoints: readonly Endpoint[] = [
-  {
-    name: 'listViews',
-    method: 'GET',
-    path: 'namespaces/{namespace}/views',
-    access: 'listTables',
-    run: (served, asked) => listed(served, asked, 'view'),
-  },
+  ...commonEndpoints('view', { list: 'listViews', exists: 'viewExists', rename: 'renameView' }),
   {
     name: 'createView',
     method: 'POST',
@@ -53,13 +37,7 @@ export const viewEndpoints: readonly Endpoint[] = [
     method: 'POST',
     path: 'namespaces/{namespace}/register-view',
     body: 'json',
-    run: async ({ entries }, { namespace, request }) => {
-      const { name, overwrite, 'metadata-location': url } = checkBody(registered, request.body)
-      const id = [...namespace, name]
-      await request.authorize('registerTable', id, url)
-      const asked = { format: viewFormat, id, url, overwrite: overwrite ?? false }
-      return viewAnswer(await entries.register(asked, request))
-    },
+    run: async ({ entries }, asked) => viewAnswer(await register(entries, viewFormat, asked)),
   },
   {
     name: 'loadView',
@@ -67,16 +45,6 @@ export const viewEndpoints: readonly Endpoint[] = [
     path: 'namespaces/{namespace}/views/{name}',
     access: 'describeTable',
     run: async ({ entries }, { id, request }) => viewAnswer(await entries.load(viewFormat, id, request)),
-  },
-  {
-    name: 'viewExists',
-    method: 'HEAD',
-    path: 'namespaces/{namespace}/views/{name}',
-    access: 'tableExists',
-    run: async ({ entries }, { id, request }) => {
-      await entries.find('view', id, request)
-      return {}
-    },
   },
   {
     name: 'replaceView',
@@ -104,20 +72,6 @@ export const viewEndpoints: readonly Endpoint[] = [
       return {}
     },
   },
-  {
-    name: 'renameView',
-    method: 'POST',
-    path: 'views/rename',
-    body: 'json',
-    run: async ({ entries }, { request }) => {
-      const { source, destination } = checkBody(renamed, request.body)
-      const [from, to] = [nameOf(source), nameOf(destination)]
-      await request.authorize('renameTable', from)
-      await request.authorize('renameTable', to)
-      await entries.rename({ kind: 'view', from, to }, request)
-      return {}
-    },
-  },
 ]
 
 function changeOf(
@@ -127,20 +81,19 @@ function changeOf(
   return { format: viewFormat, id, ...more }
 }
 
-async function createView({ entries }: Served, { namespace, request }: Asked): Promise<EndpointAnswer> {
-  const { name, location: given, schema, properties, ...rest } = checkBody(created, request.body)
-  const id = [...namespace, name]
-  await request.authorize('declareTable', id, given ?? undefined)
-  const location = given ?? (await entries.newLocation(id, request))
+async function createView({ entries }: Served, asked: Asked): Promise<EndpointAnswer> {
+  const { request } = asked
+  const body = checkBody(created, request.body)
+  const { id, location } = await placeOf(entries, asked, body)
   const change = changeOf(id, {
     creates: true,
     require: () => {},
     apply: (_, { now, newUuid }) =>
       newViewMetadata({
-        schema,
-        viewVersion: rest['view-version'],
-        location: location.replace(/\/+$/, ''),
-        properties: properties ?? {},
+        schema: body.schema,
+        viewVersion: body['view-version'],
+        location,
+        properties: body.properties ?? {},
         uuid: newUuid(),
         now,
       }),

@@ -1,6 +1,4 @@
-import { CatalogError } from '../../base/errors.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
-import { IcebergError } from '../../iceberg/errors.ts'
 import type { Mount, MountedRequest, MountedRoute } from '../../server/mount.ts'
 import { localHandle } from '../../tabularium/local-handle.ts'
 import type { MemoryCatalog } from '../../tabularium/open.ts'
@@ -34,14 +32,8 @@ export function withFaults(fake: FakeCatalog, mounted: (catalog: MemoryCatalog) 
       stale.fired++
     const answering =
       stale === undefined ? route : mounted(localHandle((stale.state as Internals).core)).route(line)
-    try {
-      const clock = fake.clock as ManualClock
-      return await withEffects(clock, taken, route.name, request.options, () => answering.run(request))
-    } catch (error) {
-      if (!(error instanceof CatalogError) || (error as { mayBeDone?: boolean }).mayBeDone !== true)
-        throw error
-      throw new IcebergError('CommitStateUnknownException', error.message, { cause: error })
-    }
+    const clock = fake.clock as ManualClock
+    return withEffects(clock, taken, route.name, request.options, () => answering.run(request))
   }
   return {
     ...mount,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CatalogError } from '../../../src/base/errors.ts'
-import { checkTableMetadata } from '../../../src/iceberg/metadata/index.ts'
+import { checkTableMetadata } from './at-once.ts'
 import {
   apply,
   field,

@@ -2,13 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CatalogError } from '../../../src/base/errors.ts'
 import { IcebergError } from '../../../src/iceberg/errors.ts'
-import {
-  applyUpdates,
-  checkRequirements,
-  checkTableMetadata,
-  newTableMetadata,
-} from '../../../src/iceberg/metadata/index.ts'
+import { checkRequirements, newTableMetadata } from '../../../src/iceberg/metadata/index.ts'
 import { limitEach } from '../../support/time-limit.ts'
+import { applyUpdates, checkTableMetadata } from './at-once.ts'
 import { update } from './random-updates.ts'
 import { history, location, now, otherUuid, table, uuid, xyz } from './tables.ts'
 

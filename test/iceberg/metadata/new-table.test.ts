@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkTableMetadata } from '../../../src/iceberg/metadata/index.ts'
+import { checkTableMetadata } from './at-once.ts'
 import { field, location, now, partition, refused, sorted, struct, table, uuid, xyz } from './tables.ts'
 
 describe('a new table', () => {

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { IcebergError } from '../../../src/iceberg/errors.ts'
-import { applyUpdates, checkTableMetadata, type TableMetadata } from '../../../src/iceberg/metadata/index.ts'
+import type { TableMetadata } from '../../../src/iceberg/metadata/index.ts'
 import { indexOf } from '../../../src/iceberg/metadata/schema-index.ts'
 import { limitEach } from '../../support/time-limit.ts'
+import { applyUpdates, checkTableMetadata } from './at-once.ts'
 import { throughText, update } from './random-updates.ts'
 import { history, now, otherUuid, table } from './tables.ts'
 

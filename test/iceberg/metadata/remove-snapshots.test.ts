@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { withReferencedSnapshots } from '../../../src/iceberg/metadata/index.ts'
 import { limitEach } from '../../support/time-limit.ts'
+import { withReferencedSnapshots } from './at-once.ts'
 import { addSnapshot, apply, history, now, refused, setRef, snapshot, table } from './tables.ts'
 
 limitEach(120)

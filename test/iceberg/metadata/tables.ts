@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { IcebergError, type IcebergErrorType } from '../../../src/iceberg/errors.ts'
-import { applyUpdates, newTableMetadata, type TableMetadata } from '../../../src/iceberg/metadata/index.ts'
+import { newTableMetadata, type TableMetadata } from '../../../src/iceberg/metadata/index.ts'
+import { applyUpdates } from './at-once.ts'
 
 export const uuid = '9c12d441-03fe-4693-9a96-a0705ddf69c1'
 export const otherUuid = 'd20125c8-7284-442c-9aea-15fee620737c'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkTableMetadata } from '../../../src/iceberg/metadata/index.ts'
+import { checkTableMetadata } from './at-once.ts'
 import { addSnapshot, apply, history, now, refused, setRef, snapshot, table } from './tables.ts'
 
 const removeSnapshots = (...ids: (number | bigint)[]) => ({ action: 'remove-snapshots', 'snapshot-ids': ids })

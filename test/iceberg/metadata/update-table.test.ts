@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkTableMetadata } from '../../../src/iceberg/metadata/index.ts'
+import { checkTableMetadata } from './at-once.ts'
 import { apply, history, location, now, otherUuid, refused, table, uuid } from './tables.ts'
 
 const setProperties = (updates: object) => ({ action: 'set-properties', updates })
