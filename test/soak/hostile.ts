@@ -59,6 +59,7 @@ export async function hostile(seed: number): Promise<Scenario> {
     'MiB at most': 0,
     'ms that an answer took at most': 0,
     'ms of them held by the server at most': 0,
+    'ms in which the machine lacked memory': 0,
     'ms of the main thread at most': 0,
   }
   let isOver = false
@@ -116,9 +117,10 @@ export async function hostile(seed: number): Promise<Scenario> {
   }
   const watching = (async () => {
     while (!isOver) {
-      const { tookMillis, heldMillis } = await waits.ask()
+      const { tookMillis, heldMillis, lackedMillis } = await waits.ask()
       raise('ms that an answer took at most', tookMillis)
       raise('ms of them held by the server at most', heldMillis)
+      counts['ms in which the machine lacked memory'] += Math.round(lackedMillis)
       raise('MiB at most', mebibytesOf(served.pid))
       // Often enough to meet a long wait.
       await sleep(10)

@@ -3,8 +3,9 @@ import { Worker } from 'node:worker_threads'
 import { scriptPath } from '../support/scripts.ts'
 
 /*
- * On a busy machine both server and client wait for a processor, which is not the server's fault. Linux measures that
- * time for each thread, so it can be subtracted.
+ * On a busy machine both server and client wait for a processor, and on a full one for memory, which is not the server's
+ * fault. Linux measures the first for each thread and the second for the machine, so both can be subtracted. The bound
+ * of the server's memory is checked by itself.
  */
 
 /** The measurements of one request for `/healthz`. */
@@ -13,9 +14,11 @@ export interface Wait {
   readonly tookMillis: number
   /**
    * The elapsed time without the time in which the server's main thread, or the requesting thread, waited for a
-   * processor.
+   * processor, or any process for memory.
    */
   readonly heldMillis: number
+  /** For how long some process of the machine waited for memory meanwhile. */
+  readonly lackedMillis: number
   /** The processor time of the server's main thread meanwhile. */
   readonly ranMillis: number
   /** The same, without the part that may be before the request or after its response. */

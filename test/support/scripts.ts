@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { forNode } from './bundle.ts'
 import { bundleSimulation } from './bundle-simulation.ts'
+import { isRunning, removeLeftFolders } from './folders.ts'
 
 /*
  * Scripts that tests start as separate processes. They are bundled once per run: a process takes seconds to load
@@ -66,6 +67,7 @@ export function scriptPath(script: Script): string {
 export default async function bundleScripts(): Promise<void> {
   if (inherited !== undefined) return
   removeLeft()
+  await removeLeftFolders()
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   // Servers need the built page.
   execFileSync(process.execPath, ['build/page.js'], { cwd: root })
@@ -90,13 +92,4 @@ function removeLeft(): void {
   mkdirSync(bundles, { recursive: true })
   for (const name of readdirSync(bundles))
     if (!isRunning(Number(name))) rmSync(join(bundles, name), { recursive: true, force: true })
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    // It runs for another user.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }

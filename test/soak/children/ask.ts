@@ -19,8 +19,19 @@ function usedBy(thread: string): Used {
   return { ran: Number(ran) / 1e6, waited: Number(waited) / 1e6 }
 }
 
+/** For how long some process of the machine waited for memory so far, in milliseconds; 0 where Linux does not tell. */
+function lackedMemory(): number {
+  try {
+    const some = /^some .*total=(\d+)/.exec(readFileSync('/proc/pressure/memory', 'utf8'))?.[1]
+    return Number(some ?? 0) / 1e3
+  } catch {
+    return 0
+  }
+}
+
 async function ask(): Promise<Wait> {
   const begun = performance.now()
+  const lacked = lackedMemory()
   const [own, server] = [usedBy('thread-self'), usedBy(`${pid}/task/${pid}`)]
   const answer = await fetch(`${url}/healthz`)
   await answer.arrayBuffer()
@@ -29,11 +40,13 @@ async function ask(): Promise<Wait> {
   const ranMillis = serverAfter.ran - server.ran
   // While this thread ran or waited for a processor, the request may not have been sent, or the response was there already.
   const ownMillis = ownAfter.ran - own.ran + ownAfter.waited - own.waited
+  const lackedMillis = lackedMemory() - lacked
   return {
     tookMillis,
     ranMillis,
     workedMillis: Math.max(0, ranMillis - ownMillis),
-    heldMillis: Math.max(0, tookMillis - (serverAfter.waited - server.waited) - ownMillis),
+    lackedMillis,
+    heldMillis: Math.max(0, tookMillis - (serverAfter.waited - server.waited) - ownMillis - lackedMillis),
   }
 }
 
