@@ -9,7 +9,7 @@ const noJson = 'what it does not know is a page of HTML with 500'
 const noNull = 'an id that is not there is a NullPointerException with 500'
 const noTags = 'its HTTP server does not pass If-None-Match on'
 
-/** The tests of the kit, the rules of our suite and the steps of flows that the reference fails, each with its reason. */
+/** The tests of the kit, the rules of our suite and the steps of flows that the reference always fails, each with its reason. */
 export const referenceFails: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   suite: {
     'add-sort-order': noNull,
@@ -66,8 +66,18 @@ export const referenceFails: Readonly<Record<string, Readonly<Record<string, str
     'rollback leaves nothing': afterFolder,
     'a conflict in one of two tables leaves nothing in part': afterFolder,
     'a conflict beside a table created in the transaction': afterFolder,
-    'three writers of pairs: both tables have what was committed':
-      'of transactions over two tables at once that it reports as committed, it loses half, or half of one',
   },
   spark: { 'a missing namespace, and one that is there: refused': noNamespaces },
+}
+
+const oneAfterOther =
+  'it commits the tables of a transaction one after the other, without a lock, so another one may come between'
+
+/**
+ * What the reference fails in some runs only, by the times at which requests meet. All else that sends requests at the same
+ * time is about one table, which it changes by one compare-and-swap in SQLite, or is a step whose writers take turns.
+ */
+export const referenceFailsByChance: typeof referenceFails = {
+  suite: { 'transactions-at-once': oneAfterOther },
+  duckdb: { 'three writers of pairs: both tables have what was committed': oneAfterOther },
 }
