@@ -1,7 +1,7 @@
 /** How fast is Iceberg REST, beside the reference server in Java? */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { icebergRest } from '../dist/iceberg/index.js'
@@ -12,6 +12,7 @@ import { freePort } from '../test/support/free-port.ts'
 import { about, figure, report, type Target } from './support/figures.ts'
 import { Committer, createTable, IcebergClient } from './support/iceberg-client.ts'
 import { inFlight, milliseconds, race } from './support/measure.ts'
+import { peakOf } from './support/memory.ts'
 import { count, pick } from './support/scale.ts'
 import { newFolder } from './support/scratch.ts'
 
@@ -58,7 +59,11 @@ is refused loads the table and tries again, as clients do. Each round has new ta
     }
     for (const [name, part] of Object.entries(parts)) if (name.startsWith(only)) await part()
     for (const [name, { child }] of Object.entries(sides))
-      report(`memory at most: ${titles[name as Name]}`, peakOf(child), 'MB')
+      report(
+        `memory at most: ${titles[name as Name]}`,
+        Math.round((peakOf(child.pid!) ?? Number.NaN) / 1e6),
+        'MB',
+      )
   } finally {
     for (const { child, client } of Object.values(sides)) {
       client.close()
@@ -207,10 +212,4 @@ async function serveOurs(location: string): Promise<void> {
   const server = await serve(catalog, { auth: false, port: 0, mounts: [icebergRest(catalog)] })
   process.on('disconnect', () => process.exit())
   process.send!(server.url)
-}
-
-/** The most memory that a process has had, in megabytes, where the system tells. */
-function peakOf({ pid }: ChildProcess): number {
-  const kibibytes = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-  return Math.round((Number(kibibytes) * 1_024) / 1e6)
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { grewElsewhere, watched } from './memory.ts'
 
 /** Work to be timed: does it so many times and answers with microseconds each. */
 export type Runner = (times: number) => number | Promise<number>
@@ -14,7 +15,7 @@ export interface Arena {
   close(): Promise<void>
 }
 
-type Reply = { readonly value: number } | { readonly error: string }
+type Reply = { readonly value: number; readonly grew: number | undefined } | { readonly error: string }
 
 /** Starts the arena that a module serves. */
 export async function openArena(module: string, ...args: string[]): Promise<Arena> {
@@ -26,6 +27,7 @@ export async function openArena(module: string, ...args: string[]): Promise<Aren
       child.send({ contender, times })
       const [reply] = (await firstMessage(child)) as [Reply]
       if ('error' in reply) throw new Error(reply.error)
+      grewElsewhere(reply.grew)
       return reply.value
     },
     async close() {
@@ -40,7 +42,7 @@ export async function openArena(module: string, ...args: string[]): Promise<Aren
 export function serveArena(contenders: Readonly<Record<string, Runner>>): void {
   process.on('message', async ({ contender, times }: { contender: string; times: number }) => {
     try {
-      process.send!({ value: await contenders[contender]!(times) })
+      process.send!(await watched(() => contenders[contender]!(times)))
     } catch (error) {
       process.send!({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
     }

@@ -1,4 +1,5 @@
 import { type Spread, spread } from './measure.ts'
+import { growthOf } from './memory.ts'
 
 /** What a figure is to reach. */
 export interface Target {
@@ -16,6 +17,8 @@ export interface Comparison {
   /** `speed`: how many times as fast as the peer; `cost`: how many times what the peer takes. */
   readonly as: 'speed' | 'cost'
   readonly ratio: Spread
+  /** As that of {@link Figure}. */
+  readonly memory?: number | undefined
   readonly target?: Target | undefined
   /** What is not like for like. */
   readonly remark?: string | undefined
@@ -28,6 +31,8 @@ export interface Figure {
   readonly name: string
   readonly unit: string
   readonly ours: Spread
+  /** By how many bytes the process grew at most in one turn. */
+  readonly memory?: number | undefined
   readonly against: readonly Comparison[]
   readonly target?: Target | undefined
   readonly remark?: string | undefined
@@ -78,12 +83,13 @@ export function figure(name: string, samples: readonly number[], options: Figure
       const other = theirs[Math.min(round, theirs.length - 1)]!
       return upsideDown ? other / ours : ours / other
     })
-    return { peer, theirs: spread(theirs), as, ratio: spread(pairs), ...more }
+    return { peer, theirs: spread(theirs), as, ratio: spread(pairs), memory: growthOf(theirs), ...more }
   }
   const found: Figure = {
     name,
     unit,
     ours: spread(samples),
+    memory: growthOf(samples),
     against: against.map(compare),
     target,
     remark,
@@ -130,23 +136,33 @@ export function round(value: number): string {
   return String(Number(value.toPrecision(3)))
 }
 
-function linesOf({ name, unit, ours, against, target }: Figure): string[] {
+/** Memory as people write it. */
+export function megabytes(bytes: number): string {
+  return `${bytes < 1e5 ? '0' : round(bytes / 1e6)} MB`
+}
+
+function linesOf({ name, unit, ours, memory, against, target }: Figure): string[] {
   const line = (left: string, value: string, note: string, aim?: Target, measured?: number) => {
     const verdict = aim ? `${targetText(aim).padEnd(8)} ${isMet(measured!, aim) ? 'met' : 'MISSED'}` : ''
     return `${left.padEnd(58)} ${value.padStart(10)} ${note.padEnd(30)} ${verdict}`.trimEnd()
   }
   return [
-    line(name, round(ours.median), unit, target, ours.median),
-    ...against.map(({ peer, theirs, as, ratio, target }) =>
+    line(name, round(ours.median), `${unit}${beside(memory)}`, target, ours.median),
+    ...against.map(({ peer, theirs, as, ratio, memory, target }) =>
       line(
         `  ${as === 'speed' ? 'speed' : 'cost'} against ${peer}`,
         `${round(ratio.median)} ×`,
-        `(${round(ratio.low)} – ${round(ratio.high)}; ${round(theirs.median)} ${unit})`,
+        `(${round(ratio.low)} – ${round(ratio.high)}; ${round(theirs.median)} ${unit}${beside(memory)})`,
         target,
         ratio.median,
       ),
     ),
   ]
+}
+
+/** The memory of a contender, behind what it took. */
+function beside(bytes: number | undefined): string {
+  return bytes === undefined ? '' : `, ${megabytes(bytes)}`
 }
 
 function send(finding: Finding): void {

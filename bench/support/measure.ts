@@ -1,3 +1,6 @@
+import { rememberGrowth, watched } from './memory.ts'
+import { rounds as fewRounds, isShort } from './scale.ts'
+
 export { report } from './figures.ts'
 
 /** The middle half of some measurements: the median, and the quartiles on either side. */
@@ -37,10 +40,24 @@ export async function milliseconds(body: () => unknown): Promise<number> {
   return performance.now() - start
 }
 
+/** How long contenders of a short run take turns, in milliseconds. */
+const shortPatience = 8_000
+
+/** Milliseconds by the clock, and of processor time on all threads of the process. */
+export async function cpuTime(
+  body: () => unknown,
+): Promise<{ readonly took: number; readonly used: number }> {
+  const before = process.cpuUsage()
+  const took = await milliseconds(body)
+  const { user, system } = process.cpuUsage(before)
+  return { took, used: (user + system) / 1_000 }
+}
+
 /**
  * Lets contenders take turns, in another order each round, so that all meet the same machine; answers with
  * what each measured, round by round. The first round warms up and does not count. After so many
- * milliseconds of patience the race ends early, but not before two rounds.
+ * milliseconds of patience the race ends early, but not before two rounds. A short run has few rounds and little
+ * patience, but for a race that was given endless patience. {@link growthOf} tells what memory each took.
  */
 export async function race(
   rounds: number,
@@ -49,12 +66,15 @@ export async function race(
 ): Promise<Record<string, number[]>> {
   const names = Object.keys(contenders)
   const measured: Record<string, number[]> = Object.fromEntries(names.map((name) => [name, []]))
-  const enough = performance.now() + patience
-  for (let round = 0; round <= rounds && (round < 3 || performance.now() < enough); round++) {
+  const isCut = isShort && patience !== Number.POSITIVE_INFINITY
+  const most = isCut ? Math.min(rounds, fewRounds) : rounds
+  const enough = performance.now() + (isCut ? Math.min(patience, shortPatience) : patience)
+  for (let round = 0; round <= most && (round < 3 || performance.now() < enough); round++) {
     for (let turn = 0; turn < names.length; turn++) {
       const name = names[(turn + round) % names.length]!
-      const figure = await contenders[name]!(round)
-      if (round > 0) measured[name]!.push(figure)
+      const { value, grew } = await watched(() => contenders[name]!(round))
+      rememberGrowth(measured[name]!, grew)
+      if (round > 0) measured[name]!.push(value)
     }
   }
   return measured

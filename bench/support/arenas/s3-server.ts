@@ -4,16 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /*
  * The few requests of S3 that the content sends, answered from memory: a service that is never what a reader waits for. It
- * checks no signatures. On request it tells which parts of objects were read, or sends as fast as a line of a given
+ * checks no signatures. On request it tells which parts of objects were read or how many requests came, or sends as fast as a line of a given
  * width and no faster.
  */
 
 /** What a process that started the service may ask. */
-export type Asked = 'reads' | { readonly bytesPerSecond: number }
+export type Asked = 'reads' | 'requests' | { readonly bytesPerSecond: number }
 
 const objects = new Map<string, Buffer>()
 const metadata = new Map<string, Record<string, string>>()
 const uploads = new Map<string, Map<number, Buffer>>()
+/** Requests of all kinds since somebody asked how many. */
+let requests = 0
 let reads: { path: string; start: number; end: number }[] = []
 
 let bytesPerSecond = Number.MAX_VALUE
@@ -21,6 +23,7 @@ let bytesPerSecond = Number.MAX_VALUE
 let free = 0
 
 const server = createServer((incoming, outgoing) => {
+  requests++
   answer(incoming, outgoing).catch((error) => outgoing.writeHead(500).end(String(error)))
 }).listen(0, '127.0.0.1')
 await once(server, 'listening')
@@ -28,6 +31,9 @@ process.on('message', (asked: Asked) => {
   if (asked === 'reads') {
     process.send!(reads)
     reads = []
+  } else if (asked === 'requests') {
+    process.send!(requests)
+    requests = 0
   } else {
     bytesPerSecond = asked.bytesPerSecond
   }

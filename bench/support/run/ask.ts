@@ -2,11 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Chart, Figure, Finding } from '../figures.ts'
 import type { Scale } from '../scale.ts'
+import { watchFamily } from './family-memory.ts'
 import { titleOf } from './questions.ts'
 import { type Answer, benchFolder } from './report.ts'
 
 /** How long a question may take, in milliseconds, before the run goes on without it. */
-const patience: Record<Scale, number> = { quick: 5 * 60_000, usual: 12 * 60_000, full: 60 * 60_000 }
+const patience: Record<Scale, number> = {
+  quick: 5 * 60_000,
+  short: 5 * 60_000,
+  usual: 12 * 60_000,
+  full: 60 * 60_000,
+}
 
 export interface Asking {
   readonly scale: Scale
@@ -38,10 +44,12 @@ export async function ask(question: string, { scale, scratch, output, signal }: 
     else if ('chart' in finding) charts.push(finding.chart)
     else about = finding.about
   })
+  const family = child.pid === undefined ? undefined : watchFamily(child.pid)
   const failed = await ending(child, patience[scale], signal)
+  const memory = family?.stop()
   endGroup(child)
   const seconds = Math.round((performance.now() - start) / 1_000)
-  return { question, title: titleOf(question), about, date, scale, seconds, failed, figures, charts }
+  return { question, title: titleOf(question), about, date, scale, seconds, memory, failed, figures, charts }
 }
 
 /** Waits for the end, and tells what was wrong with it. */

@@ -14,14 +14,19 @@ export interface RunOptions {
   readonly json?: string | true | undefined
   readonly compare?: string | undefined
   readonly run: boolean
+  /** Whether questions that the latest run has answered are left out. */
+  readonly resume: boolean
 }
 
 const help = () => `npm run bench -- [OPTIONS] [QUESTION…]
 
 Measures the catalog beside its peers, all questions or those named, and writes bench/report.md with its
-pictures. Naming questions puts their answers in the place of the earlier ones.
+pictures. Naming questions puts their answers in the place of the earlier ones. Each answer is kept as soon as
+it is found, so a run that is cut off loses only the question under way.
 
   --quick          small sizes and few rounds, to see that all runs; writes no report without --out
+  --short          the usual sizes in few rounds: all questions in less than half an hour
+  --resume         goes on with a run that was cut off: asks only what it has not answered
   --full           the big ones too: a million namespaces, 100 million rows
   --json [FILE]    also writes the report as JSON to a file, or prints it
   --compare FILE   shows what changed since an earlier report.json
@@ -41,14 +46,16 @@ export function readOptions(given: readonly string[]): RunOptions {
   const unknown = positionals.filter((name) => !questions.includes(name))
   if (unknown.length > 0)
     fail(`There is no question ${unknown.join(', ')}. There are: ${questions.join(', ')}.`)
-  if (values.quick && values.full) fail('Give --quick or --full, not both.')
+  const scales = (['quick', 'short', 'full'] as const).filter((name) => values[name])
+  if (scales.length > 1) fail(`Give --${scales.join(' or --')}, not both.`)
   return {
     asked: positionals.length > 0 ? questions.filter((name) => positionals.includes(name)) : questions,
-    scale: values.quick ? 'quick' : values.full ? 'full' : 'usual',
+    scale: scales[0] ?? 'usual',
     out: values.out !== undefined ? resolve(values.out) : values.quick ? undefined : benchFolder,
     json: values.json === '' ? true : values.json,
     compare: values.compare,
     run: !values['no-run'],
+    resume: values.resume,
   }
 }
 
@@ -64,6 +71,8 @@ function parse(given: readonly string[]) {
       allowPositionals: true,
       options: {
         quick: flag,
+        short: flag,
+        resume: flag,
         full: flag,
         json: { type: 'string' },
         compare: { type: 'string' },

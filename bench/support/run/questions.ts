@@ -5,6 +5,8 @@ import { benchFolder } from './report.ts'
 /** In this order they are asked; what is not named here comes last. */
 const order = [
   'start',
+  'inserts',
+  'small',
   'stores',
   'operations',
   'processes',
@@ -21,6 +23,8 @@ const order = [
   'count',
   'rows',
   'changes',
+  'indexes',
+  'search',
   'fragments',
   'scan',
   'http',

@@ -17,7 +17,7 @@ export function shortForm(report: Report): string {
     '|---|---|---|',
     ...rows,
     '',
-    `Each line was measured in turns with its peers, ${daysOf(report)}, on ${report.machine.replace(/, Linux.*/, '')}; 2 × is twice as fast, 0.5 × half as fast. ${all.filter(({ met }) => met).length} of ${all.length} targets are met; [the report](bench/report.md) has every figure, what is not like for like, and why the others are missed.`,
+    `Each line was measured in turns with its peers${report.answers.some(({ scale }) => scale === 'short') ? ' in few rounds' : ''}, ${daysOf(report)}, on ${report.machine.replace(/, Linux.*/, '')}; 2 × is twice as fast, 0.5 × half as fast. ${all.filter(({ met }) => met).length} of ${all.length} targets are met; [the report](bench/report.md) has every figure, what is not like for like, and why the others are missed.`,
   ].join('\n')
 }
 

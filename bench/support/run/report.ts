@@ -17,14 +17,17 @@ export interface Answer {
   readonly date: string
   readonly scale: Scale
   readonly seconds: number
+  /** The most bytes that its processes had together, peers included, where the system tells. */
+  readonly memory?: number | undefined
   /** Why it ended early; what it found before is there. */
   readonly failed?: string | undefined
   readonly figures: readonly Figure[]
   readonly charts: readonly Chart[]
 }
 
-/** A run, whole. */
+/** A run, whole, or as far as it came. */
 export interface Report {
+  /** When the latest run began. */
   readonly date: string
   readonly machine: string
   readonly versions: Readonly<Record<string, string>>
@@ -79,6 +82,12 @@ export function merged(earlier: Report | undefined, now: Report, order: readonly
     ...now,
     answers: [...answers.values()].sort((a, b) => order.indexOf(a.question) - order.indexOf(b.question)),
   }
+}
+
+/** Whether the run that a report is of has answered a question at this scale. */
+export function isAnswered({ date, answers }: Report, question: string, scale: Scale): boolean {
+  const answer = answers.find((answer) => answer.question === question)
+  return answer !== undefined && !answer.failed && answer.scale === scale && answer.date >= date
 }
 
 export function readReport(path: string): Report | undefined {
