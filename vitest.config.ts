@@ -16,7 +16,7 @@ const long = [
   'test/catalog/lance/{objects,transaction-clients}.test.ts',
   'test/histories/batches.test.ts',
   'test/iceberg/clients/{duckdb,faults,import,kit,pyiceberg,spark,suite}.test.ts',
-  'test/iceberg/kills/kills.test.ts',
+  'test/iceberg/{kills/kills,large-turns}.test.ts',
   'test/catalog/maintenance/clone-histories.test.ts',
   'test/engine/predicate/kernels/{functions,kernels,numbers}.test.ts',
   'test/engine/predicate/reference/*.test.ts',
