@@ -55,6 +55,8 @@ export class CatalogError extends Error {
   declare readonly transaction_id?: string
   /** Whether the change may have been made all the same, since its answer was lost. */
   declare readonly mayBeDone?: boolean
+  /** With a version that was refused: the one to create instead, if no other writer is faster. Needs no further read. */
+  declare readonly next_version?: number
 
   // A process may load this class twice: with the client and the catalog, or as CommonJS and as ES module.
   static {
@@ -70,12 +72,18 @@ export class CatalogError extends Error {
   constructor(
     code: ErrorCode,
     message: string,
-    options?: { cause?: unknown; transaction_id?: string | undefined; mayBeDone?: boolean | undefined },
+    options?: {
+      cause?: unknown
+      transaction_id?: string | undefined
+      mayBeDone?: boolean | undefined
+      next_version?: number | undefined
+    },
   ) {
     super(message, options)
     this.code = code
     if (options?.transaction_id !== undefined) this.transaction_id = options.transaction_id
     if (options?.mayBeDone) this.mayBeDone = true
+    if (options?.next_version !== undefined) this.next_version = options.next_version
   }
 
   /** The protocol's number of `code`. */

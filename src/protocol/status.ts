@@ -68,6 +68,8 @@ export interface ErrorBody {
   readonly error: string
   /** The transaction that failed, where one was recorded. */
   readonly transaction_id?: string
+  /** With a version that was refused: the one to create instead. */
+  readonly next_version?: number
 }
 
 /** The error body of a code. `status` overrides the status of the code, as for an unknown route. */
@@ -117,7 +119,7 @@ function notFoundCode(path: string): ErrorCode | undefined {
  * status decides. Accepts any body, and never throws.
  */
 export function errorOfResponse(status: number, body: unknown, path = ''): CatalogError {
-  const { code, type, error, detail, transaction_id } = (
+  const { code, type, error, detail, transaction_id, next_version } = (
     typeof body === 'object' && body !== null ? body : {}
   ) as Record<string, unknown>
   const known =
@@ -128,6 +130,9 @@ export function errorOfResponse(status: number, body: unknown, path = ''): Catal
     known ?? codesByStatus[status] ?? 'Internal',
     given ??
       `The server answered with status ${status} and no message. Check that the URL is that of a catalog.`,
-    { transaction_id: typeof transaction_id === 'string' ? transaction_id : undefined },
+    {
+      transaction_id: typeof transaction_id === 'string' ? transaction_id : undefined,
+      next_version: Number.isSafeInteger(next_version) ? (next_version as number) : undefined,
+    },
   )
 }

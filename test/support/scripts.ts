@@ -43,6 +43,7 @@ const scripts = [
   'test/processes/transactions-child.ts',
   'test/processes/upkeep-child.ts',
   'test/processes/upkeep-holder-child.ts',
+  'test/processes/versions-child.ts',
 ] as const
 
 export type Script = (typeof scripts)[number]

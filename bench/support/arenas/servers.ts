@@ -38,7 +38,7 @@ const latestOf = async (table: string) => {
   const found = await catalog.describeTable({ id: ['prod', table], load_detailed_metadata: true })
   return { version: found.version ?? 0 }
 }
-/** The latest version of each table, with those that are on their way. Whoever is refused looks again. */
+/** The latest version of each table, with those that are on their way. Who is refused is told the next one. */
 const lines = new Map<string, Promise<{ version: number }>>()
 async function recordNext(table: string) {
   for (;;) {
@@ -48,8 +48,9 @@ async function recordNext(table: string) {
     try {
       return await record(table, ++latest.version)
     } catch (error) {
-      if ((error as { code?: string }).code !== 'ConcurrentModification') throw error
-      if (lines.get(table) === line) lines.delete(table)
+      const { next_version } = error as { next_version?: number }
+      if (next_version === undefined) throw error
+      if (lines.get(table) === line) lines.set(table, Promise.resolve({ version: next_version - 1 }))
     }
   }
 }

@@ -241,6 +241,7 @@ export function makeCore(
     inTurn: keyedQueue(),
     branches: new Map(),
     contended: new Map(),
+    versionRows: new Map(),
     slots: semaphore(options.concurrency ?? 16),
     sessions: sessionSource(sessionLimitsOf(options.openTransactions)),
     upkeep: new Upkeep(forUpkeep, markInterval(settings.transactionCount), [

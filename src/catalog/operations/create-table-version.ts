@@ -18,7 +18,8 @@ import { publicationOf, toVersionFor } from '../lance/dataset.ts'
 import { publishing, requireBranch, type StagedManifest, type StagedManifests } from '../lance/publish.ts'
 import { requireOwnFile } from '../locations/claim.ts'
 import { isPointer } from '../locations/pointers.ts'
-import { headOf, onBranch, putVersion } from '../lookup/versions.ts'
+import { headOf, nextVersion, onBranch, putVersion } from '../lookup/versions.ts'
+import { inVersionRow } from '../rows/version-row.ts'
 import { type ChangeContext, commit, findTableToChange, unchanged } from '../transactions/commit.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 import { operation } from './framework/operation.ts'
@@ -48,7 +49,9 @@ const createTableVersionResponse = v.object({ ...changeFields, version: tableVer
 
 /**
  * Records a version that a client wrote at the table's location. The first one may have any number. Each later one must
- * be exactly the latest plus one, so one of two concurrent writers fails with `ConcurrentModification`.
+ * be exactly the latest plus one, so one of two concurrent writers fails with `ConcurrentModification`. The error's
+ * `next_version` is the version to create instead. Where servers race for the versions of a table, a server waits for its
+ * turn, and gives those whom it refuses a moment to return in it.
  *
  * A retry is safe where the catalog can distinguish it from another writer: the same record again succeeds and changes
  * nothing when `manifest_path` ends in a name with a UUID, as staged manifests of Lance do, or when both requests had
@@ -73,13 +76,15 @@ export const createTableVersion = operation({
     positional: ['version'],
     examples: ['./catalog prod.orders 8 --manifest-path _versions/8.manifest'],
   },
-  run: (core, request) =>
+  run: (core, request, { signal }) =>
     publishing(core, [request], (staged) =>
-      commit(core, 'CreateTableVersion', request.id, (change) => {
-        const key = requestKey(request.context)
-        const { created, version } = createVersion(core, change, request, key, staged)
-        return created ? { version } : unchanged({ version })
-      }),
+      inVersionRow(core, request, signal, () =>
+        commit(core, 'CreateTableVersion', request.id, (change) => {
+          const key = requestKey(request.context)
+          const { created, version } = createVersion(core, change, request, key, staged)
+          return created ? { version } : unchanged({ version })
+        }),
+      ),
     ),
 })
 
@@ -139,12 +144,14 @@ export function createVersion(
       isSame
         ? `Version ${entry.version} of ${where} already exists, and another writer may have created it: its manifest has a name that others can choose, too (${existing.manifest_path}). Read the version to see whose it is. Give each manifest a name with a UUID, or send retries with the same header idempotency-key.`
         : `Version ${entry.version} of ${where} already exists with another manifest (${existing.manifest_path}). Rebase on the latest version, ${head.latest}, and create the one after it.`,
+      { next_version: nextVersion(head) },
     )
   }
   if (head.last !== null && entry.version !== head.last + 1) {
     throw new CatalogError(
       'ConcurrentModification',
       `Version ${entry.version} cannot be created: the next version of ${where} is ${head.last + 1}. Rebase on the latest version and create that one.`,
+      { next_version: nextVersion(head) },
     )
   }
   if (isPointer(entry.manifest_path)) requireOwnFile(core, writer, table, entry.manifest_path)

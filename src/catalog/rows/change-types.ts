@@ -119,3 +119,11 @@ export interface RowsStep extends Pick<Attempt, 'change' | 'found' | 'prepared'>
   readonly counts?: RowCounts | undefined
   readonly reported?: unknown
 }
+
+/** The writers of one branch in this process that bring versions of their own, and wait for their turn. */
+export interface VersionRow {
+  /** Each records its version, and resolves to whether it was refused. */
+  readonly waiting: (() => Promise<boolean>)[]
+  /** Called when a writer comes. */
+  wake: (() => void) | undefined
+}

@@ -11,7 +11,7 @@ import type {
   Staging,
   TransactionSettings,
 } from '../transactions/context.ts'
-import type { BranchAtWork, RowsStep } from './change-types.ts'
+import type { BranchAtWork, RowsStep, VersionRow } from './change-types.ts'
 import type { ClientRules, clientRules } from './client-rules.ts'
 
 /** What work on rows needs of its catalog. */
@@ -36,6 +36,8 @@ export interface RowsContext extends LongWorkContext, Roots {
    * @internal As above.
    */
   readonly contended: Map<string, Contention>
+  /** The rows of writers that bring versions of their own, by the name of the table and the branch. */
+  readonly versionRows: Map<string, VersionRow>
   /** Optimizes tables by itself, if the catalog is to. */
   readonly background?: Background
   readonly settings: RowsSettings

@@ -40,7 +40,11 @@ export function problemOf(error: unknown, failed: FailedRequest): Problem {
     failed.status ??
     (operation && dialect?.status?.(code, operation)) ??
     statusAmong(operation && wire[operation].statuses, code)
-  const body = errorBody(code, detail, failed.path.slice(0, 1_024), status)
+  const { next_version } = error instanceof CatalogError ? error : {}
+  const body = {
+    ...errorBody(code, detail, failed.path.slice(0, 1_024), status),
+    ...(next_version !== undefined && { next_version }),
+  }
   const headers = headersOf(status, error, failed)
   const unexpected = status === 500
   const transaction_id = transactionOf(error)

@@ -162,6 +162,8 @@ export function responder(context: HttpContext): Responder {
           signal: disconnectSignal(exchange),
           [sessionServer]: server.session,
         }),
+        // A writer that is gone leaves the row of those who wait.
+        ...(operation === 'createTableVersion' && { signal: disconnectSignal(exchange) }),
         ...(transaction !== undefined && { transaction }),
         ...(dialect.rules && { [clientRules]: dialect.rules }),
         ...(definition.changes && { [requestId]: exchange.requestId }),

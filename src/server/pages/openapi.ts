@@ -260,6 +260,7 @@ const errorSchema: JsonSchema = {
     code: { type: 'integer', enum: Object.values(errorNumbers) },
     error: text,
     transaction_id: text,
+    next_version: { type: 'integer', description: 'Of a refused version: the one to create instead.' },
   },
 }
 
