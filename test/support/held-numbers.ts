@@ -38,7 +38,7 @@ const lease = ['src/catalog/transactions/transaction-record.ts', 'leaseMillis = 
 const idle = [sessions, 'idleSeconds = 60'] as const
 const predicate = ['src/engine/predicate/syntax/lexer.ts', 'maxPredicateBytes = 65_536'] as const
 const depth = ['src/engine/predicate/syntax/syntax.ts', 'maxPredicateDepth = 200'] as const
-const sorted = ['512 MiB', 'src/engine/table/read/ordered.ts', 'maxSortedBytes = 512 << 20'] as const
+const sorted = ['512 MiB', 'src/engine/table/read/sort-rows.ts', 'maxSortedBytes = 512 << 20'] as const
 const ranked = ['1,000,000', 'src/engine/table/search/search.ts', 'maxRanked = 1_000_000'] as const
 const tokens = ['has at least 16 characters', 'src/server/auth/tokens.ts', 'minLength = 16'] as const
 const busy = ['30 seconds', 'src/stores/lmdb/environment.ts', 'defaultTimeout = 30_000'] as const

@@ -37,6 +37,8 @@ export interface Predicate {
    * makes the predicate fail, so only rows with them need to be read.
    */
   readonly equalities: readonly Equality[]
+  /** Whether evaluating it may throw for a row. If not, no one notices which rows it is evaluated on. */
+  readonly mayFail: boolean
   /**
    * The rows from `start` (a multiple of 32) to `end` for which it is true, not false and not null; bit 0 is row
    * `start`. Only rows in `live` count. Throws `InvalidInput` if a row makes it fail, for example by a division by
@@ -146,6 +148,7 @@ function predicateCompiler(text: string, schema: Schema, now: number): () => Pre
       columns,
       membership: membershipOf(plan),
       equalities: equalitiesOf(plan),
+      mayFail: mayRaise(plan),
       select,
       count,
       prune: (statistics, rows) => prune(plan, statistics, rows),

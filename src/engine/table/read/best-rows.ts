@@ -1,29 +1,26 @@
 import { invalid } from '../../../base/errors.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
-import type { AnyBatch } from '../../arrow/batch.ts'
-import { type Bound, blockRows, FirstKey, isBehind } from './first-key.ts'
-import { compareKey, type SortKey, type SortValue, sortReader } from './sort-keys.ts'
+import type { FragmentBest } from '../scan/message.ts'
+import { type Bound, isBehind } from './first-key.ts'
+import { compareKey, type SortKey, type SortValue } from './sort-keys.ts'
 import { sortedRows } from './sort-rows.ts'
 
-/** Values between two checks of the clock. */
-const valuesAtOnce = 8_192
-
-/** Blocks whose best values are found between two checks of the clock. */
-const blocksAtOnce = 16
-
-/** Of so many blocks one is in a sample. */
-const sampledOf = 64
-
 /** Least rows that are kept before the worst are dropped. */
-const minKept = 1_024
+const minKept = 256
+
+/** Most numbers that are sorted at once. */
+const numbersAtOnce = 65_536
+
+/** Bytes of a text that make its rank. A number holds six of them. */
+const rankedBytes = 6
 
 /** Bytes of an entry besides its values. */
-const entryBytes = 32
+const entryBytes = 40
 
-/** A fragment of which rows are added, and the readers of its keys. */
-interface Source {
+/** Rows of a fragment that may be added. Values of keys are read by their positions. */
+export interface Source {
   readonly fragment: number
-  readonly readers: readonly ((row: number) => SortValue)[]
+  readonly readers: readonly ((position: number) => SortValue)[]
 }
 
 /** A row that was added, with its values by key. */
@@ -33,61 +30,31 @@ interface Row {
   readonly row: number
 }
 
-/** A block that has selected rows. */
-interface Block {
-  readonly start: number
-  /** The first run with some of its rows. */
-  readonly run: number
-  /** How many of its rows are selected. */
-  readonly rows: number
-  /** The best value of all its rows; undefined if it is not known. */
-  best: SortValue | undefined
-}
-
-/** The blocks of the rows in runs. */
-function blocksOf(runs: ArrayLike<number>): Block[] {
-  const blocks: Block[] = []
-  let run = 0
-  let next = 0
-  while (run < runs.length) {
-    const start = Math.floor(Math.max(next, runs[run]!) / blockRows) * blockRows
-    const first = run
-    next = start + blockRows
-    let rows = 0
-    for (; run < runs.length && runs[run]! < next; run += 2) {
-      rows += Math.min(next, runs[run + 1]!) - Math.max(start, runs[run]!)
-      if (runs[run + 1]! > next) break
-    }
-    blocks.push({ start, run: first, rows, best: undefined })
-  }
-  return blocks
-}
-
 /**
  * The best rows by some keys: all that are added, or a limited number. Equal rows are in the
  * order of their positions. Only a row's keys and position are kept, and of no more than twice as many rows as are wanted.
  */
 export class BestRows {
-  readonly #keys: readonly SortKey[]
-  readonly #wanted: number
+  readonly keys: readonly SortKey[]
+  readonly wanted: number
+  /** How many rows were looked at, and how many of them were added. */
+  seen = 0
+  added = 0
   readonly #maxBytes: number
-  /** The values of the rows by key, their fragments, and their positions there. */
+  /** The values of the rows by key, their fragments, their positions there, and the ranks of their first values. */
   #values: SortValue[][]
   #fragments: number[] = []
   #rows: number[] = []
+  #ranks: number[] = []
   #bytes = 0
-  /** How many rows were looked at, and how many of them were added. */
-  #seen = 0
-  #added = 0
   /** The worst of the best rows, once there are as many as are wanted. */
   #worst: Row | undefined
-  readonly #given: SortValue | undefined
-  readonly #candidates = new Int32Array(blockRows)
+  readonly #given: Bound | undefined
 
-  /** `bound` is a value of the first key that at least as many rows do not follow as are wanted. */
-  constructor(keys: readonly SortKey[], wanted: number, maxBytes: number, bound?: SortValue) {
-    this.#keys = keys
-    this.#wanted = wanted
+  /** At least as many rows as are wanted do not come behind `bound`. */
+  constructor(keys: readonly SortKey[], wanted: number, maxBytes: number, bound?: Bound) {
+    this.keys = keys
+    this.wanted = wanted
     this.#maxBytes = maxBytes
     this.#given = bound
     this.#values = keys.map(() => [])
@@ -97,191 +64,150 @@ export class BestRows {
     return this.#bytes
   }
 
-  /** Whether rows of a fragment may be among the best. None of them precedes `best` by the first key. */
-  mayAdd(fragment: number, best: SortValue): boolean {
-    const bound = this.#boundFor(fragment, 0)
-    return bound === undefined || !isBehind(this.#keys[0]!, best, bound)
+  /** Whether there are as many rows as are wanted, and worse ones were dropped. */
+  get isFull(): boolean {
+    return this.#worst !== undefined
   }
 
-  /** Adds rows of a fragment, as runs. */
-  async add(
-    fragment: number,
-    batches: readonly AnyBatch[],
-    runs: ArrayLike<number>,
-    timeSlice: TimeSlice,
-    hold: (bytes: number) => Promise<void> | undefined = () => undefined,
-  ): Promise<void> {
-    const source = { fragment, readers: batches.map(sortReader) }
-    const key = new FirstKey(this.#keys[0]!, batches[0]!, source.readers[0]!)
-    const atOnce = Math.max(1, Math.min(blockRows, Math.floor(valuesAtOnce / this.#keys.length)))
-    let blocks = blocksOf(runs)
-    // With a high limit, few blocks are skipped. Then their best values are not worth finding.
-    let mayRank = this.#wanted * 100 < batches[0]!.length
-    let sampleAt = 0
-    for (let b = 0; b < blocks.length; b++) {
-      if (mayRank && (key.isKnown || (this.#worst && this.#added >= sampleAt))) {
-        const others = blocks.slice(b)
-        sampleAt = this.#added * 2
-        if (key.isKnown || this.#isWorthRanking(fragment, key, others)) {
-          mayRank = false
-          blocks = await this.#ranked(fragment, key, others, timeSlice)
-          b = -1
-          continue
-        }
-      }
-      const block = blocks[b]!
-      this.#seen += block.rows
-      if (block.best !== undefined && this.#excludes(fragment, block.start, block.best)) break
-      const last = block.start + blockRows
-      for (let i = block.run; i < runs.length && runs[i]! < last; i += 2) {
-        const runEnd = Math.min(last, runs[i + 1]!)
-        for (let start = Math.max(block.start, runs[i]!); start < runEnd; start += atOnce) {
-          const full = this.#addRun(source, key, start, Math.min(runEnd, start + atOnce), timeSlice)
-          if (full) await full
-          const waits = hold(this.#bytes)
-          if (waits) await waits
-          if (timeSlice.due) await timeSlice.rest()
-        }
-      }
-    }
+  /** The bound for rows of a fragment from `start` on. A row equal to the worst one is better if it comes before. */
+  boundFor(fragment: number, start: number): Bound | undefined {
+    const worst = this.#worst
+    if (worst === undefined) return this.#given
+    const ties =
+      this.keys.length > 1 || fragment < worst.fragment || (fragment === worst.fragment && start < worst.row)
+    return { value: worst.values[0]!, ties }
+  }
+
+  /** Whether rows of a fragment from `start` on may be among the best. None precedes `best` by the first key. */
+  mayAdd(fragment: number, start: number, best: SortValue): boolean {
+    const bound = this.boundFor(fragment, start)
+    return bound === undefined || !isBehind(this.keys[0]!, best, bound)
   }
 
   /**
-   * Whether a sample of the blocks has many more rows that may be among the best than it would have in a random order.
-   * In such an order one look at each value finds the few best rows. To rank the blocks first takes another look.
+   * Adds those rows that precede the worst one, of the first `count` in `rows`. If there are too many now, the promise
+   * waits until the worst are dropped.
    */
-  #isWorthRanking(fragment: number, key: FirstKey, blocks: readonly Block[]): boolean {
-    let rows = 0
-    let found = 0
-    for (let b = Math.min(sampledOf, blocks.length) >> 1; b < blocks.length; b += sampledOf) {
-      const { start } = blocks[b]!
-      const end = Math.min(start + blockRows, key.length)
-      rows += end - start
-      found += key.candidates(this.#boundFor(fragment, start), start, end, this.#candidates)
+  add(source: Source, rows: Int32Array, count: number, timeSlice: TimeSlice): Promise<void> | undefined {
+    for (let i = 0; i < count; i++) {
+      const row = rows[i]!
+      if (this.#worst === undefined || this.#isBetter(source, row, row, this.#worst))
+        this.#push(source, row, row)
     }
-    return found > rows * (1 / 64 + (2 * this.#wanted) / this.#seen)
+    return this.#rows.length >= Math.max(minKept, this.wanted * 2) ? this.#drop(timeSlice) : undefined
   }
 
-  /** The blocks that may have rows among the best: the best ones first, after those whose best value is not known. */
-  async #ranked(
+  /** Adds rows that were found in a fragment. */
+  addFound(
     fragment: number,
-    key: FirstKey,
-    blocks: readonly Block[],
+    { rows, values, seen }: FragmentBest,
     timeSlice: TimeSlice,
-  ): Promise<Block[]> {
-    const first: Block[] = []
-    const ranked: Block[] = []
-    const bound = this.#boundFor(fragment, 0)
-    for (let i = 0; i < blocks.length; i += blocksAtOnce) {
-      for (const block of blocks.slice(i, i + blocksAtOnce)) {
-        block.best = key.bestOf(block.start, block.rows)
-        if (block.best === undefined) first.push(block)
-        else if (bound === undefined || !isBehind(this.#keys[0]!, block.best, bound)) ranked.push(block)
-      }
-      if (timeSlice.due) await timeSlice.rest()
+  ): Promise<void> | undefined {
+    const source = { fragment, readers: values.map((ofKey) => (position: number) => ofKey[position]!) }
+    this.seen += seen
+    for (let i = 0; i < rows.length; i++) {
+      if (this.#worst === undefined || this.#isBetter(source, rows[i]!, i, this.#worst))
+        this.#push(source, rows[i]!, i)
     }
-    ranked.sort((a, b) => compareKey(this.#keys[0]!, a.best!, b.best!))
-    return [...first, ...ranked]
+    // The worst one is a bound for other fragments, so it is found as soon as there are enough.
+    const enough = this.isFull ? this.wanted * 1.5 + minKept : this.wanted
+    return this.#rows.length >= enough ? this.#drop(timeSlice) : undefined
   }
 
   /** The positions of the best rows, from the first on. */
   async sorted(timeSlice: TimeSlice): Promise<{ readonly fragments: Int32Array; readonly rows: Int32Array }> {
-    const order = (await this.#order(timeSlice)).subarray(0, Math.min(this.#wanted, this.#rows.length))
+    const all = Int32Array.from(this.#rows, (_, at) => at)
+    const order = (await this.#inOrder(all, timeSlice)).subarray(0, Math.min(this.wanted, all.length))
     return {
       fragments: order.map((at) => this.#fragments[at]!),
       rows: order.map((at) => this.#rows[at]!),
     }
   }
 
-  /** Whether no row from `start` on is among the best if none precedes `best` by the first key. */
-  #excludes(fragment: number, start: number, best: SortValue): boolean {
-    const bound = this.#boundFor(fragment, start)
-    return bound !== undefined && isBehind(this.#keys[0]!, best, bound)
-  }
-
-  /** The bound for rows of a fragment from `start` on. A row equal to the worst one is better if it comes before. */
-  #boundFor(fragment: number, start: number): Bound | undefined {
-    const worst = this.#worst
-    if (worst === undefined) return this.#given === undefined ? undefined : { value: this.#given, ties: true }
-    const ties =
-      this.#keys.length > 1 || fragment < worst.fragment || (fragment === worst.fragment && start < worst.row)
-    return { value: worst.values[0]!, ties }
-  }
-
-  /** Adds rows. If there are too many now, the promise waits until the worst are dropped. */
-  #addRun(
-    source: Source,
-    key: FirstKey,
-    start: number,
-    end: number,
-    timeSlice: TimeSlice,
-  ): Promise<void> | undefined {
-    const found = this.#candidates
-    const count = key.candidates(this.#boundFor(source.fragment, start), start, end, found)
-    for (let i = 0; i < count; i++) {
-      if (this.#worst === undefined || this.#isBetter(source, found[i]!, this.#worst))
-        this.#push(source, found[i]!)
-    }
-    return this.#rows.length >= Math.max(minKept, this.#wanted * 2) ? this.#cut(timeSlice) : undefined
+  /** The best rows with their values in any order, if all are of one fragment. */
+  async found(timeSlice: TimeSlice): Promise<FragmentBest> {
+    if (this.#rows.length > this.wanted) await this.#drop(timeSlice)
+    return { rows: Int32Array.from(this.#rows), values: this.#values, seen: this.seen }
   }
 
   /** Whether a row precedes the worst one. */
-  #isBetter({ fragment, readers }: Source, row: number, worst: Row): boolean {
+  #isBetter({ fragment, readers }: Source, row: number, position: number, worst: Row): boolean {
     for (let k = 0; k < readers.length; k++) {
-      const order = compareKey(this.#keys[k]!, readers[k]!(row), worst.values[k]!)
+      const order = compareKey(this.keys[k]!, readers[k]!(position), worst.values[k]!)
       if (order !== 0) return order < 0
     }
     return (fragment - worst.fragment || row - worst.row) < 0
   }
 
-  #push({ fragment, readers }: Source, row: number): void {
+  #push({ fragment, readers }: Source, row: number, position: number): void {
     this.#fragments.push(fragment)
     this.#rows.push(row)
-    this.#added++
+    this.added++
     this.#bytes += entryBytes
     for (let k = 0; k < readers.length; k++) {
-      const value = readers[k]!(row)
+      const value = readers[k]!(position)
       // A view would keep the whole fragment in memory, as would the `slice` of a Buffer.
       this.#values[k]!.push(typeof value === 'object' && value !== null ? new Uint8Array(value) : value)
       this.#bytes += bytesOf(value)
+      if (k === 0) this.#ranks.push(rankOf(this.keys[0]!, value))
     }
     if (this.#bytes > this.#maxBytes) throw tooMany(this.#maxBytes)
   }
 
-  /** Drops all but the best rows. */
-  async #cut(timeSlice: TimeSlice): Promise<void> {
-    if (this.#rows.length <= this.#wanted) return
-    const kept = (await this.#order(timeSlice)).subarray(0, this.#wanted)
+  /** Drops all but the best rows, of which there are enough. */
+  async #drop(timeSlice: TimeSlice): Promise<void> {
+    const kept = await this.#bestInAnyOrder(timeSlice)
     const last = kept.at(-1)
-    this.#worst =
-      last === undefined
-        ? undefined
-        : {
-            values: this.#values.map((values) => values[last]!),
-            fragment: this.#fragments[last]!,
-            row: this.#rows[last]!,
-          }
-    this.#fragments = Array.from(kept, (at) => this.#fragments[at]!)
-    this.#rows = Array.from(kept, (at) => this.#rows[at]!)
+    if (last === undefined) return
+    this.#worst = {
+      values: this.#values.map((values) => values[last]!),
+      fragment: this.#fragments[last]!,
+      row: this.#rows[last]!,
+    }
+    this.#fragments = itemsAt(this.#fragments, kept)
+    this.#rows = itemsAt(this.#rows, kept)
+    this.#ranks = itemsAt(this.#ranks, kept)
+    this.#bytes = kept.length * entryBytes
     for (const [k, values] of this.#values.entries()) {
-      this.#values[k] = Array.from(kept, (at) => values[at]!)
+      this.#values[k] = itemsAt(values, kept)
+      for (const value of this.#values[k]!) this.#bytes += bytesOf(value)
       if (timeSlice.due) await timeSlice.rest()
     }
-    this.#bytes = 0
-    for (const values of this.#values) {
-      for (const value of values) this.#bytes += bytesOf(value)
-    }
-    this.#bytes += kept.length * entryBytes
   }
 
-  /** The positions of all rows in order: sorted in pieces, which are then merged. */
-  async #order(timeSlice: TimeSlice): Promise<Int32Array> {
-    const { length } = this.#rows
-    const keys = this.#keys
+  /** The best of the rows, with the worst of these at the end. To sort their ranks takes a tenth of sorting the rows. */
+  async #bestInAnyOrder(timeSlice: TimeSlice): Promise<Int32Array> {
+    const { wanted } = this
+    const ranks = this.#ranks
+    if (ranks.length > numbersAtOnce) {
+      const all = Int32Array.from(ranks, (_, at) => at)
+      return (await this.#inOrder(all, timeSlice)).subarray(0, wanted)
+    }
+    const last = Float64Array.from(ranks).sort()[wanted - 1]!
+    const kept = new Int32Array(wanted)
+    const ties: number[] = []
+    let count = 0
+    for (let at = 0; at < ranks.length; at++) {
+      if (ranks[at]! < last) kept[count++] = at
+      else if (ranks[at] === last) ties.push(at)
+    }
+    const inOrder = await this.#inOrder(Int32Array.from(ties), timeSlice)
+    kept.set(inOrder.subarray(0, wanted - count), count)
+    return kept
+  }
+
+  /** Some of the rows in order: sorted in pieces, which are then merged. */
+  async #inOrder(some: Int32Array, timeSlice: TimeSlice): Promise<Int32Array> {
+    const { keys } = this
+    const ranks = this.#ranks
     const values = this.#values
     const fragments = this.#fragments
     const rows = this.#rows
-    const compare = (a: number, b: number): number => {
+    const compare = (i: number, j: number): number => {
+      const a = some[i]!
+      const b = some[j]!
+      if (ranks[a]! < ranks[b]!) return -1
+      if (ranks[a]! > ranks[b]!) return 1
       for (let k = 0; k < keys.length; k++) {
         const order = compareKey(keys[k]!, values[k]![a]!, values[k]![b]!)
         if (order !== 0) return order
@@ -289,9 +215,28 @@ export class BestRows {
       return fragments[a]! - fragments[b]! || rows[a]! - rows[b]!
     }
     // Comparing texts takes time in proportion to their common prefix.
-    const cost = keys.length + this.#bytes / Math.max(1, length) / 256
-    return sortedRows(length, compare, cost, timeSlice)
+    const cost = keys.length + this.#bytes / Math.max(1, ranks.length) / 256
+    const order = await sortedRows(some.length, compare, cost, timeSlice)
+    return order.map((i) => some[i]!)
   }
+}
+
+function itemsAt<T>(items: readonly T[], positions: Int32Array): T[] {
+  const found: T[] = []
+  for (let i = 0; i < positions.length; i++) found.push(items[positions[i]!]!)
+  return found
+}
+
+/** A number for a value: one that comes before another one has no greater number, and mostly a smaller one. */
+function rankOf({ direction, nullsFirst }: SortKey, value: SortValue): number {
+  if (value === null) return nullsFirst ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+  if (typeof value === 'object') {
+    let prefix = 0
+    for (let i = 0; i < rankedBytes; i++) prefix = prefix * 256 + (value[i] ?? 0)
+    return direction * prefix
+  }
+  const number = Number(value)
+  return direction * (Number.isNaN(number) ? Number.POSITIVE_INFINITY : number)
 }
 
 function bytesOf(value: SortValue): number {

@@ -1,4 +1,5 @@
 import { Type } from '@uwdata/flechette'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { getBit } from '../../arrow/bitmap.ts'
 import { layoutOf } from '../../arrow/layout.ts'
@@ -13,8 +14,19 @@ export const blockRows = 1_024
 /** Bytes of an average text from which on no block is searched for its best value: that might take too long at once. */
 const longTexts = 256
 
-/** The best value of each block of a column, by direction and place of nulls. Cached columns keep theirs. */
-const known = new WeakMap<AnyBatch, Map<number, SortValue[]>>()
+/** What is known of a column's blocks in an order. */
+interface KnownBlocks {
+  /** The best value of each block. */
+  readonly best: SortValue[]
+  /** The blocks from the best one on. */
+  ranking: Int32Array | undefined
+}
+
+/** The blocks of columns, by direction and place of nulls. Cached columns keep theirs. */
+const known = new WeakMap<AnyBatch, Map<number, KnownBlocks>>()
+
+/** Blocks whose best values are found between two checks of the clock. */
+const blocksAtOnce = 16
 
 /** The worst value that a row may have. */
 export interface Bound {
@@ -38,18 +50,18 @@ export class FirstKey {
   readonly #batch: AnyBatch
   readonly #values: Values
   readonly #read: (row: number) => SortValue
-  readonly #best: SortValue[]
+  readonly #known: KnownBlocks
 
   constructor(key: SortKey, batch: AnyBatch, read: (row: number) => SortValue) {
     this.#key = key
     this.#batch = batch
     this.#read = read
     this.#values = valuesOf(batch, key, read)
-    const byOrder = known.get(batch) ?? new Map<number, SortValue[]>()
+    const byOrder = known.get(batch) ?? new Map<number, KnownBlocks>()
     const order = key.direction * (key.nullsFirst ? 2 : 1)
     this.isKnown = byOrder.has(order)
-    this.#best = byOrder.get(order) ?? []
-    known.set(batch, byOrder.set(order, this.#best))
+    this.#known = byOrder.get(order) ?? { best: [], ranking: undefined }
+    known.set(batch, byOrder.set(order, this.#known))
   }
 
   /** How many values there are. */
@@ -57,19 +69,34 @@ export class FirstKey {
     return this.#batch.length
   }
 
-  /**
-   * The best value of all rows of the block from `start` on; undefined if it is not known. Finds it if `rows` of them,
-   * which are wanted, are so many that reading the others is worthwhile.
-   */
-  bestOf(start: number, rows: number): SortValue | undefined {
-    const block = start / blockRows
-    const best = this.#best[block]
-    if (best !== undefined) return best
-    const end = Math.min(start + blockRows, this.#batch.length)
-    if (!this.#values.hasBest || rows * 2 < end - start) return undefined
-    const found = this.#read(this.#findBest(start, end))
-    this.#best[block] = found
-    return found
+  /** Whether the best values of blocks can be found in a short time. */
+  get canRank(): boolean {
+    return this.#values.hasBest
+  }
+
+  /** The best value of all rows of a block. */
+  bestOf(block: number): SortValue {
+    const { best } = this.#known
+    const found = best[block]
+    if (found !== undefined) return found
+    const start = block * blockRows
+    best[block] = this.#read(this.#findBest(start, Math.min(start + blockRows, this.length)))
+    return best[block]
+  }
+
+  /** The blocks in the order of their best values, and of their rows where these are equal. */
+  async ranking(timeSlice: TimeSlice): Promise<Int32Array> {
+    const blocks = Math.ceil(this.length / blockRows)
+    if (this.#known.ranking !== undefined) return this.#known.ranking
+    const best: SortValue[] = []
+    for (let block = 0; block < blocks; block++) {
+      best.push(this.bestOf(block))
+      if (block % blocksAtOnce === 0 && timeSlice.due) await timeSlice.rest()
+    }
+    const ranking = Int32Array.from(best, (_, block) => block)
+    ranking.sort((a, b) => compareKey(this.#key, best[a]!, best[b]!) || a - b)
+    this.#known.ranking = ranking
+    return ranking
   }
 
   /** Writes the rows of a run that may be within the bound, in any order, and returns their number. */

@@ -1,17 +1,11 @@
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { Scalar } from '../../predicate/plan/plan.ts'
 import type { ColumnStatistics } from '../../predicate/prune/statistics.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
-import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
 import { statisticsIn } from '../format/statistics.ts'
 import type { TableSchema } from '../format/table-schema.ts'
-import type { Job } from '../job.ts'
-import {
-  type FragmentPosition,
-  liveRowsOf,
-  readsOffsets,
-  rowStatistics,
-  withPositions,
-} from '../scan/row-columns.ts'
+import { type FragmentPosition, liveRowsOf, rowStatistics } from '../scan/row-columns.ts'
+import type { Bound } from './first-key.ts'
 import { compareKey, type SortKey, type SortValue } from './sort-keys.ts'
 import { sortedRows } from './sort-rows.ts'
 
@@ -29,41 +23,53 @@ export function bestValue(
   return hasNaN ? Number.NaN : sortValue(max)
 }
 
-/** A value that at least `wanted` rows of a version do not follow, by statistics; undefined if none is known. */
-export async function boundOf(
-  job: Job,
-  snapshot: LoadedSnapshot,
+/** A value that no row of a fragment follows but nulls that come last, by statistics; undefined if none is known. */
+export function worstValue(
   key: SortKey,
+  schema: TableSchema,
+  entry: FragmentEntry & FragmentPosition,
+): SortValue | undefined {
+  const statistics = statisticsOf(key, schema, entry)
+  if (statistics === undefined) return undefined
+  const { hasNaN, min, max } = statistics
+  if (key.direction === -1) return sortValue(min)
+  return hasNaN ? Number.NaN : sortValue(max)
+}
+
+/**
+ * A value that at least `wanted` rows of fragments do not follow, by statistics; undefined if none is known. All rows of
+ * these fragments are selected.
+ */
+export async function boundOf(
+  key: SortKey,
+  schema: TableSchema,
+  entries: readonly (FragmentEntry & FragmentPosition)[],
   wanted: number,
-): Promise<SortValue | undefined> {
-  if (wanted >= snapshot.rows) return undefined
-  const { schema } = snapshot
-  const fragments = fragmentsOf(job.storage, snapshot)
-  const hasPositions = readsOffsets(schema, [key.path[0]!])
+  timeSlice: TimeSlice,
+): Promise<Bound | undefined> {
   const worst: { readonly value: SortValue; readonly rows: number }[] = []
-  for await (const entry of hasPositions ? withPositions(fragments) : fragments) {
-    const statistics = statisticsOf(key, schema, entry)
-    if (statistics) {
-      const { nullCount, hasNaN, min, max } = statistics
-      const value = key.direction === -1 ? sortValue(min) : hasNaN ? Number.NaN : sortValue(max)
+  for (const entry of entries) {
+    const value = worstValue(key, schema, entry)
+    if (value !== undefined) {
       // Nulls that come last do not count, and may all be among the live rows.
+      const { nullCount } = statisticsOf(key, schema, entry)!
       const rows = liveRowsOf(entry) - (key.nullsFirst ? 0 : nullCount)
-      if (value !== undefined && rows > 0) worst.push({ value, rows })
+      if (rows > 0) worst.push({ value, rows })
     }
-    if (job.due) await job.rest()
+    if (timeSlice.due) await timeSlice.rest()
   }
   const order = await sortedRows(
     worst.length,
     (a, b) => compareKey(key, worst[a]!.value, worst[b]!.value),
     1,
-    job,
+    timeSlice,
   )
   let rows = 0
   const last = order.find((at) => {
     rows += worst[at]!.rows
     return rows >= wanted
   })
-  return last === undefined ? undefined : worst[last]!.value
+  return last === undefined ? undefined : { value: worst[last]!.value, ties: true }
 }
 
 function statisticsOf(

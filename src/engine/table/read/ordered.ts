@@ -5,73 +5,41 @@ import { addRow, type Bitmap, bitsOf, forEachRow, noRows } from '../../arrow/bit
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import { RunBuilder } from '../../arrow/take/runs.ts'
 import { assemble, type Piece, wholeOf } from '../../arrow/take/take.ts'
-import type { TableSchema } from '../format/table-schema.ts'
-import type { QueryOptions } from '../table-engine.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import type { Job } from '../job.ts'
 import type { AnswerReader } from './answer-reader.ts'
-import { BestRows } from './best-rows.ts'
-import { bestValue } from './order-statistics.ts'
+import { findOrdered, type Ordered } from './find-ordered.ts'
 import type { Pick } from './projection.ts'
-import type { SelectedRows } from './selected-rows.ts'
-import type { SortKey, SortValue } from './sort-keys.ts'
-
-/** Most memory of a query that sorts: keys, and rows of the answer. */
-export const maxSortedBytes = 512 << 20
-
-/** Bytes of keys that are held at a time. */
-const heldAtOnce = 1 << 20
+import { maxSortedBytes } from './sort-rows.ts'
 
 /** Rows that are put in order at once. */
 const chunkRows = 4_096
 
 /** Rows in the order of keys, without the first `skip`. */
-export interface OrderedRows {
-  readonly schema: TableSchema
-  readonly keys: readonly SortKey[]
-  readonly skip: number
-  readonly limit: number
-  /** A value of the first key that at least `skip + limit` selected rows do not follow, if one is known. */
-  readonly bound: SortValue | undefined
+export interface OrderedRows extends Ordered {
   readonly picks: readonly Pick[]
-  readonly memory: QueryOptions['memory']
+  /** Called with the number of rows that were compared, once the rows of the answer are found. */
+  readonly onFound: (rows: number) => void
 }
 
 /** The pieces of each column of the answer, in the order of the keys. */
 export async function* orderedRows(
-  selected: AsyncGenerator<SelectedRows>,
+  job: Job,
+  snapshot: LoadedSnapshot,
   reader: AnswerReader,
-  { schema, keys, skip, limit, bound, picks, memory }: OrderedRows,
-  timeSlice: TimeSlice,
+  { picks, onFound, ...ordered }: OrderedRows,
 ): AsyncGenerator<{
   readonly pieces: readonly (readonly Piece[])[]
   readonly rows: number
   readonly perRow: number
 }> {
-  const best = new BestRows(keys, skip + limit, maxSortedBytes, bound)
-  // Selections are dropped here: in a large table they are many.
-  const sources: SelectedRows['entry'][] = []
-  let held = 0
-  const hold = async (bytes: number) => {
-    if (bytes <= held) return
-    const taken = memory?.take(bytes - held)
-    held = bytes
-    if (taken) await taken
-  }
-  const holdMany = (bytes: number) => (bytes > held + heldAtOnce ? hold(bytes) : undefined)
-  for await (const source of selected) {
-    const fragment = sources.push(source.entry) - 1
-    const least = bestValue(keys[0]!, schema, source.entry)
-    if (least !== undefined && !best.mayAdd(fragment, least)) continue
-    const batches = await reader.columnsAt(source.entry, keys)
-    await best.add(fragment, batches, source.selection.runs, timeSlice, holdMany)
-    await hold(best.bytes)
-  }
-  const sorted = await best.sorted(timeSlice)
-  const fragments = sorted.fragments.subarray(skip)
-  const rows = sorted.rows.subarray(skip)
-  const { positions, wanted } = await grouped(fragments, rows, sources, timeSlice)
+  const found = await findOrdered(job, snapshot, reader, ordered)
+  onFound(found.seen)
+  const { rows, sources } = found
+  const { positions, wanted } = await grouped(found.fragments, rows, sources, job)
   // Read the wanted rows of each fragment, one fragment after the other.
   const gathered: AnyBatch[][] = picks.map(() => [])
-  let bytes = best.bytes
+  let bytes = found.bytes
   const parts = Array.from(wanted, ([fragment, runs]) => ({
     entry: sources[fragment]!,
     selection: { runs: runs.done(), rows: runs.rows },
@@ -80,16 +48,16 @@ export async function* orderedRows(
     for await (const { pieces } of part.made) {
       bytes += gather(picks, pieces, gathered)
       if (bytes > maxSortedBytes) throw tooLarge()
-      await hold(bytes)
-      if (timeSlice.due) await timeSlice.rest()
+      await found.hold(bytes)
+      if (job.due) await job.rest()
     }
   }
   if (rows.length === 0) return
-  const columns = await joined(picks, gathered, timeSlice)
-  const perRow = (bytes - best.bytes) / rows.length
+  const columns = await joined(picks, gathered, job)
+  const perRow = (bytes - found.bytes) / rows.length
   for (let at = 0; at < rows.length; at += chunkRows) {
     yield { ...takeRows(columns, positions.subarray(at, at + chunkRows)), perRow }
-    if (timeSlice.due) await timeSlice.rest()
+    if (job.due) await job.rest()
   }
 }
 
@@ -134,6 +102,38 @@ async function joined(
   return columns
 }
 
+/** The rows of each fragment, as runs, and the position of each row among those of all fragments. */
+function grouped(
+  fragments: Int32Array,
+  rows: Int32Array,
+  sources: readonly { readonly rows: number }[],
+  timeSlice: TimeSlice,
+): Grouped | Promise<Grouped> {
+  return rows.length > chunkRows
+    ? groupedMany(fragments, rows, sources, timeSlice)
+    : groupedFew(fragments, rows)
+}
+
+interface Grouped {
+  readonly positions: Int32Array
+  readonly wanted: ReadonlyMap<number, RunBuilder>
+}
+
+/** Takes no longer if fragments have many other rows. */
+function groupedFew(fragments: Int32Array, rows: Int32Array): Grouped {
+  const order = Int32Array.from(rows, (_, i) => i)
+  order.sort((a, b) => fragments[a]! - fragments[b]! || rows[a]! - rows[b]!)
+  const positions = new Int32Array(rows.length)
+  const wanted = new Map<number, RunBuilder>()
+  for (const [position, at] of order.entries()) {
+    positions[at] = position
+    const runs = wanted.get(fragments[at]!) ?? new RunBuilder()
+    runs.add(rows[at]!, rows[at]! + 1)
+    wanted.set(fragments[at]!, runs)
+  }
+  return { positions, wanted }
+}
+
 /** The wanted rows of a fragment. */
 interface Part {
   readonly rows: Bitmap
@@ -141,8 +141,7 @@ interface Part {
   readonly before: Int32Array
 }
 
-/** The rows of each fragment, as runs, and the position of each row among those of all fragments. */
-async function grouped(
+async function groupedMany(
   fragments: Int32Array,
   rows: Int32Array,
   sources: readonly { readonly rows: number }[],

@@ -13,7 +13,6 @@ import { searchRows } from '../search/search.ts'
 import type { QueryOptions } from '../table-engine.ts'
 import { AnswerEncoder, type ColumnBatches, inChunks, streamedBytes } from './answer.ts'
 import { AnswerReader } from './answer-reader.ts'
-import { boundOf } from './order-statistics.ts'
 import { orderedRows } from './ordered.ts'
 import { projection } from './projection.ts'
 import { type SelectedRows, selectedRows } from './selected-rows.ts'
@@ -107,20 +106,23 @@ async function* readBatches(
     return held.take(bytes)
   }
   const reader = new AnswerReader(job, snapshot, picks, answer.indices, onComputed)
-  const columns = [...answer.indices, ...keys.map(({ path }) => path[0]!)]
-  const inOrder = keys.length > 0
-  const part = inOrder ? { skip: 0, limit: Number.POSITIVE_INFINITY } : { skip, limit }
+  const columns = [...answer.indices]
   const started = performance.now()
-  const found = limit === 0 ? none() : selectedRows(job, snapshot, { predicate, ...part, columns })
-  const scan = onStep && new TimedRows(found)
-  const selected = scan ? scan.rows() : found
-  if (inOrder) {
-    const bound = predicate ? undefined : await boundOf(job, snapshot, keys[0]!, skip + limit)
-    const ordered = { schema: snapshot.schema, keys, skip, limit, bound, picks, memory }
-    for await (const { pieces, rows, perRow } of orderedRows(selected, reader, ordered, job)) {
+  let scan: { readonly count: number; readonly milliseconds: number } = { count: 0, milliseconds: 0 }
+  if (keys.length > 0 && limit > 0) {
+    const onFound = (count: number) => {
+      scan = { count, milliseconds: performance.now() - started }
+    }
+    const ordered = { predicate, keys, skip, limit, columns, memory, picks, onFound }
+    for await (const { pieces, rows, perRow } of orderedRows(job, snapshot, reader, ordered)) {
       yield* answer.add(pieces, rows, perRow)
     }
-  } else yield* batchesAsStored(selected, reader, answer, held, job)
+  } else if (limit > 0) {
+    const found = selectedRows(job, snapshot, { predicate, skip, limit, columns })
+    const timed = onStep && new TimedRows(found)
+    if (timed) scan = timed
+    yield* batchesAsStored(timed ? timed.rows() : found, reader, answer, held, job)
+  }
   job.signal?.throwIfAborted()
   for (const batch of answer.rest()) {
     // Many columns may use one dictionary, which is written for each of them.
@@ -129,7 +131,7 @@ async function* readBatches(
     if (taken) await taken
     yield batch
   }
-  if (scan) {
+  if (onStep) {
     onStep({ name: 'rows', rows: scan.count, milliseconds: scan.milliseconds })
     const rest = performance.now() - started - scan.milliseconds
     onStep({ name: 'columns', rows: Math.min(limit, scan.count), milliseconds: rest })
@@ -218,8 +220,6 @@ class TimedRows {
     }
   }
 }
-
-async function* none(): AsyncGenerator<never> {}
 
 /** Counts the rows that match a predicate. Without a predicate it counts all rows and reads none. */
 export async function countMatching(

@@ -39,10 +39,49 @@ export async function* selectedRows(
   snapshot: LoadedSnapshot,
   { predicate, skip, limit, columns }: Selecting,
 ): AsyncGenerator<SelectedRows> {
+  let left = limit
+  const passes = (rows: number) => {
+    if (rows > skip) return false
+    skip -= rows
+    return true
+  }
+  const wanted = () => skip + left
+  for await (const { entry, found } of matchingRows(job, snapshot, predicate, columns, { wanted, passes })) {
+    const selection = found
+      ? selectRows(found, entry.rows, skip, left)
+      : selectAllRows(entry.rows, skip, left)
+    skip -= selection.skipped
+    left -= selection.rows
+    if (selection.rows > 0) yield { entry, selection }
+  }
+}
+
+/** Rows of a fragment that match. */
+export interface MatchingRows {
+  readonly entry: FragmentEntry & Required<FragmentPosition>
+  /** Undefined for all rows. No words stand for no rows. */
+  readonly found: Bitmap | undefined
+}
+
+/** How many rows are wanted, and whether a fragment with so many live rows is passed over, all of which match. */
+interface WantedMatches {
+  wanted(): number
+  passes(rows: number): boolean
+}
+
+const all: WantedMatches = { wanted: () => Number.POSITIVE_INFINITY, passes: () => false }
+
+/** The matching rows of each fragment, as far as statistics do not exclude it. Deleted rows do not match. */
+export async function* matchingRows(
+  job: Job,
+  snapshot: LoadedSnapshot,
+  predicate: Predicate | undefined,
+  columns: readonly number[],
+  { wanted, passes }: WantedMatches = all,
+): AsyncGenerator<MatchingRows> {
   const { storage } = job
   const { prefix, schema } = snapshot
-  let left = limit
-  const finder = predicate && (await finderOf(job, snapshot, predicate, () => skip + left))
+  const finder = predicate && (await finderOf(job, snapshot, predicate, wanted))
   const begin = async (entry: FragmentEntry) => {
     const verdict = predicate ? prune(predicate, schema, entry) : 'all'
     return { entry, verdict, matches: verdict === 'some' ? await finder!.begin(entry) : undefined }
@@ -59,21 +98,14 @@ export async function* selectedRows(
       begin,
       plan,
     )) {
-      if (left <= 0) break
+      if (wanted() <= 0) break
       const liveBefore = liveDone
       const inFragment = liveRowsOf(entry)
       liveDone += inFragment
-      const known = verdict === 'all' ? inFragment : undefined
-      if (verdict === 'none' || (known !== undefined && known <= skip)) {
-        skip -= known ?? 0
-      } else {
+      const isLeftOut = verdict === 'none' || (verdict === 'all' && passes(inFragment))
+      if (!isLeftOut) {
         const found = matches ? await matches() : await readLive(storage, prefix, entry)
-        const selection = found
-          ? selectRows(found, entry.rows, skip, left)
-          : selectAllRows(entry.rows, skip, left)
-        skip -= selection.skipped
-        left -= selection.rows
-        if (selection.rows > 0) yield { entry: { ...entry, liveBefore }, selection }
+        yield { entry: { ...entry, liveBefore }, found }
       }
       job.report(entry.rows, rowsTotal)
       if (job.due) await job.rest()

@@ -1,5 +1,8 @@
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 
+/** Most memory of a query that sorts: keys, and rows of the answer. */
+export const maxSortedBytes = 512 << 20
+
 /** Rows that are sorted at once if a comparison reads a few values. */
 const maxAtOnce = 4_096
 /** The total cost of these rows, in comparisons of two values. */

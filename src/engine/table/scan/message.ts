@@ -2,6 +2,8 @@ import { CatalogError, type ErrorCode } from '../../../base/errors.ts'
 import type { Values } from '../../arrow/batch.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import type { EncodedFile, FragmentLayout, StoredColumns } from '../format/manifest.ts'
+import type { Bound } from '../read/first-key.ts'
+import type { SortKey, SortValue } from '../read/sort-keys.ts'
 import type { Measure, QueryVector } from '../search/measures.ts'
 import type { Nearest } from '../search/nearest.ts'
 import type { VectorColumn } from '../search/vector-column.ts'
@@ -12,8 +14,8 @@ export interface WorkerSettings {
   readonly cacheBytes: number
 }
 
-/** The result of a scan of a fragment, or the file of new columns for it. */
-export type ScanResult = number | Bitmap | FragmentNearest | EncodedFile
+/** The result of a scan, a search or an order of a fragment, or the file of new columns for it. */
+export type ScanResult = number | Bitmap | FragmentNearest | FragmentBest | EncodedFile
 
 /** The request to scan one fragment, or to compute new columns for it. */
 export interface ScanRequest {
@@ -29,8 +31,8 @@ export interface ScanRequest {
   /** The time that the predicate is compiled for; undefined if the predicate does not use the time. */
   readonly now: number | undefined
   readonly entry: FragmentLayout
-  /** For a search, which finds the nearest of the matching rows. */
-  readonly wanted: ScanResultKind | SearchTask | ColumnTask
+  /** For a search or an order, which find the nearest or the first of the matching rows. */
+  readonly wanted: ScanResultKind | SearchTask | OrderTask | ColumnTask
   /** It starts when fewer requests than this are in progress. */
   readonly depth: number
   /** The steps of work that the functions of the predicate, or of each expression, may take. */
@@ -105,4 +107,22 @@ export interface FragmentNearest {
   readonly nearest: readonly Nearest[]
   /** The vectors of all these rows, in order, in the layout of the column. */
   readonly vectors?: Values
+}
+
+/** An order of each fragment, of which the first rows are wanted. Sent to worker threads in this form. */
+export interface OrderTask {
+  readonly keys: readonly SortKey[]
+  /** Rows to find, at most. */
+  readonly most: number
+  /** Rows behind it are not wanted. */
+  readonly bound: Bound | undefined
+}
+
+/** The first rows of a fragment in an order. */
+export interface FragmentBest {
+  readonly rows: Int32Array
+  /** The values of these rows, for each key. */
+  readonly values: readonly (readonly SortValue[])[]
+  /** How many rows that match were compared. */
+  readonly seen: number
 }

@@ -4,11 +4,19 @@ import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { IndexLookup } from '../indexes/index-lookup.ts'
-import { IndexedRows, lookupDepth } from '../indexes/indexed-rows.ts'
+import { type Candidates, IndexedRows, lookupDepth } from '../indexes/indexed-rows.ts'
 import type { Job } from '../job.ts'
+import { beginOrder, noneBest } from '../read/order-fragment.ts'
 import { beginSearch } from '../search/search-fragment.ts'
 import { evaluateFragment, readFragment } from './evaluate.ts'
-import type { FragmentNearest, ScanResult, ScanResultKind, SearchTask } from './message.ts'
+import type {
+  FragmentBest,
+  FragmentNearest,
+  OrderTask,
+  ScanResult,
+  ScanResultKind,
+  SearchTask,
+} from './message.ts'
 import { WorkerLost } from './pool.ts'
 import { minPrefetchDepth, prefetchDepth } from './prefetch-depth.ts'
 import { type FragmentThreads, threadsFor } from './threads.ts'
@@ -16,9 +24,9 @@ import { type FragmentThreads, threadsFor } from './threads.ts'
 /** The result of a fragment whose scan has begun. Results, and so errors, are awaited in fragment order. */
 export type PendingResult<T> = () => Promise<T>
 
-type ScanOrSearch = ScanResultKind | SearchTask
+type ScanTask = ScanResultKind | SearchTask | OrderTask
 
-/** Evaluates a predicate on fragments of a snapshot, or searches them, on worker threads if worthwhile. */
+/** Evaluates a predicate on fragments of a snapshot, or searches or orders them, on worker threads if worthwhile. */
 export interface Scan {
   /** How many fragments to prefetch now. */
   readonly depth: number
@@ -31,6 +39,12 @@ export interface Scan {
     wanted: SearchTask,
     among: 'matches' | 'all',
   ): Promise<PendingResult<FragmentNearest>>
+  /** Begins to find the first rows of a fragment, among the rows that match unless all are wanted. */
+  begin(
+    entry: FragmentEntry,
+    wanted: OrderTask,
+    among: 'matches' | 'all',
+  ): Promise<PendingResult<FragmentBest>>
   /** Stops scans whose results are not needed any more. */
   end(): void
 }
@@ -74,19 +88,27 @@ class IndexedScan implements Scan {
 
   async begin<T extends ScanResult>(
     entry: FragmentEntry,
-    wanted: ScanOrSearch,
+    wanted: ScanTask,
     among?: 'matches' | 'all',
   ): Promise<PendingResult<T>> {
     // A fragment may have to be scanned after all, so no more are begun at once than in a scan.
     this.#depth = Math.min(lookupDepth, this.#whole.depthFor(entry, wanted))
-    const found = typeof wanted === 'object' ? undefined : await this.#indexed.candidates(entry)
-    if (found) {
-      return () =>
-        (wanted === 'count' ? this.#indexed.count(found) : this.#indexed.select(entry, found)) as Promise<T>
-    }
+    const isServed = typeof wanted !== 'object' || ('keys' in wanted && among !== 'all')
+    const found = isServed ? await this.#indexed.candidates(entry) : undefined
+    if (found) return () => this.#finish(entry, wanted, found) as Promise<T>
     this.#starting ??= this.#start()
     this.#started = await this.#starting
     return (await this.#started.begin(entry, wanted as SearchTask, among!)) as unknown as PendingResult<T>
+  }
+
+  async #finish(entry: FragmentEntry, wanted: ScanTask, found: Candidates): Promise<ScanResult> {
+    if (wanted === 'count') return this.#indexed.count(found)
+    const rows = await this.#indexed.select(entry, found)
+    if (typeof wanted !== 'object') return rows
+    if (rows.length === 0) return noneBest
+    const { job, snapshot } = this.#whole
+    const order = await beginOrder(job.storage, snapshot, undefined, entry, wanted as OrderTask, rows)
+    return order(job, undefined)
   }
 
   end(): void {
@@ -110,7 +132,7 @@ class LocalScan implements Scan {
 
   async begin<T extends ScanResult>(
     entry: FragmentEntry,
-    wanted: ScanOrSearch,
+    wanted: ScanTask,
     among?: 'matches' | 'all',
   ): Promise<PendingResult<T>> {
     const { job, snapshot, budget } = this
@@ -118,15 +140,17 @@ class LocalScan implements Scan {
     const predicate = among === 'all' ? undefined : this.predicate
     this.depth = this.depthFor(entry, wanted, among)
     if (typeof wanted === 'object') {
-      const search = await beginSearch(storage, snapshot, predicate, entry, wanted)
-      return () => search(job, budget) as Promise<T>
+      const work = await ('keys' in wanted
+        ? beginOrder(storage, snapshot, predicate, entry, wanted)
+        : beginSearch(storage, snapshot, predicate, entry, wanted))
+      return () => work(job, budget) as Promise<T>
     }
     const fragment = await readFragment(storage, snapshot, predicate!, entry)
     return () => evaluateFragment(predicate!, fragment, wanted, job, budget!) as Promise<T>
   }
 
   /** How many fragments like this one to prefetch. */
-  depthFor(entry: FragmentEntry, wanted: ScanOrSearch, among?: 'matches' | 'all'): number {
+  depthFor(entry: FragmentEntry, wanted: ScanTask, among?: 'matches' | 'all'): number {
     const columns = columnsRead(among === 'all' ? undefined : this.predicate, wanted)
     return prefetchDepth(this.job.storage.content, this.snapshot.schema, entry, columns)
   }
@@ -135,10 +159,11 @@ class LocalScan implements Scan {
 }
 
 /** The columns that a scan reads of a fragment. */
-function columnsRead(predicate: Predicate | undefined, wanted: ScanOrSearch): readonly number[] {
+function columnsRead(predicate: Predicate | undefined, wanted: ScanTask): readonly number[] {
   const columns = predicate?.columns ?? []
-  if (typeof wanted !== 'object' || columns.includes(wanted.column.path[0]!)) return columns
-  return [...columns, wanted.column.path[0]!]
+  if (typeof wanted !== 'object') return columns
+  const others = 'keys' in wanted ? wanted.keys : [wanted.column]
+  return [...new Set([...columns, ...others.map(({ path }) => path[0]!)])]
 }
 
 /** Scans fragments in workers as soon as they have started, and on this thread until then. */
@@ -162,7 +187,7 @@ class ThreadedScan implements Scan {
 
   async begin<T extends ScanResult>(
     entry: FragmentEntry,
-    wanted: ScanOrSearch,
+    wanted: ScanTask,
     among?: 'matches' | 'all',
   ): Promise<PendingResult<T>> {
     const { job, snapshot } = this.#here
@@ -190,7 +215,7 @@ class ThreadedScan implements Scan {
 
   async #beginHere<T extends ScanResult>(
     entry: FragmentEntry,
-    wanted: ScanOrSearch,
+    wanted: ScanTask,
     among: 'matches' | 'all' | undefined,
   ): Promise<PendingResult<T>> {
     const begun = await this.#here.begin(entry, wanted as SearchTask, among!)

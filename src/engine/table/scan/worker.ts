@@ -14,6 +14,7 @@ import { readLive } from '../format/deletions.ts'
 import type { EncodedFile } from '../format/manifest.ts'
 import { decodeTableSchema, type TableSchema } from '../format/table-schema.ts'
 import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
+import { beginOrder } from '../read/order-fragment.ts'
 import { beginSearch } from '../search/search-fragment.ts'
 import { ByteCache } from '../storage/cache.ts'
 import type { ReadStorage } from '../storage/objects.ts'
@@ -171,6 +172,10 @@ async function answerTo(
   }
   const predicate = compiled.predicateOf(request)
   const [budget] = budgets
+  if (typeof wanted === 'object' && 'keys' in wanted) {
+    const order = await beginOrder(storage, table, predicate, entry, wanted)
+    return { result: await order(timeSlice, budget), transfer: [] }
+  }
   if (typeof wanted === 'object') {
     const search = await beginSearch(storage, table, predicate, entry, wanted)
     const result = await search(timeSlice, budget)

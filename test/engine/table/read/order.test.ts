@@ -19,9 +19,11 @@ import { expect, test } from 'vitest'
 import { TimeSlice } from '../../../../src/base/scheduling/time-slice.ts'
 import { memoryContent } from '../../../../src/contents/memory/index.ts'
 import { makeBatch, makeColumn } from '../../../../src/engine/arrow/batch.ts'
+import { addRow, clearTrailing, noRows, wordsFor } from '../../../../src/engine/arrow/bitmap.ts'
 import { scalarAt } from '../../../../src/engine/predicate/evaluate/scalar.ts'
 import { decodeArrow, tableEngine } from '../../../../src/engine/table/index.ts'
 import { BestRows } from '../../../../src/engine/table/read/best-rows.ts'
+import { addBest } from '../../../../src/engine/table/read/find-best.ts'
 import { type SortKey, sortKeys } from '../../../../src/engine/table/read/sort-keys.ts'
 import { contentWith } from '../../../support/contents.ts'
 import { limitEach } from '../../../support/time-limit.ts'
@@ -111,6 +113,8 @@ test('the best rows by keys of any type are those of a sort', async () => {
       }))
       const best = new BestRows(sorts, wanted, Number.POSITIVE_INFINITY)
       const again = new BestRows(sorts, wanted, Number.POSITIVE_INFINITY)
+      const late = new BestRows(sorts, wanted, Number.POSITIVE_INFINITY)
+      const apart = new BestRows(sorts, wanted, Number.POSITIVE_INFINITY)
       const seen: unknown[][] = keys.map(() => [])
       const rows: number[] = []
       let start = 0
@@ -121,20 +125,29 @@ test('the best rows by keys of any type are those of a sort', async () => {
         for (const [k, batch] of batches.entries()) {
           for (let row = 0; row < part; row++) seen[k]!.push(scalarAt(batch, row))
         }
-        const runs: number[] = []
-        for (let row = 0; row < part; row += 5) {
-          const end = Math.min(part, row + 1 + every)
-          runs.push(row, end)
-          for (let one = row; one < end; one++) rows.push(start + one)
+        const among = noRows(part)
+        for (let row = 0; row < part; row++) {
+          if (row % 5 > every) continue
+          addRow(among, row)
+          rows.push(start + row)
         }
-        await best.add(fragment, batches, runs, timeSlice)
+        const matching = async (from: number, end: number) => {
+          const found = among.slice(from >>> 5, wordsFor(end))
+          clearTrailing(found, end - from)
+          return found
+        }
+        await addBest(best, { fragment, batches, among }, timeSlice)
         // The best values of blocks are known now.
-        await again.add(fragment, batches, runs, timeSlice)
+        await addBest(again, { fragment, batches, among }, timeSlice)
+        await addBest(late, { fragment, batches, among: undefined, matching }, timeSlice)
+        const alone = new BestRows(sorts, wanted, Number.POSITIVE_INFINITY, apart.boundFor(fragment, 0))
+        await addBest(alone, { fragment: 0, batches, among, matching }, timeSlice)
+        await apart.addFound(fragment, await alone.found(timeSlice), timeSlice)
         start += part
       }
       const starts = parts.map((_, i) => parts.slice(0, i).reduce((sum, part) => sum + part, 0))
       const expected = inOrder(rows, seen, sorts)
-      for (const found of [best, again]) {
+      for (const found of [best, again, late, apart]) {
         const sorted = await found.sorted(timeSlice)
         const positions = Array.from(sorted.rows, (row, i) => starts[sorted.fragments[i]!]! + row)
         expect(positions).toEqual(expected.slice(0, Math.min(wanted, expected.length)))
@@ -310,11 +323,12 @@ test('no more is kept than is wanted, and what is kept is bounded', async () => 
     Array.from({ length: 20_000 }, (_, i) => -i),
   )
   const some = new BestRows(keys, 10, 100_000)
-  await some.add(0, [batch], [0, 20_000], timeSlice)
+  const rows = { fragment: 0, batches: [batch], among: undefined }
+  await addBest(some, rows, timeSlice)
   expect([...(await some.sorted(timeSlice)).rows]).toEqual(Array.from({ length: 10 }, (_, i) => 19_999 - i))
   expect(some.bytes).toBeLessThan(100_000)
   const all = new BestRows(keys, Number.POSITIVE_INFINITY, 100_000)
-  await expect(all.add(0, [batch], [0, 20_000], timeSlice)).rejects.toThrow(
+  await expect(addBest(all, rows, timeSlice)).rejects.toThrow(
     'Sorting these rows would take more than 100,000 bytes of memory. Give a limit',
   )
 })

@@ -41,7 +41,10 @@ test('blocks are ranked once more rows come first than in a random order, or whe
     for (const value of [scattered, (i: number) => i]) {
       const first = await made(value)
       expect(await rankedOf(() => first(false, limit))).toBe(0)
-      expect(await rankedOf(() => first(false, limit))).toBe(100)
+      // One look at each block, and another one until the others come behind.
+      expect(await rankedOf(() => first(false, limit))).toBeGreaterThan(100)
+      // The order of the blocks is known.
+      expect(await rankedOf(() => first(false, limit))).toBeLessThanOrEqual(100)
     }
     const [descending, lately] = [await made((i) => -i), await made(late)]
     expect(await rankedOf(() => descending(false, limit))).toBeGreaterThan(90)
