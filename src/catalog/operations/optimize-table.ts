@@ -34,6 +34,9 @@ const shareMessage = 'must be a number from 0 to 1'
  * rewritten when the share of its deleted rows is at least `min_deleted_share` (default: 0.1). The numbers in the
  * answer are those of the whole table, except for `rewritten_rows`.
  *
+ * Files of indexes that fragments lack are written. Those that are missing or damaged are replaced in the new version, and
+ * `repaired_index_files` counts them.
+ *
  * ```ts
  * const { fragments_before, fragments_after } = await catalog.optimizeTable({ id: ['prod', 'flights'] })
  * ```
@@ -61,6 +64,7 @@ export const optimizeTable = operation({
     fragments_after: version,
     bytes_before: version,
     bytes_after: version,
+    repaired_index_files: version,
   }),
   errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
   changes: true,

@@ -15,6 +15,7 @@ export interface Optimized {
   readonly fragments_after: number
   readonly bytes_before: number
   readonly bytes_after: number
+  readonly repaired_index_files: number
   /** Absent when there was nothing to do from the start. */
   readonly transaction_id?: string
 }
@@ -25,19 +26,27 @@ export type RunOptimize = <T>(
   work: (options: RowsOptions) => Promise<T>,
 ) => Promise<T | undefined>
 
-/** Merges the small fragments of a table's branch, and writes the indexes that fragments lack, if there are any. */
+/** Merges the small fragments of a table's branch, and writes the indexes that fragments lack or whose files are broken. */
 export async function optimize(
   core: RowsContext,
   { id, branch }: { id: Identifier; branch: string },
-  goals: OptimizeOptions,
+  aims: OptimizeOptions,
   options: RowsOptions,
   run: RunOptimize = (_, work) => work(options),
 ): Promise<Optimized> {
   const start = await findToChange(core, { id, branch })
   const { table, base: before } = start
   if (before === undefined) throw declaredOnly(id)
+  // Background work does not read all indexes again and again.
+  const broken = aims.gentle
+    ? undefined
+    : await retryIfReplaced(core, id, table, () =>
+        start.engine.brokenIndexes(before, { signal: options.signal }),
+      )
+  const goals = { ...aims, broken }
   const isOptimized = await retryIfReplaced(core, id, table, () => start.engine.isOptimized(before, goals))
-  const nothing = { optimized: false, version: start.head.current!.version, ...totals(before, before, 0) }
+  const version = start.head.current!.version
+  const nothing = { optimized: false, version, ...totals(before, before, 0), repaired_index_files: 0 }
   if (isOptimized) return nothing
   const change = {
     operation: 'OptimizeTable',
@@ -48,8 +57,14 @@ export async function optimize(
   }
   const made = await run(table.id, (given) => changeRows(core, given, change, start))
   if (made === undefined) return nothing
-  const { base, snapshot, affected, version, transaction_id } = made
-  return { optimized: snapshot !== base, version, ...totals(base!, snapshot, affected), transaction_id }
+  const { base, snapshot, affected, transaction_id } = made
+  return {
+    optimized: snapshot !== base,
+    version: made.version,
+    ...totals(base!, snapshot, affected),
+    repaired_index_files: broken?.size ?? 0,
+    transaction_id,
+  }
 }
 
 function totals(before: Snapshot, after: Snapshot, rewritten: number) {

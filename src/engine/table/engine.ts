@@ -10,6 +10,7 @@ import { dropColumns, updateMetadata } from './columns/edits.ts'
 import type { ManifestRef } from './format/manifest.ts'
 import { pathsOf } from './format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './format/snapshot.ts'
+import { brokenIndexes } from './indexes/broken-indexes.ts'
 import { coverageOf, createIndicesChange, dropIndexChange, indicesOf, requireIndex } from './indices.ts'
 import { Job } from './job.ts'
 import { mergeRows } from './merge/merge-rows.ts'
@@ -197,6 +198,8 @@ function engineOn(storage: Storage): TableEngine {
       new ColumnChange(storage, async (schema) => updateMetadata(schema, updates)),
     restoreTo: (old) => restoreChange(storage, old as LoadedSnapshot),
     unreadableAfter: (old) => unreadableAfter(old as LoadedSnapshot),
+    brokenIndexes: async (snapshot, work = {}) =>
+      brokenIndexes(new Job(storage, work), snapshot as LoadedSnapshot),
     isOptimized: (snapshot, options = {}) => isOptimized(storage, snapshot as LoadedSnapshot, options),
     optimizeRows: async (base, options = {}, work = {}) =>
       optimizeRows(new Job(storage, work), base as LoadedSnapshot, options),

@@ -186,6 +186,8 @@ export interface OptimizeOptions {
    * again then writes each row only a few times.
    */
   readonly gentle?: boolean | undefined
+  /** Files of indexes that are missing or damaged. They are replaced. */
+  readonly broken?: ReadonlySet<string> | undefined
 }
 
 /** The result of checking one object of a table. */
@@ -273,6 +275,8 @@ export interface TableEngine {
   restoreTo(old: Snapshot): Change
   /** Stands in for a later version that cannot be read, as the base of restoring `old`. */
   unreadableAfter(old: Snapshot): Snapshot
+  /** The files of indexes that are missing or damaged, for `broken` of the options to optimize with. Reads all of them. */
+  brokenIndexes(snapshot: Snapshot, work?: WorkOptions): Promise<ReadonlySet<string>>
   /** Whether `optimizeRows` has nothing to do. Reads no rows. */
   isOptimized(snapshot: Snapshot, options?: OptimizeOptions): Promise<boolean>
   /**

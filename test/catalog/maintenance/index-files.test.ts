@@ -65,25 +65,46 @@ eachContent((open) => {
       expect(await countOf(catalog, id, { predicate: 'm = 17' })).toBe(1)
     })
 
-    it('are verified, and answers do not need them', async () => {
+    it('are verified, are written anew by optimizing, and answers do not need them', async () => {
       const { catalog, content } = await open({ cacheBytes: 0 })
       await indexed(catalog)
-      const [path] = (await pathsOf(content)).filter(isIndexObject)
-      const bytes = (await content.get(path!))!.slice()
-      const damaged = bytes.slice()
-      for (let i = 0; i < damaged.length; i += 7) damaged[i]! ^= 1
-      for (const spoiled of [undefined, bytes.subarray(0, 100), damaged]) {
+      const spoils: readonly ((bytes: Uint8Array) => Uint8Array | undefined)[] = [
+        () => undefined,
+        (bytes) => bytes.subarray(0, 100),
+        (bytes) => bytes.map((byte, i) => (i % 7 === 0 ? byte ^ 1 : byte)),
+      ]
+      for (const spoil of spoils) {
+        const [path] = (await pathsOf(content)).filter(isIndexObject)
+        const bytes = (await content.get(path!))!.slice()
         await content.remove(path!)
+        const spoiled = spoil(bytes)
         if (spoiled) await content.put(path!, spoiled)
         const { ok, findings } = await catalog.verify()
         expect(ok).toBe(false)
-        expect(findings).toMatchObject([{ severity: 'problem', kind: 'content', id, where: path }])
+        expect(findings).toMatchObject([
+          {
+            severity: 'problem',
+            kind: 'content',
+            id,
+            where: path,
+            message: expect.stringContaining('Optimize the table to write it anew'),
+          },
+        ])
         expect(await rowsOf(catalog, id, { filter: "name = 'row 4321'" })).toEqual(numbered(1, 4_321))
+        const mended = await catalog.optimizeTable({ id })
+        expect(mended).toMatchObject({ optimized: true, repaired_index_files: 1, rewritten_rows: 0 })
+        expect(await catalog.optimizeTable({ id })).toMatchObject({
+          optimized: false,
+          repaired_index_files: 0,
+        })
+        expect(await rowsOf(catalog, id, { filter: "name = 'row 4321'" })).toEqual(numbered(1, 4_321))
+        await catalog.batchDeleteTableVersions({
+          id,
+          ranges: [{ start_version: 1, end_version: mended.version }],
+        })
+        await catalog.vacuum(now)
+        expect(await catalog.verify()).toMatchObject({ ok: true, findings: [] })
       }
-      // A new index has new files.
-      await catalog.dropTableIndex({ id, index_name: 'name_idx' })
-      await catalog.createTableScalarIndex({ id, column: 'name', index_type: 'BTREE' })
-      expect((await pathsOf(content)).filter(isIndexObject)).toHaveLength(2)
     })
   })
 })

@@ -42,6 +42,7 @@ eachCatalog((open) => {
         fragments_after: 1,
         bytes_before: expect.any(Number),
         bytes_after: expect.any(Number),
+        repaired_index_files: 0,
         transaction_id: expect.any(String),
       })
       expect(answer.bytes_after).toBeLessThan(answer.bytes_before)
@@ -71,6 +72,7 @@ eachCatalog((open) => {
         fragments_after: 1,
         bytes_before: expect.any(Number),
         bytes_after: expect.any(Number),
+        repaired_index_files: 0,
       })
       expect(await catalog.listTableVersions({ id })).toEqual(before)
     })

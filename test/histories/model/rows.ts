@@ -182,6 +182,7 @@ export const rows = {
       fragments_after: '#any',
       bytes_before: '#any',
       bytes_after: '#any',
+      repaired_index_files: 0,
     }
     if (actual && actual.optimized !== true) {
       // Others have merged or replaced the fragments that it saw.

@@ -252,6 +252,7 @@ const responses: Docs = {
   fragments_after: 'How many fragments the table has now.',
   bytes_before: 'How many bytes the fragments had.',
   bytes_after: 'How many bytes the fragments have now.',
+  repaired_index_files: 'How many files of indexes were missing or damaged, and were replaced.',
   versions: 'The versions.',
   'listTableVersions.version': 'The number of the version.',
   'describeTableVersion.version': 'The version.',

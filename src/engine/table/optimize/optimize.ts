@@ -19,6 +19,7 @@ import {
   withLayout,
   withLayoutKey,
 } from '../format/table-schema.ts'
+import { withoutFiles } from '../indexes/broken-indexes.ts'
 import { IndexBuilder } from '../indexes/index-builder.ts'
 import { type FoundField, indexedFields, lackingIn } from '../indexes/indexed-fields.ts'
 import { Job } from '../job.ts'
@@ -28,7 +29,9 @@ import { reviseManifest } from '../write/write-manifest.ts'
 import { type Merged, merge, type Source } from './merge.ts'
 import { isWorthwhile, planMerges } from './plan.ts'
 
-/** Whether there is nothing to merge, and no index is missing. Reads no rows. */
+const none: ReadonlySet<string> = new Set()
+
+/** Whether there is nothing to merge, and no index is missing or broken. Reads no rows. */
 export async function isOptimized(
   storage: Storage,
   snapshot: LoadedSnapshot,
@@ -36,20 +39,23 @@ export async function isOptimized(
 ): Promise<boolean> {
   const { fragmentRows } = storage
   const fields = indexedFields(snapshot)
+  const { broken = none } = options
+  const isIndexed = (entry: FragmentEntry) =>
+    withoutFiles(entry, broken) === entry && lackingIn(entry, fields).length === 0
   for await (const group of planMerges(
     snapshot.schema,
     fragmentsOf(storage, snapshot),
     fragmentRows,
     options,
   )) {
-    if (group.merge || group.entries.some((entry) => lackingIn(entry, fields).length > 0)) return false
+    if (group.merge || !group.entries.every(isIndexed)) return false
   }
   return true
 }
 
 /**
  * Writes merged fragments for small fragments and those with many deleted rows, one after the other, and the indexes that
- * fragments lack. The change replaces the old fragments in any later version, and keeps rows that were added since.
+ * fragments lack, or whose files are broken. The change replaces the old fragments in any later version, and keeps rows that were added since.
  */
 export async function optimizeRows(
   job: Job,
@@ -60,7 +66,8 @@ export async function optimizeRows(
   const rowsTotal = base.rows + base.deletedRows
   const onRows = (rows: number) => job.report(rows, rowsTotal)
   const replacements: RebasableMerge[] = []
-  const indexing = new Indexing(job, base)
+  const { broken = none } = options
+  const indexing = new Indexing(job, base, broken)
   for await (const group of planMerges(
     base.schema,
     fragmentsOf(storage, base),
@@ -80,7 +87,7 @@ export async function optimizeRows(
     if (job.due) await job.rest()
   }
   await indexing.finish()
-  return new Optimization(storage, replacements, indexing.builder)
+  return new Optimization(storage, replacements, indexing.builder, broken)
 }
 
 /** Writes the indexes that the fragments of a version, or those merged of them, lack. */
@@ -89,11 +96,13 @@ class Indexing {
   readonly #job: Job
   readonly #base: LoadedSnapshot
   readonly #fields: readonly FoundField[]
+  readonly #broken: ReadonlySet<string>
 
-  constructor(job: Job, base: LoadedSnapshot) {
+  constructor(job: Job, base: LoadedSnapshot, broken: ReadonlySet<string>) {
     this.#job = job
     this.#base = base
     this.#fields = indexedFields(base)
+    this.#broken = broken
   }
 
   add(entries: readonly FragmentEntry[]): Promise<void> {
@@ -113,7 +122,7 @@ class Indexing {
   async #add(table: TableFiles, entries: readonly FragmentEntry[]): Promise<void> {
     for (const entry of entries) {
       try {
-        await this.builder.add(this.#job, table, entry, this.#fields)
+        await this.builder.add(this.#job, table, withoutFiles(entry, this.#broken), this.#fields)
       } catch (error) {
         // Rows that are damaged or missing do not keep others from being merged.
         if (!(error instanceof CatalogError && error.code === 'InvalidTableState')) throw error
@@ -130,10 +139,17 @@ class Optimization implements Change {
   readonly #storage: Storage
   readonly #byPath = new Map<string, RebasableMerge>()
   readonly #indexes: IndexBuilder
+  readonly #broken: ReadonlySet<string>
 
-  constructor(storage: Storage, replacements: readonly RebasableMerge[], indexes: IndexBuilder) {
+  constructor(
+    storage: Storage,
+    replacements: readonly RebasableMerge[],
+    indexes: IndexBuilder,
+    broken: ReadonlySet<string>,
+  ) {
     this.#storage = storage
     this.#indexes = indexes
+    this.#broken = broken
     for (const one of replacements) for (const path of one.paths) this.#byPath.set(path, one)
   }
 
@@ -144,8 +160,8 @@ class Optimization implements Change {
     const fields = indexedFields(snapshot)
     const walk = new Walk(this.#byPath, snapshot.schema)
     const segments: SegmentEntry[] = []
-    const isUnchanged = (entry: FragmentEntry) =>
-      !this.#byPath.has(entry.path) && this.#indexes.with(entry, fields) === entry
+    const indexed = (entry: FragmentEntry) => this.#indexes.with(withoutFiles(entry, this.#broken), fields)
+    const isUnchanged = (entry: FragmentEntry) => !this.#byPath.has(entry.path) && indexed(entry) === entry
     for await (const { segment, entries } of groupsOf(this.#storage, snapshot)) {
       // Entries before the first change stay in their segments. Later entries are packed into new segments.
       if (segment && walk.untouched && entries.every(isUnchanged)) {
@@ -156,7 +172,7 @@ class Optimization implements Change {
       if (job.due) await job.rest()
     }
     await walk.finish()
-    const tail = walk.entries.map((entry) => this.#indexes.with(entry, fields))
+    const tail = walk.entries.map(indexed)
     const isIndexed = tail.some((entry, i) => entry !== walk.entries[i])
     if (walk.affected === 0 && !isIndexed) return { snapshot: base, affected: 0 }
     const changes = { columns: walk.columns, segments, tail }

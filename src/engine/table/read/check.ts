@@ -95,7 +95,7 @@ async function* checkFragments(
 }
 
 /** Checks the size of an object by reading its last byte and the byte after it, which must not exist. */
-async function checkSize(content: ReadContent, path: string, size: number): Promise<void> {
+export async function checkSize(content: ReadContent, path: string, size: number): Promise<void> {
   const end = await content.get(path, { start: Math.max(0, size - 1), end: size + 1 })
   if (end === undefined) throw brokenObject(path, 'is missing')
   if (end.length < Math.min(1, size)) throw brokenObject(path, `is cut off: it should have ${size} bytes`)

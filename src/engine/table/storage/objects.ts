@@ -56,9 +56,12 @@ export function checksum(parts: readonly Uint8Array[], sum = 0): number {
 
 /** The error for an object that differs from the manifest. None of its bytes are used as data. */
 export function brokenObject(path: string, fact: string, options?: { cause?: unknown }): CatalogError {
+  const mend = isIndexObject(path)
+    ? 'No answer needs it, as rows are scanned instead. Optimize the table to write it anew; older versions name it until they are deleted.'
+    : 'Restore it from a backup, or restore the table to a version that does not need it.'
   return new CatalogError(
     'InvalidTableState',
-    `The table's file ${JSON.stringify(path)} ${fact}. Restore it from a backup, or restore the table to a version that does not need it.`,
+    `The table's file ${JSON.stringify(path)} ${fact}. ${mend}`,
     options,
   )
 }

@@ -178,6 +178,47 @@ test.each(Object.keys(spoils))('an index that is %s is reported, and rows are sc
   }
 })
 
+test.each(Object.keys(spoils))('an index that is %s is written anew by optimizing', async (how) => {
+  const { engine, snapshot, spoilWith, reads } = await indexed()
+  expect(await engine.brokenIndexes(snapshot)).toEqual(new Set())
+  const spoiled = (await reached(engine, snapshot)).filter(isIndexObject)
+  spoilWith((path, bytes) => (spoiled.includes(path) ? spoils[how]!(bytes) : bytes))
+  const broken = await engine.brokenIndexes(snapshot)
+  expect([...broken].map((path) => `t/${path}`)).toEqual(spoiled)
+  expect(await engine.isOptimized(snapshot)).toBe(true)
+  expect(await engine.isOptimized(snapshot, { broken })).toBe(false)
+  const optimization = await engine.optimizeRows(snapshot, { broken })
+  // Others insert and delete meanwhile.
+  const insert = await engine.insertRows(snapshot, await rowsOf(200_000, 5_000))
+  const grown = (await insert.apply(snapshot)).snapshot
+  const base = (await engine.deleteRows('n < 5').apply(grown)).snapshot
+  const { snapshot: mended, affected } = await optimization.apply(base)
+  expect(affected).toBe(0)
+  expect(indexesIn(mended)).toEqual([1, 1, 1, 0])
+  expect(await coverage(engine, mended)).toEqual([3 * fragment - 5, 5_000])
+  expect(await engine.brokenIndexes(mended)).toEqual(new Set())
+  const fresh = (await reached(engine, mended)).filter(isIndexObject)
+  expect(fresh.filter((path) => spoiled.includes(path))).toEqual([])
+  for (const n of [2, 7, 70_000, 119_999, 200_001]) {
+    reads.length = 0
+    expect(await engine.countRows(mended, { predicate: `k = ${keyOf(n)}` })).toBe(n < 5 ? 0 : 1)
+    expect(reads.some(({ path }) => fresh.includes(path))).toBe(true)
+  }
+  for await (const { path, problem } of engine.check('t', [mended.manifest]))
+    expect([path, problem?.message]).toEqual([path, undefined])
+})
+
+test('an index of rows that are damaged, too, is left out', async () => {
+  const { engine, snapshot, spoilWith } = await indexed()
+  const [first] = entriesOf(snapshot)
+  spoilWith((path, bytes) =>
+    isIndexObject(path) || path === `t/${first!.path}` ? spoils.damaged!(bytes) : bytes,
+  )
+  const broken = await engine.brokenIndexes(snapshot)
+  const { snapshot: mended } = await (await engine.optimizeRows(snapshot, { broken })).apply(snapshot)
+  expect(indexesIn(mended)).toEqual([0, 1, 1])
+})
+
 test('clones share the files of indexes, and copies have their own, unless they are damaged', async () => {
   const { content, engine, snapshot, reads, spoilWith } = await indexed()
   const clone = await engine.shareRows('clone', snapshot)
