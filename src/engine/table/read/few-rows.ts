@@ -1,6 +1,8 @@
+import type { DataType } from '@uwdata/flechette'
 import { pathIn } from '../../../base/model/relative-path.ts'
 import { readCostOf } from '../../../base/scheduling/merge-ranges.ts'
 import { canReadRows, valueBuffersOf } from '../../arrow/ipc/row-reader.ts'
+import type { ColumnSource } from '../format/column-source.ts'
 import { blockBytes } from '../format/file-parts.ts'
 import type { FragmentLayout } from '../format/manifest.ts'
 import { fileAt, type TableFiles } from '../format/table-schema.ts'
@@ -22,37 +24,56 @@ export function columnKey(path: string, index: number): string {
   return `${path}#${index}`
 }
 
+/** The file of a fragment that has a column of the table, and where. */
+export interface StoredColumn {
+  readonly file: ReturnType<typeof fileAt>
+  readonly source: ColumnSource
+  readonly type: DataType
+  /** The key of the column in the cache. */
+  readonly key: string
+}
+
+/** Where a column of the table is stored in a fragment; undefined for one that is null there. */
+export function storedColumn(
+  { prefix, schema: { fields, columns } }: TableFiles,
+  entry: FragmentLayout,
+  index: number,
+): StoredColumn | undefined {
+  const fits = columns === undefined || columns.fits(entry)
+  const location = fits ? { file: 0, source: { index } } : columns.locationsIn(entry)[index]
+  if (location === undefined) return undefined
+  const { source } = location
+  const file = fileAt(entry, location.file)
+  const { type } = (fits ? fields : columns.schemaOf(file.layout ?? '').fields)[source.index]!
+  return { file, source, type, key: columnKey(pathIn(prefix, file.path), source.index) }
+}
+
 /**
  * Selects the columns of a fragment of which only the wanted rows should be read; undefined for none. Cached columns
- * are not read again, and columns that are requested repeatedly are read as a whole and cached.
+ * are not read again. Columns that are requested repeatedly are read as a whole and cached, unless `mayLoad` is false.
  */
 export function planFewRows(
   storage: ReadStorage,
-  { prefix, schema: { fields, columns } }: TableFiles,
+  table: TableFiles,
   entry: FragmentLayout,
   indices: Iterable<number>,
   { runs, rows }: Pick<FewRows, 'runs' | 'rows'>,
+  mayLoad = true,
 ): FewRows | undefined {
   const alone = new Set<string>()
   let bytes = 0
-  const fits = columns === undefined || columns.fits(entry)
-  const locations = fits ? undefined : columns.locationsIn(entry)
   for (const index of indices) {
-    if (index >= fields.length) continue
-    const location = locations === undefined ? { file: 0, source: { index } } : locations[index]
-    if (location === undefined) continue
-    const file = fileAt(entry, location.file)
-    if (file.blocks === undefined) continue
-    const within = location.source.index
-    const size = file.columns[within]![1]
+    if (index >= table.schema.fields.length) continue
+    const stored = storedColumn(table, entry, index)
+    if (stored?.file.blocks === undefined) continue
+    const { file, source, type, key } = stored
+    const size = file.columns[source.index]![1]
     bytes += size
-    const { type } = (fits ? fields : columns!.schemaOf(file.layout ?? '').fields)[within]!
-    const key = columnKey(pathIn(prefix, file.path), within)
     if (storage.cache.has(key) || !canReadRows(type)) continue
     const readCost = readCostOf(storage.content)
     const { reads, read } = planReads(size, valueBuffersOf(type), entry.rows, runs, readCost)
     const cost = reads * readCost + read
-    if (cost >= size * worthwhile || storage.cache.shouldLoad(key, size, cost)) continue
+    if (cost >= size * worthwhile || (mayLoad && storage.cache.shouldLoad(key, size, cost))) continue
     alone.add(key)
     bytes += read - size
   }

@@ -5,7 +5,7 @@ import type { EncodedFile, FragmentLayout, StoredColumns } from '../format/manif
 import type { Bound } from '../read/first-key.ts'
 import type { SortKey, SortValue } from '../read/sort-keys.ts'
 import type { Measure, QueryVector } from '../search/measures.ts'
-import type { Nearest } from '../search/nearest.ts'
+import type { Candidates, Nearest } from '../search/nearest.ts'
 import type { VectorColumn } from '../search/vector-column.ts'
 
 /** The data that a worker thread starts with. */
@@ -98,6 +98,8 @@ export interface SearchTask {
   readonly upper: number | undefined
   /** Rows to find for each search, at most. */
   readonly limit: number
+  /** Whether copies of the vectors may be made, as those of all fragments have room. */
+  readonly mayCopy: boolean
   /** Whether the vectors of the rows are wanted, too. */
   readonly withVectors: boolean
 }
@@ -105,6 +107,8 @@ export interface SearchTask {
 /** The nearest rows of a fragment for each search; positions are rows of the fragment. */
 export interface FragmentNearest {
   readonly nearest: readonly Nearest[]
+  /** The rows that may be the nearest, for each search, if their distances are not known yet. `nearest` is empty then. */
+  readonly candidates?: readonly Candidates[]
   /** The vectors of all these rows, in order, in the layout of the column. */
   readonly vectors?: Values
 }

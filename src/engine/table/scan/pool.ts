@@ -59,6 +59,13 @@ export class ScanPool {
     this.#cache = cache
   }
 
+  /** The bytes of all caches of those threads that scan: of the workers once they have started. */
+  get cacheBytes(): number {
+    return this.#ready.length === 0
+      ? this.#cache.limit
+      : (this.#cache.limit * workersShare) / (1 - workersShare)
+  }
+
   /** The started workers; empty before, and if workers cannot start. */
   get ready(): readonly ScanWorker[] {
     return this.#ready

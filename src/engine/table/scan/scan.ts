@@ -7,7 +7,7 @@ import { IndexLookup } from '../indexes/index-lookup.ts'
 import { type Candidates, IndexedRows, lookupDepth } from '../indexes/indexed-rows.ts'
 import type { Job } from '../job.ts'
 import { beginOrder, noneBest } from '../read/order-fragment.ts'
-import { beginSearch } from '../search/search-fragment.ts'
+import { beginSearch } from '../search/begin-search.ts'
 import { evaluateFragment, readFragment } from './evaluate.ts'
 import type {
   FragmentBest,

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { openContentAgain } from '../../../contents/open.ts'
-import { buffersOf } from '../../arrow/batch.ts'
+import { buffersOf, type Values } from '../../arrow/batch.ts'
 import {
   compileExpression,
   compilePredicate,
@@ -15,7 +15,7 @@ import type { EncodedFile } from '../format/manifest.ts'
 import { decodeTableSchema, type TableSchema } from '../format/table-schema.ts'
 import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import { beginOrder } from '../read/order-fragment.ts'
-import { beginSearch } from '../search/search-fragment.ts'
+import { beginSearch } from '../search/begin-search.ts'
 import { ByteCache } from '../storage/cache.ts'
 import type { ReadStorage } from '../storage/objects.ts'
 import { evaluateFragment, readFragment } from './evaluate.ts'
@@ -179,8 +179,9 @@ async function answerTo(
   if (typeof wanted === 'object') {
     const search = await beginSearch(storage, table, predicate, entry, wanted)
     const result = await search(timeSlice, budget)
-    const arrays = result.nearest.flatMap(({ distances, positions }) => [distances, positions])
-    const all = [...arrays, ...(result.vectors ? [result.vectors] : [])]
+    const { nearest, candidates = [], vectors } = result
+    const arrays = [...nearest, ...candidates].flatMap((found) => Object.values(found) as Values[])
+    const all = [...arrays, ...(vectors ? [vectors] : [])]
     return { result, transfer: all.map(({ buffer }) => buffer as ArrayBuffer) }
   }
   const fragment = await readFragment(storage, table, predicate!, entry)

@@ -8,6 +8,7 @@ import { prune } from '../scan/evaluate.ts'
 import type { FragmentNearest, SearchTask } from '../scan/message.ts'
 import { liveRowsOf, withPositions } from '../scan/row-columns.ts'
 import { startScan } from '../scan/scan.ts'
+import { AllCandidates } from './candidates.ts'
 import { type FoundFragment, fragmentPlaces } from './fetch-rows.ts'
 import { type Nearest, NearestRows } from './nearest.ts'
 import { searchesOf } from './search-fragment.ts'
@@ -45,11 +46,15 @@ export async function findNearest(
   const begin = async (entry: FragmentEntry) => {
     const verdict = predicate ? prune(predicate, snapshot.schema, entry) : 'all'
     const among = verdict === 'some' ? 'matches' : 'all'
-    return { entry, nearest: verdict === 'none' ? undefined : await scan.begin(entry, task, among) }
+    return {
+      entry,
+      nearest: verdict === 'none' ? undefined : await scan.begin(entry, task, among),
+    }
   }
   const found = Array.from({ length: searchesOf(task) }, () => new NearestRows(limit))
   const fragments: FoundFragment[] = []
   const vectors = new KeptVectors(column.dimension, found)
+  const candidates = new AllCandidates(job, snapshot, task, found)
   const rowsTotal = snapshot.rows + snapshot.deletedRows
   let liveBefore = 0
   try {
@@ -63,6 +68,7 @@ export async function findNearest(
         const result = await nearest()
         merge(result, first * fragmentPlaces, found)
         vectors.add(result, first * fragmentPlaces)
+        if (result.candidates) await candidates.add(result.candidates, fragments)
       }
       liveBefore += liveRowsOf(entry)
       job.report(entry.rows, rowsTotal)
@@ -71,6 +77,7 @@ export async function findNearest(
   } finally {
     scan.end()
   }
+  await candidates.compare(fragments)
   return {
     nearest: found.map((rows) => rows.sorted()),
     fragments,

@@ -4,6 +4,16 @@ export interface Nearest {
   readonly positions: Float64Array
 }
 
+/** Rows that may be among the nearest: their bounds are known, and not yet their distances. */
+export interface Candidates {
+  /** In no order. */
+  readonly positions: Float64Array
+  /** No distance is below. */
+  readonly lower: Float32Array
+  /** No distance is above. Infinity for a row that may lack a distance, or lie outside of the range of the search. */
+  readonly upper: Float32Array
+}
+
 /**
  * Keeps the nearest of many rows: a heap whose root is the farthest one kept. It grows with the rows, so a limit far
  * above the number of rows costs nothing.
@@ -31,6 +41,11 @@ export class NearestRows {
   /** The positions of the rows that are kept, in no order. */
   get positions(): Float64Array {
     return this.#positions.subarray(0, this.#length)
+  }
+
+  /** The distances of these rows. */
+  get distances(): Float32Array {
+    return this.#distances.subarray(0, this.#length)
   }
 
   /** Adds a row. Its distance is a number, rounded to 32 bits. */

@@ -1,16 +1,9 @@
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { AnyBatch, Values } from '../../arrow/batch.ts'
 import { type Bitmap, hasRow } from '../../arrow/bitmap.ts'
-import type { Predicate, WorkBudget } from '../../predicate/index.ts'
-import { readLive } from '../format/deletions.ts'
-import type { FragmentLayout } from '../format/manifest.ts'
-import type { TableFiles } from '../format/table-schema.ts'
-import { readColumns } from '../read/fragment-read.ts'
-import { batchAt } from '../read/projection.ts'
-import { readFragment, selectMatches } from '../scan/evaluate.ts'
 import type { FragmentNearest, SearchTask } from '../scan/message.ts'
-import type { ReadStorage } from '../storage/objects.ts'
 import { type Comparison, comparisonOf } from './comparison.ts'
+import type { QueryVector } from './measures.ts'
 import { type Nearest, NearestRows } from './nearest.ts'
 import { simdBlocks } from './simd.ts'
 import type { VectorColumn } from './vector-column.ts'
@@ -28,29 +21,8 @@ export function searchesOf({
   return column.isList ? 1 : queries.length
 }
 
-/** Reads the columns for a search of a fragment. Returns a function that searches among the matching rows. */
-export async function beginSearch(
-  storage: ReadStorage,
-  table: TableFiles,
-  predicate: Predicate | undefined,
-  entry: FragmentLayout,
-  task: SearchTask,
-): Promise<(timeSlice: TimeSlice, budget: WorkBudget | undefined) => Promise<FragmentNearest>> {
-  const { path, name } = task.column
-  const [{ columns }, fragment, live] = await Promise.all([
-    readColumns(storage, table, entry, [path[0]!]),
-    predicate && readFragment(storage, table, predicate, entry),
-    predicate ? undefined : readLive(storage, table.prefix, entry),
-  ])
-  const vectors = batchAt(path, name, columns)
-  return async (timeSlice, budget) => {
-    const among = predicate && fragment ? await selectMatches(predicate, fragment, timeSlice, budget!) : live
-    return searchFragment(task, vectors, among, timeSlice)
-  }
-}
-
 /** Finds the nearest of the rows in `among`, or of all rows. Skips rows without a vector. */
-async function searchFragment(
+export async function searchFragment(
   task: SearchTask,
   batch: AnyBatch,
   among: Bitmap | undefined,
@@ -126,6 +98,36 @@ function keepNearest(
     bound = found.bound
     hasRoom = found.hasRoom
   }
+}
+
+/** Compares some rows of a batch with a query, and adds them to the nearest under the numbers that they have there. */
+export function compareRows(
+  { column, measure, lower, upper }: SearchTask,
+  query: QueryVector,
+  { batch, rows, numbers }: RowsOfBatch,
+  found: NearestRows,
+): void {
+  const comparison = comparisonOf(batch, column, measure, simdBlocks())
+  const least = lower ?? Number.NEGATIVE_INFINITY
+  const most = upper ?? Number.NaN
+  for (let start = 0; start < rows.length; start += comparison.rowsAtOnce) {
+    const some = rows.subarray(start, start + comparison.rowsAtOnce)
+    comparison.load(some, some.length)
+    const distances = comparison.compare(query)
+    for (let i = 0; i < some.length; i++) {
+      const distance = Math.fround(distances[i]!)
+      if (Number.isNaN(distance) || distance < least || distance >= most) continue
+      found.add(distance, numbers[start + i]!)
+    }
+  }
+}
+
+/** Rows of a batch, in order. None has a null in its vector. */
+export interface RowsOfBatch {
+  readonly batch: AnyBatch
+  readonly rows: Int32Array
+  /** What each row is called. */
+  readonly numbers: ArrayLike<number>
 }
 
 function vectorsAt(batch: AnyBatch, dimension: number, nearest: readonly Nearest[]): Values {

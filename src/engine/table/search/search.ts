@@ -21,6 +21,7 @@ import { answerColumns, type DistanceExpression, type SearchColumns } from './an
 import { DistanceInputs, withDistance } from './distance-column.ts'
 import { columnsOf, fetchRows, type RowsToFetch } from './fetch-rows.ts'
 import { type Found, findNearest } from './find-nearest.ts'
+import { copiesHaveRoom } from './fragment-copy.ts'
 import { searchesOf } from './search-fragment.ts'
 import type { Hits } from './search-order.ts'
 import { inOrder, searchOrder } from './search-order.ts'
@@ -82,6 +83,7 @@ export async function planSearch(
       lower,
       upper,
       limit: most,
+      mayCopy: copiesHaveRoom(job.storage, snapshot, column),
       withVectors:
         isWanted && !column.isList && column.path.length === 1 && most * searches <= maxWithVectors,
     },

@@ -6,6 +6,9 @@
 /** Components per iteration of a loop. Vectors are padded with zeros to a multiple, which adds nothing to a sum. */
 export const componentsTogether = 8
 
+/** The same for vectors of codes, which are bytes. */
+export const codesTogether = 16
+
 /** Bytes of one page of memory. */
 const pageBytes = 65_536
 
@@ -66,32 +69,51 @@ const total = ([a, b, c, d]: readonly number[]): Code => [
 const one: Code = [0x44, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f]
 
 interface Loop {
-  /** Adds two components to the sums. */
-  readonly step: (pair: number) => Code
-  /** Computes the distance from the sums. */
-  readonly distance: Code
+  /** One iteration: adds some components to the sums. */
+  readonly step: Code
+  /** Bytes of a row, and of the query, that an iteration reads. */
+  readonly reads: readonly [row: number, query: number]
+  /** Computes the result from the sums, and stores it at the address below it on the stack. */
+  readonly result: Code
+  readonly resultBytes: number
 }
 
 /** The addresses of two components in a row, and in the query, whose components have 64 bits. */
 const pairAt = (pair: number) => ({ component: loadVector(pair * 8), other: loadQuery(pair * 16) })
 
-const loops: Readonly<Record<'l2' | 'dot' | 'cosine', Loop>> = {
-  l2: {
-    step(pair) {
-      const { component, other } = pairAt(pair)
-      return addTo(sums[pair]!, [...component, ...other, ...subtract, ...tee(value), ...get(value)])
-    },
-    distance: total(sums),
-  },
-  dot: {
-    step(pair) {
+/** A loop over components of 32 bits. `step` adds two components to the sums. */
+const ofFloats = (step: (pair: number) => Code, distance: Code): Loop => ({
+  step: sums.flatMap((_, pair) => step(pair)),
+  reads: [componentsTogether * 4, componentsTogether * 8],
+  result: [...distance, 0x39, 3, 0],
+  resultBytes: 8,
+})
+
+const addIntegers = simd(0xae)
+const lane = (index: number): Code => [...get(value), ...simd(0x1b), index]
+
+/** Eight codes of a row, times as many of the query, which have 16 bits. Adds two products to each of four sums. */
+const addCodes = (half: number): Code => [
+  ...get(sums[half]!),
+  ...[...get(vectors), ...simd(0x01), 0, half * 8],
+  ...[...loadQuery(half * 16), ...simd(0xba)],
+  ...[...addIntegers, ...set(sums[half]!)],
+]
+
+const loops: Readonly<Record<'l2' | 'dot' | 'cosine' | 'codes', Loop>> = {
+  l2: ofFloats((pair) => {
+    const { component, other } = pairAt(pair)
+    return addTo(sums[pair]!, [...component, ...other, ...subtract, ...tee(value), ...get(value)])
+  }, total(sums)),
+  dot: ofFloats(
+    (pair) => {
       const { component, other } = pairAt(pair)
       return addTo(sums[pair]!, [...component, ...other])
     },
-    distance: [...one, ...total(sums), 0xa1],
-  },
-  cosine: {
-    step(pair) {
+    [...one, ...total(sums), 0xa1],
+  ),
+  cosine: ofFloats(
+    (pair) => {
       const { component, other } = pairAt(pair)
       return [
         ...[...component, ...set(value)],
@@ -99,32 +121,40 @@ const loops: Readonly<Record<'l2' | 'dot' | 'cosine', Loop>> = {
         ...addTo(squares[pair]!, [...get(value), ...get(value)]),
       ]
     },
-    distance: [...one, ...total(sums), ...total(squares), 0x9f, ...get(norm), 0xa2, 0xa3, 0xa1],
+    [...one, ...total(sums), ...total(squares), 0x9f, ...get(norm), 0xa2, 0xa3, 0xa1],
+  ),
+  codes: {
+    step: [...addCodes(0), ...addCodes(1)],
+    reads: [codesTogether, codesTogether * 2],
+    result: [
+      ...[...get(sums[0]), ...get(sums[1]), ...addIntegers, ...set(value)],
+      ...[...lane(0), ...lane(1), 0x6a, ...lane(2), ...lane(3), 0x6a, 0x6a, 0x36, 2, 0],
+    ],
+    resultBytes: 4,
   },
 }
 
-/** For each row from `vectors` to `end`, at least one, writes its distance to `out`. */
-function bodyOf({ step, distance }: Loop): Code {
+/** For each row from `vectors` to `end`, at least one, writes its result to `out`. */
+function bodyOf({ step, reads, result, resultBytes }: Loop): Code {
   const locals = [2, ...[2, i32], ...[9, v128]]
   const clear = [...sums, ...squares].flatMap((sum) => [...zero, ...set(sum)])
-  const pairs = sums.flatMap((_, pair) => step(pair))
   const code = loop(
     [...get(query), ...set(inQuery), ...get(vectors), ...get(rowBytes), 0x6a, ...set(rowEnd)],
     clear,
     loop(
-      pairs,
-      advance(vectors, constant(componentsTogether * 4)),
-      advance(inQuery, [0x41, ...signed(componentsTogether * 8)]),
+      step,
+      advance(vectors, constant(reads[0])),
+      advance(inQuery, [0x41, ...signed(reads[1])]),
       again(vectors, rowEnd),
     ),
-    [...get(out), ...distance, 0x39, 3, 0],
-    advance(out, constant(8)),
+    [...get(out), ...result],
+    advance(out, constant(resultBytes)),
     again(vectors, end),
   )
   return sized([...locals, ...code, 0x0b])
 }
 
-/** A module that exports its memory of the given number of bytes, and a loop for each measure. */
+/** A module that exports its memory of the given number of bytes, a loop for each measure, and one for codes. */
 export function simdModule(memoryBytes: number): Uint8Array<ArrayBuffer> {
   const names = Object.keys(loops)
   const parameters = [i32, i32, i32, i32, i32, f64]

@@ -1,5 +1,5 @@
 import type { QueryVector } from './measures.ts'
-import { componentsTogether, simdModule } from './simd-module.ts'
+import { codesTogether, componentsTogether, simdModule } from './simd-module.ts'
 
 /** Bytes of vectors that are compared at once. They stay in the processor's cache while one query follows another. */
 const blockBytes = 1 << 17
@@ -16,10 +16,10 @@ const distancesAt = queryAt + maxComponents * 8
 const maxRows = maxComponents / componentsTogether
 const memoryBytes = distancesAt + maxRows * 8
 
-/** A loop of the module. It writes the distance of each row from `vectors` to `end` to `out`. */
+/** A loop of the module. It writes the result of each row from `vectors` to `end` to `out`. */
 type Loop = (vectors: number, end: number, rowBytes: number, query: number, out: number, norm: number) => void
 
-interface Loops extends Readonly<Record<SimdMeasure, Loop>> {
+interface Loops extends Readonly<Record<SimdMeasure | 'codes', Loop>> {
   readonly memory: { readonly buffer: ArrayBuffer }
 }
 
@@ -32,13 +32,20 @@ interface Runtime {
 /** The measures that have a loop. */
 export type SimdMeasure = 'l2' | 'cosine' | 'dot'
 
-/** Compares blocks of float32 vectors with queries, several components at once. Sums have 64 bits. */
+/**
+ * Compares blocks of float32 vectors with queries, several components at once. Sums have 64 bits. In the same memory it
+ * multiplies blocks of vectors of codes.
+ */
 export class SimdBlocks {
   /** The vectors of a block: each has `stride` components, and its padding is 0. */
   readonly vectors: Float32Array
+  /** The vectors of a block of codes: each has `codeStride` bytes, and its padding is 0. */
+  readonly codes: Int8Array
   readonly #loops: Loops
   readonly #queries: Float64Array
   readonly #distances: Float64Array
+  readonly #queryCodes: Int16Array
+  readonly #products: Int32Array
 
   constructor(loops: Loops) {
     const { buffer } = loops.memory
@@ -46,6 +53,9 @@ export class SimdBlocks {
     this.vectors = new Float32Array(buffer, 0, maxComponents)
     this.#queries = new Float64Array(buffer, queryAt, maxComponents)
     this.#distances = new Float64Array(buffer, distancesAt, maxRows)
+    this.codes = new Int8Array(buffer, 0, blockBytes)
+    this.#queryCodes = new Int16Array(buffer, queryAt, blockBytes)
+    this.#products = new Int32Array(buffer, distancesAt, maxRows)
   }
 
   /** The distances of the first rows of the block, until the next call. */
@@ -56,6 +66,25 @@ export class SimdBlocks {
     this.#loops[measure](0, rows * stride * 4, stride * 4, queryAt, distancesAt, norm)
     return this.#distances
   }
+
+  /** The dot products of a query with the first rows of the block of codes, until the next call. No sum may overflow. */
+  multiply(query: Int16Array, rows: number): Int32Array {
+    const stride = codeStrideOf(query.length)
+    this.#queryCodes.set(query)
+    this.#queryCodes.fill(0, query.length, stride)
+    this.#loops.codes(0, rows * stride, stride, queryAt, distancesAt, 0)
+    return this.#products
+  }
+}
+
+/** Bytes from the start of a vector of codes to the start of the next one. */
+export function codeStrideOf(dimension: number): number {
+  return Math.ceil(dimension / codesTogether) * codesTogether
+}
+
+/** Vectors of codes that fit into a block, for a dimension whose vectors fit, too. */
+export function codeRowsInBlock(dimension: number): number {
+  return Math.min(maxRows, Math.floor(blockBytes / codeStrideOf(dimension)))
 }
 
 /** Components from the start of a vector in a block to the start of the next one. */

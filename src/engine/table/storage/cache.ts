@@ -11,8 +11,11 @@ interface Entry {
 export class ByteCache {
   #limit: number
   readonly #entries = new Map<string, Entry>()
+  /** Those of the entries that are evicted before others, in the same order. */
+  readonly #spare = new Set<string>()
   readonly #demand = new Demand()
   readonly #demandOfIndexes = new Demand()
+  readonly #demandOfMade = new Demand()
   #bytes = 0
   #hits = 0
   #misses = 0
@@ -27,6 +30,7 @@ export class ByteCache {
     if (known) {
       this.#entries.delete(key)
       this.#entries.set(key, known)
+      if (this.#spare.delete(key)) this.#spare.add(key)
       this.#hits++
       return known.value as Promise<T>
     }
@@ -46,12 +50,17 @@ export class ByteCache {
     return this.#entries.has(key)
   }
 
+  /** Evicts the value of a key before others, however often it is used: another one that is kept serves most requests. */
+  giveWay(key: string): void {
+    if (this.#entries.has(key)) this.#spare.add(key)
+  }
+
   /**
    * Whether to load a value of `size` bytes of which only parts are needed now. Loading the parts costs as much as
    * `cost` bytes. True once parts have cost as much as the whole, if all requested values have room.
    */
   shouldLoad(key: string, size: number, cost: number): boolean {
-    return this.#demand.add(key, size, cost, this.#limit)
+    return this.#demand.add(key, size, cost, this.#limit) && this.#demand.hasRoom(this.#limit)
   }
 
   /**
@@ -59,7 +68,16 @@ export class ByteCache {
    * then columns of few. If an index is evicted, its parts must cost as much again.
    */
   shouldLoadIndex(key: string, size: number, cost: number): boolean {
-    return this.#demandOfIndexes.add(key, size, cost, this.#limit) && this.#demandOfIndexes.reset(key)
+    const demand = this.#demandOfIndexes
+    return demand.add(key, size, cost, this.#limit) && demand.hasRoom(this.#limit) && demand.reset(key)
+  }
+
+  /**
+   * Whether to make a value of `size` bytes that would have saved `cost` now. True once it would have saved as much as its
+   * size. The caller knows whether it has room beside others that are needed together.
+   */
+  shouldMake(key: string, size: number, cost: number): boolean {
+    return this.#demandOfMade.add(key, size, cost, this.#limit) && this.#demandOfMade.reset(key)
   }
 
   /** Most bytes kept. */
@@ -95,16 +113,20 @@ export class ByteCache {
   }
 
   #shrink(): void {
-    for (const [oldest, { bytes }] of this.#entries) {
-      if (this.#bytes <= this.#limit) break
-      // A value that is being read has no size yet, and callers share it.
-      if (bytes > 0) this.#forget(oldest, this.#entries.get(oldest)!)
+    for (const keys of [this.#spare, this.#entries.keys()]) {
+      for (const oldest of keys) {
+        if (this.#bytes <= this.#limit) return
+        const entry = this.#entries.get(oldest)!
+        // A value that is being read has no size yet, and callers share it.
+        if (entry.bytes > 0) this.#forget(oldest, entry)
+      }
     }
   }
 
   #forget(key: string, entry: Entry): void {
     if (this.#entries.get(key) !== entry) return
     this.#entries.delete(key)
+    this.#spare.delete(key)
     this.#bytes -= entry.bytes
   }
 }
@@ -129,7 +151,7 @@ class Demand {
   readonly #partialReads = new Map<string, PartialReads>()
   #bytes = 0
 
-  /** Records that parts are needed. Returns whether to read the whole value, because it has room beside all others. */
+  /** Records that parts are needed. Returns whether they cost more than the whole value by now. */
   add(key: string, size: number, cost: number, limit: number): boolean {
     // Never fits into the cache, so it must not take room from others.
     if (size > limit) return false
@@ -137,12 +159,16 @@ class Demand {
     this.#forget(key)
     this.#partialReads.set(key, { size, spent })
     this.#bytes += size
-    const hasRoom = this.#bytes <= limit
     for (const oldest of this.#partialReads.keys()) {
       if (this.#partialReads.size <= maxKeys && this.#bytes <= limit * rememberedFactor) break
       this.#forget(oldest)
     }
-    return spent > size && hasRoom
+    return spent > size
+  }
+
+  /** Whether all values that are remembered have room. */
+  hasRoom(limit: number): boolean {
+    return this.#bytes <= limit
   }
 
   /** Begins to count anew for a value. */

@@ -13,6 +13,8 @@ import { type Element, randomNumbers, someValue, vectorTable } from './vectors.t
 
 afterEach(() => {
   vi.unstubAllGlobals()
+  // Files that follow in this process must not meet modules that were loaded without loops.
+  vi.resetModules()
 })
 
 function columnOf(element: Element, dimension: number, rows: number, seed: number) {

@@ -55,6 +55,8 @@ function halfBits(value: number): number {
   const bits = view.getUint32(0)
   const exponent = ((bits >>> 23) & 255) - 127
   if (value === 0) return 0
+  if (Number.isNaN(value)) return 0x7e00
+  if (!Number.isFinite(value)) return ((bits >>> 16) & 0x8000) | 0x7c00
   return ((bits >>> 16) & 0x8000) | ((exponent + 15) << 10) | ((bits >>> 13) & 1023)
 }
 
