@@ -6,7 +6,6 @@ import type { Entry, Key, Range, Reader, Value, Writer } from '../../base/store/
 import type { DiskSpace } from './disk-space.ts'
 import type { Database } from './driver.ts'
 import { encodeValue } from './encode-value.ts'
-import type { Environment } from './environment.ts'
 import { explain } from './failure.ts'
 import { withPrefix } from './read-key.ts'
 
@@ -21,6 +20,8 @@ export class LmdbReader implements Reader {
   readonly db: Database
   readonly path: string
   ended = false
+  /** Whether a read failed, after which LMDB's transaction may be unusable. */
+  failed = false
 
   constructor(db: Database, path: string) {
     this.db = db
@@ -33,6 +34,7 @@ export class LmdbReader implements Reader {
     try {
       return this.db.get(checked as LmdbKey) as V | undefined
     } catch (error) {
+      this.failed = true
       throw explain(error, this.path)
     }
   }
@@ -82,6 +84,7 @@ export class LmdbReader implements Reader {
         }
       })
     } catch (error) {
+      this.failed = true
       throw explain(error, this.path)
     }
     return entries
@@ -183,17 +186,18 @@ const stateKeyInJson = [null] as unknown as Key
  * transaction. The id is itself a record, so a reader gets the id of its own snapshot. LMDB's own number of the last
  * transaction is ahead of what readers see, until the last sync of that transaction is done.
  */
-export function readState({ db }: Environment): number | undefined {
+export function readState(db: Database): number | undefined {
   db.resetReadTxn()
   return db.get(stateKey) as number | undefined
 }
 
-/** Sets the state within a transaction with changes. Transactions that share a commit set it only once. */
-export function markState(environment: Environment): void {
-  const { db } = environment
+/**
+ * Sets the state within a transaction with changes, and returns it. Transactions that share a commit set it only once:
+ * `marked` is the last one that was set.
+ */
+export function markState(db: Database, marked: number | undefined): number {
   const id = db.getWriteTxnId()
-  if (id === environment.marked) return
   // The transaction's own promise reports a failure.
-  void db.put(stateKey, encodeValue(stateKeyInJson, id))
-  environment.marked = id
+  if (id !== marked) void db.put(stateKey, encodeValue(stateKeyInJson, id))
+  return id
 }

@@ -14,6 +14,7 @@ import { Presence } from './presence.ts'
 import { turnFiles } from './process-turns.ts'
 import { readKeysFast } from './read-key.ts'
 import { StoreLock } from './store-lock.ts'
+import { WriteGroup } from './write-group.ts'
 import { WriteLock } from './write-lock.ts'
 
 /** How to open an LMDB store. */
@@ -66,12 +67,10 @@ export interface Environment {
   readonly space: DiskSpace
   /** The number of open stores on this environment. */
   users: number
-  /** Whether the body of a transaction is running. */
-  busy: boolean
-  /** The number of writes in the driver whose bodies have not run yet. */
-  bodiesToRun: number
-  /** The last transaction that set the state. Undefined after a failed write, which may have undone it. */
-  marked: number | undefined
+  /** Whether the body of a read is running. */
+  isReading: boolean
+  /** What runs the bodies of all writes. */
+  readonly group: WriteGroup
   closing: Promise<void> | undefined
 }
 
@@ -126,9 +125,8 @@ export async function openEnvironment(
       readers: new Set(),
       busyTimeout,
       users: 1,
-      busy: false,
-      bodiesToRun: 0,
-      marked: undefined,
+      isReading: false,
+      group: new WriteGroup(path, db, space),
       closing: undefined,
     }
   } catch (error) {

@@ -13,7 +13,7 @@ import type {
   Writer,
 } from '../../base/store/store.ts'
 import { withOwnTimers } from '../../base/time.ts'
-import { LmdbReader, LmdbWriter, markState, readState } from './access.ts'
+import { LmdbReader, readState } from './access.ts'
 import { type Database, requireRuntime } from './driver.ts'
 import { type Environment, excludeWriters, type LmdbStoreOptions, storeFiles } from './environment.ts'
 import { explain, storeFailure } from './failure.ts'
@@ -98,12 +98,12 @@ class LmdbDirectoryStore implements LmdbStore {
     // which lasts through the body, since nothing else runs meanwhile.
     environment.db.resetReadTxn()
     const reader = new LmdbReader(environment.db, this.path)
-    environment.busy = true
+    environment.isReading = true
     try {
       return withOwnTimers(() => runBody(body, reader))
     } finally {
       admitWriters?.()
-      environment.busy = false
+      environment.isReading = false
       reader.ended = true
     }
   }
@@ -129,7 +129,7 @@ class LmdbDirectoryStore implements LmdbStore {
     const environment = this.#environment
     const admitWriters = environment.isOnReadOnlyMedium ? excludeWriters(environment) : undefined
     try {
-      return withOwnTimers(() => readState(environment))
+      return withOwnTimers(() => readState(environment.db))
     } catch (error) {
       throw explain(error, this.path)
     } finally {
@@ -205,49 +205,17 @@ class LmdbDirectoryStore implements LmdbStore {
 
   async #write<T>(body: (writer: Writer) => T): Promise<T> {
     const environment = this.#environment
-    let result: T | undefined
-    let thrown: { readonly error: unknown } | undefined
-    let hasRun = false
     try {
       const wait = environment.writes!.enter()
       if (wait) await wait
     } catch (error) {
       throw explain(error, this.path)
     }
-    environment.bodiesToRun++
     try {
-      // Only child transactions roll back when a body throws; many of them share one commit and one sync.
-      await withOwnTimers(() =>
-        environment.db.childTransaction(() => {
-          hasRun = true
-          environment.bodiesToRun--
-          const writer = new LmdbWriter(environment.db, this.path, environment.space)
-          const { put } = environment.space
-          environment.busy = true
-          try {
-            result = runBody(body, writer)
-            if (writer.failure) throw writer.failure
-            if (writer.changed) markState(environment)
-          } catch (error) {
-            environment.marked = undefined
-            environment.space.put = put
-            thrown = { error }
-            throw error
-          } finally {
-            environment.busy = false
-            writer.ended = true
-          }
-        }),
-      )
-    } catch (error) {
-      environment.marked = undefined
-      if (thrown) throw thrown.error
-      throw await storeFailure(error, this.path)
+      return await environment.group.run(body)
     } finally {
-      if (!hasRun) environment.bodiesToRun--
       environment.writes!.leave()
     }
-    return result as T
   }
 
   /** Ends work that `close` waits for. */
@@ -266,7 +234,7 @@ class LmdbDirectoryStore implements LmdbStore {
 
   #refuse(): void {
     if (this.#closing) throw closedError()
-    if (this.#environment.busy) throw nestedError()
+    if (this.#environment.isReading || this.#environment.group.isRunning) throw nestedError()
   }
 }
 

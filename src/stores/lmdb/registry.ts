@@ -148,8 +148,8 @@ async function use(
  *   would hang and keep LMDB's lock, so it kills itself.
  */
 function exitSafely(): void {
-  for (const { bodiesToRun, lock, isOnReadOnlyMedium } of registry.open) {
-    if (bodiesToRun > 0 && isMainThread) process.kill(process.pid, 'SIGKILL')
+  for (const { group, lock, isOnReadOnlyMedium } of registry.open) {
+    if (group.toRun > 0 && isMainThread) process.kill(process.pid, 'SIGKILL')
     if (!isOnReadOnlyMedium) lock?.acquireBlocking(exitTimeout)
   }
 }
