@@ -302,19 +302,22 @@ const rowOperations = new Set<ModelOperation>([
   'queryTable',
 ])
 
-/** A random call: without access to rows unless `rows` is set, and only on `table`, if given. */
+/** A random call: without access to rows unless `rows` is set, and only on `table` and of `only`, if given. */
 export function command({
   rows = true,
   table,
+  only,
 }: {
   rows?: boolean
   table?: string[]
+  only?: readonly ModelOperation[]
 } = {}): fc.Arbitrary<Command> {
   const requests = requestsFor(table ? fc.constant(table) : anyTable)
   const operations = Object.keys(requests) as ModelOperation[]
   return fc.oneof(
     ...operations
       .filter((operation) => rows || !rowOperations.has(operation))
+      .filter((operation) => only?.includes(operation) ?? true)
       .map((operation) => {
         const [weight, request] = requests[operation]
         return { weight, arbitrary: fc.record({ operation: fc.constant(operation), request }) }
@@ -323,9 +326,9 @@ export function command({
 }
 
 /** Calls that are committed together, or sometimes rolled back. */
-export function transactionOf(calls: fc.Arbitrary<Command>): fc.Arbitrary<TransactionCommand> {
+export function transactionOf(calls: fc.Arbitrary<Command>, maxLength = 4): fc.Arbitrary<TransactionCommand> {
   return fc.record({
-    calls: fc.array(calls, { minLength: 1, maxLength: 4, size: 'max' }),
+    calls: fc.array(calls, { minLength: 1, maxLength, size: 'max' }),
     commits: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
   })
 }

@@ -179,10 +179,17 @@ function stepAll(
   const binding = before.binding.copy()
   // A single call waits for a removal. A call inside a transaction cannot, since it sees a fixed snapshot.
   const removing = removingSince(removals, earliest)
+  const held: HeldInserts = new Map()
   for (const [i, command] of calls.entries()) {
     const actual = outcomes[i]
-    if (!actual) continue
-    const predicted = predict(state, binding.toSymbols(command), binding.toSymbols(actual), removing)
+    if (!actual) {
+      held.clear()
+      continue
+    }
+    const asked = binding.toSymbols(command)
+    const predicted = predict(state, asked, binding.toSymbols(actual), removing)
+    if ('answer' in predicted.outcome) mergeInserts(state, predicted.state, asked, actual, held)
+    else held.clear()
     if (!binding.matches(settled(command, predicted.outcome), settled(command, actual))) return undefined
     removals = removalsAfter(state, predicted.state, removals, end)
     former = [...former, ...formerIn(state, predicted.state, end)]
@@ -190,6 +197,43 @@ function stepAll(
   }
   // A rollback discards the changes and their ids.
   return commits ? { state, binding, removals, former } : before
+}
+
+/** The versions that inserts of this transaction named, by table and branch, as long as nothing else follows. */
+type HeldInserts = Map<string, number>
+
+/**
+ * Puts the rows of an insert into the version of the insert before, if both named the same one, and nothing but inserts
+ * came in between. Others may have created a declared table first, so the model cannot know which inserts are one.
+ */
+function mergeInserts(
+  before: State,
+  after: State,
+  { operation, request }: Command,
+  actual: Outcome,
+  held: HeldInserts,
+): void {
+  const { id, branch: name } = request as Request<'insertIntoTable'>
+  const table = operation === 'insertIntoTable' ? tableAt(after, id) : undefined
+  if (!table || !('answer' in actual)) {
+    held.clear()
+    return
+  }
+  const key = `${table.key}/${branchName(name)}`
+  const { version } = actual.answer as { version: number }
+  const isMerged = held.get(key) === version
+  held.set(key, version)
+  const latest = tableAt(before, id)?.branches.get(branchName(name))?.latest
+  if (!isMerged || latest == null) return
+  const branch = table.branches.get(branchName(name))!
+  branch.versions.set(latest, branch.versions.get(branch.latest!)!)
+  branch.versions.delete(branch.latest!)
+  branch.latest = latest
+  branch.last = latest
+}
+
+function tableAt(state: State, id: Identifier): ModelTable | undefined {
+  return [...tablesOf(state)].find(([path]) => sameNames(path, id))?.[1]
 }
 
 /** Operations that others may commit first. Then the version in the response is not the next one any more. */

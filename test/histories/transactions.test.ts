@@ -47,7 +47,44 @@ describe.each([
       { numRuns: runs * factor },
     )
   })
+
+  test('inserts that follow one another become one version', {
+    timeout: 60_000 * factor,
+  }, async () => {
+    const group = fc.array(transactionOf(insertOrNot, 10), { minLength: 1, maxLength: 2, size: 'max' })
+    const history = fc.array(group, { minLength: 1, maxLength: 3, size: 'max' })
+    await fc.assert(
+      fc.asyncProperty(history, (then) => check(beginningWithRows, then)),
+      { numRuns: Math.ceil(runs / 3) * factor },
+    )
+  })
 })
+
+/** Mostly inserts into two tables and their branches, and whatever comes between them. */
+const inserts = command({ table: ['a', 't'], only: ['insertIntoTable'] })
+const between = command({
+  table: ['a', 't'],
+  only: [
+    'countTableRows',
+    'queryTable',
+    'deleteFromTable',
+    'updateTable',
+    'mergeInsertIntoTable',
+    'alterTableAddColumns',
+    'alterTableDropColumns',
+    'createTableBranch',
+    'createTableTag',
+    'restoreTable',
+    'listTableVersions',
+    'optimizeTable',
+  ],
+})
+const insertOrNot = fc.oneof(
+  { weight: 8, arbitrary: inserts },
+  { weight: 2, arbitrary: command({ table: ['t'], only: ['insertIntoTable'] }) },
+  { weight: 4, arbitrary: between },
+  { weight: 1, arbitrary: command() },
+)
 
 function groupOf(calls: ReturnType<typeof command>): fc.Arbitrary<TransactionCommand[]> {
   return fc.array(transactionOf(calls), { minLength: 2, maxLength: 3, size: 'max' })

@@ -14,6 +14,7 @@ import type {
 } from '../operations/framework/operation.ts'
 import { awaitRemoval, runOperation } from '../operations/framework/run.ts'
 import type { RowsStep } from '../rows/change-types.ts'
+import { HeldAppends } from '../rows/held-appends.ts'
 import { rebase } from '../rows/rebase.ts'
 import type { Participant } from '../transactions/context.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
@@ -68,6 +69,7 @@ export class TransactionRun {
   readonly #participants: Participant[] = []
   readonly #afterwards: (() => unknown)[] = []
   readonly #steps: RowsStep[] = []
+  readonly #appends: HeldAppends
   #isRecorded: boolean
 
   constructor(
@@ -88,6 +90,11 @@ export class TransactionRun {
       // Its lease is renewed meanwhile, and others may alter it.
       unremembered: keys.transaction(transaction.id),
       requireRoom,
+    })
+    this.#appends = new HeldAppends({
+      signal,
+      requireRoom: (bytes) => requireRoom?.(this.#staged.bytes + bytes),
+      failed: (error) => this.#staged.end(error),
     })
     let ordinal = 0
     // Optimizing in the background begins after the commit.
@@ -114,6 +121,7 @@ export class TransactionRun {
         changed: (step) => {
           this.#steps.push(step)
         },
+        appends: this.#appends,
         inlineOf: (content) => this.#engines.inlineOf(content),
         busy: (removal, error) => this.#busy(removal, error),
       },
@@ -132,7 +140,7 @@ export class TransactionRun {
 
   /** About how many bytes of changes and reads wait for the commit. */
   get bytes(): number {
-    return this.#staged.bytes + this.#engines.smallBytes
+    return this.#staged.bytes + this.#appends.bytes + this.#engines.smallBytes
   }
 
   run(operation: AnyOperation, request: unknown, given: OperationOptions): Promise<unknown> {
@@ -148,8 +156,10 @@ export class TransactionRun {
   #run(operation: AnyOperation, request: unknown, given: OperationOptions): Promise<unknown> {
     const options = this.#progress ? { ...given, onProgress: this.#progress.of(given.onProgress) } : given
     const inside = operation.changes ? this.#inner : this.#reading
-    const core = isAbout(operation, request, this.#transaction.id) ? this.#core : inside
-    return runOperation(core, operation, request, options)
+    if (isAbout(operation, request, this.#transaction.id))
+      return runOperation(this.#core, operation, request, options)
+    const run = () => runOperation(inside, operation, request, options)
+    return operation.name === 'insertIntoTable' ? run() : this.#appends.alone(run)
   }
 
   /** The error by which this run lost a race, if it did. `error` is that of an operation or of a function, if one failed. */
@@ -171,7 +181,7 @@ export class TransactionRun {
 
   /** Commits. Returns the error of a lost race, if any. */
   async commit(): Promise<unknown> {
-    const refused = await this.#prepare()
+    const refused = (await this.#writeHeld()) ?? (await this.#prepare())
     if (refused !== undefined) return refused
     const lost = await this.#turns.atCommit(branchesOf(this.#steps), () => this.#commitInTurn())
     if (lost !== undefined) {
@@ -190,6 +200,20 @@ export class TransactionRun {
     const branch = branchOf(key, value)
     if (branch !== undefined) this.#turns.lose([branch, ...branchesOf(this.#steps)])
     return error
+  }
+
+  /** Writes the rows of inserts that are held. Returns the error of a lost race, if any. */
+  async #writeHeld(): Promise<unknown> {
+    try {
+      await this.#appends.flush()
+    } catch (error) {
+      const lost = await this.lostBy(error)
+      if (lost === undefined) throw error
+      return lost
+    }
+    // An earlier operation could not write the rows of an answered insert.
+    if (this.#staged.failure) throw this.#staged.failure
+    return undefined
   }
 
   /** Prepares the participants of the commit. Returns the error of a lost race, if any. */

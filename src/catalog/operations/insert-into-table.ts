@@ -8,11 +8,13 @@ import {
   tableIdentifier,
   version,
 } from '../../base/model/fields.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
+import type { RowsInput, SchemaInput } from '../../engine/arrow/types.ts'
 import type { Change, Snapshot, WorkOptions } from '../../engine/table/index.ts'
 import { changeRows, createRows } from '../rows/change.ts'
 import type { TableToChange } from '../rows/change-types.ts'
 import { checkRows, type Rows, rowsInput, schemaInput } from '../rows/input.ts'
-import { operation } from './framework/operation.ts'
+import { type OperationContext, type OperationOptions, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 /**
@@ -60,45 +62,70 @@ export const insertIntoTable = operation({
       './catalog prod.flights --data - < rows.jsonl',
     ],
   },
-  run: async (core, { id, branch, mode, data, schema }, options) => {
-    const { affected, version, transaction_id } = await changeRows(core, options, {
-      operation: 'InsertIntoTable',
-      id,
-      branch,
-      check: ({ base }) =>
-        checkRows(core, data, mode === 'Overwrite' ? schema : (base?.schema ?? schema), options),
-      prepare: async (found, given, pending) => {
-        const { rows, work } = await pending.build(given)
-        const change = found.base && (await write(found, found.base, rows, mode, work))
-        return { rows, change, onProgress: work.onProgress }
-      },
-      // Whether the table is declared or created may have changed since the work began.
-      apply: async (found, prepared, current, work) => {
-        if (current === undefined)
-          return createRows(found, prepared.rows, { ...work, onProgress: prepared.onProgress })
-        prepared.change ??= await write(found, current, prepared.rows, mode, work)
-        try {
-          return await prepared.change.apply(current, work)
-        } catch (error) {
-          if (!(error instanceof CatalogError && error.code === 'ConcurrentModification')) throw error
-          // The columns changed meanwhile. The rows are written for those that there are now.
-          const pending = await checkRows(core, data, current.schema, options)
-          const { rows } = await pending.build({ signal: work.signal })
-          prepared.change = await write(found, current, rows, mode, { signal: work.signal })
-          return prepared.change.apply(current, work)
-        }
-      },
-    })
+  run: async (core, request, options) => {
+    const { id, branch, mode } = request
+    const { staging } = core
+    const held =
+      staging && mode !== 'Overwrite' && (await staging.appends.hold({ ...core, staging }, request, options))
+    const insert = () => insertAlone(core, request, options)
+    const { affected, version, transaction_id } =
+      held || (await (staging ? staging.appends.alone(insert) : insert()))
     core.background?.changed({ id, branch }, version)
     return { version, num_inserted_rows: affected, transaction_id }
   },
 })
 
+interface InsertRequest {
+  readonly id: Identifier
+  readonly branch: string
+  readonly mode?: Mode
+  readonly data: RowsInput
+  readonly schema?: SchemaInput | null | undefined
+}
+
+type Mode = 'Append' | 'Overwrite' | null | undefined
+
+/** Inserts rows as a version of their own. */
+function insertAlone(
+  core: OperationContext,
+  { id, branch, mode, data, schema }: InsertRequest,
+  options: OperationOptions,
+): ReturnType<typeof changeRows> {
+  return changeRows(core, options, {
+    operation: 'InsertIntoTable',
+    id,
+    branch,
+    check: ({ base }) =>
+      checkRows(core, data, mode === 'Overwrite' ? schema : (base?.schema ?? schema), options),
+    prepare: async (found, given, pending) => {
+      const { rows, work } = await pending.build(given)
+      const change = found.base && (await write(found, found.base, rows, mode, work))
+      return { rows, change, onProgress: work.onProgress }
+    },
+    // Whether the table is declared or created may have changed since the work began.
+    apply: async (found, prepared, current, work) => {
+      if (current === undefined)
+        return createRows(found, prepared.rows, { ...work, onProgress: prepared.onProgress })
+      prepared.change ??= await write(found, current, prepared.rows, mode, work)
+      try {
+        return await prepared.change.apply(current, work)
+      } catch (error) {
+        if (!(error instanceof CatalogError && error.code === 'ConcurrentModification')) throw error
+        // The columns changed meanwhile. The rows are written for those that there are now.
+        const pending = await checkRows(core, data, current.schema, options)
+        const { rows } = await pending.build({ signal: work.signal })
+        prepared.change = await write(found, current, rows, mode, { signal: work.signal })
+        return prepared.change.apply(current, work)
+      }
+    },
+  })
+}
+
 function write(
   { engine, folder }: TableToChange,
   base: Snapshot,
   rows: Rows,
-  mode: 'Append' | 'Overwrite' | null | undefined,
+  mode: Mode,
   options: WorkOptions,
 ): Promise<Change> {
   return mode === 'Overwrite'

@@ -115,7 +115,7 @@ export interface RowsStep extends Pick<Attempt, 'change' | 'found' | 'prepared'>
   version: number
   /** The path of its manifest, which a rebase changes, too. */
   manifest: string
-  readonly affected: number
+  affected: number
   readonly counts?: RowCounts | undefined
   readonly reported?: unknown
 }

@@ -2,6 +2,7 @@ import type { Content } from '../../base/content/content.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { RequestMemory, requestMemory } from '../../base/scheduling/request-memory.ts'
 import type { Store } from '../../base/store/store.ts'
+import type { RowsInput } from '../../engine/arrow/types.ts'
 import type { TableEngine } from '../../engine/table/index.ts'
 import type { ChangeInline } from '../locations/inline-objects.ts'
 import type { Roots } from '../locations/locations.ts'
@@ -71,11 +72,46 @@ export interface RowsStaging extends Staging {
    */
   changed(step: RowsStep): void
   /**
+   * The inserts that are answered, and whose rows are not written yet.
+   *
+   * @internal As above.
+   */
+  readonly appends: Appends
+  /**
    * Keeps the small objects of all operations in a content. Undefined where they are files.
    *
    * @internal As above.
    */
   inlineOf(content: Content): ChangeInline | undefined
+}
+
+/** What work on rows needs inside of a transaction over many operations. */
+export interface StagedRowsContext extends RowsContext {
+  readonly staging: RowsStaging
+}
+
+/** Inserts of a transaction that may be answered before their rows are written. */
+export interface Appends {
+  /**
+   * Holds an insert. Resolves to undefined if it cannot be held, also because it is wrong: the caller then does it
+   * {@link alone}, and meets the error itself.
+   */
+  hold(core: StagedRowsContext, append: Append, options: RowsOptions): Promise<Held | undefined>
+  /** Runs an operation that must not meet a held insert. All of them are written before. */
+  alone<T>(work: () => Promise<T>): Promise<T>
+}
+
+export interface Append {
+  readonly id: Identifier
+  readonly branch: string
+  readonly data: RowsInput
+}
+
+/** The answer to an insert that is held. */
+export interface Held {
+  readonly version: number
+  readonly affected: number
+  readonly transaction_id: string
 }
 
 /** What work on rows takes of the options of its operation. */

@@ -5,7 +5,7 @@ import { keys, type TransactionRecord, type TransactionStatus } from '../../base
 import type { Writer } from '../../base/store/store.ts'
 import type { WorkOptions } from '../../engine/table/index.ts'
 import { afterChange, type ChangeContext, type RecordedChange, recordChange } from './commit.ts'
-import type { LongWorkContext, LongWorkOptions } from './context.ts'
+import type { CommitContext, LongWorkContext, LongWorkOptions } from './context.ts'
 import type { Holding } from './heartbeat.ts'
 import { failLapsed } from './lapsed.ts'
 import { NotingWriter } from './noting-writer.ts'
@@ -186,8 +186,9 @@ function finishAtOnce<T>(
   })
 }
 
-function succeed<T>(
-  core: LongWorkContext,
+/** Runs the body of a commit, and records success and what was changed, unless the body returns undefined. */
+export function succeed<T>(
+  core: CommitContext,
   writer: Writer,
   current: TransactionRecord,
   { transactionId, now, at }: Pick<RecordedChange, 'transactionId' | 'now' | 'at'>,

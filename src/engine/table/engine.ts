@@ -32,6 +32,7 @@ import {
 } from './write/change.ts'
 import { copyRows, shareRows } from './write/clone.ts'
 import { Deletion } from './write/delete.ts'
+import { joinMatched, type MatchedColumns, matchRows } from './write/matched-rows.ts'
 import { matchSchema } from './write/schema-match.ts'
 import { updateRows } from './write/update.ts'
 import { writeRows } from './write/write-rows.ts'
@@ -175,6 +176,12 @@ function engineOn(storage: Storage): TableEngine {
     async insertRows(base, table, work) {
       const job = new Job(storage, work)
       const columns = await matchSchema(table, base.schema, job)
+      return appendChange(storage, base as LoadedSnapshot, await writeRows(job, base, columns))
+    },
+    matchRows: (base, table, work) => matchRows(new Job(storage, work), base.schema, table),
+    async insertMatched(base, rows, work) {
+      const job = new Job(storage, work)
+      const columns = await joinMatched(job, base.schema, rows as readonly MatchedColumns[])
       return appendChange(storage, base as LoadedSnapshot, await writeRows(job, base, columns))
     },
     overwriteRows: async (prefix, table, work) =>

@@ -24,6 +24,7 @@ export type {
   ColumnAlteration,
   CountOptions,
   FieldMetadataUpdate,
+  MatchedRows,
   MergeOptions,
   NewColumn,
   NewIndex,

@@ -204,6 +204,13 @@ export interface CheckedObject {
   readonly problem?: CatalogError
 }
 
+/** Rows that fit a table. They are not written yet. */
+export interface MatchedRows {
+  readonly rows: number
+  /** About the bytes of memory that they take. */
+  readonly bytes: number
+}
+
 /** The engine of one writer. */
 export interface WritingEngine extends TableEngine {
   /**
@@ -233,6 +240,10 @@ export interface TableEngine {
    * since.
    */
   insertRows(base: Snapshot, table: Table, options?: WorkOptions): Promise<Change>
+  /** Checks rows as `insertRows` does, and writes nothing. The buffers of the table must not change afterwards. */
+  matchRows(base: Snapshot, table: Table, options?: WorkOptions): Promise<MatchedRows>
+  /** As `insertRows`, for rows that were matched before with this base, or with one whose columns have changed since. */
+  insertMatched(base: Snapshot, rows: readonly MatchedRows[], options?: WorkOptions): Promise<Change>
   /** Writes the rows as fragments that will replace the whole content, schema and schema metadata included. */
   overwriteRows(prefix: string, table: Table, options?: WorkOptions): Promise<Change>
   /** Deletes the rows for which a predicate is true. The predicate is checked when the change is applied. */

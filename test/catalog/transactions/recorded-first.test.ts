@@ -129,6 +129,9 @@ it('the record is there before the first file', async () => {
     await tx.insertIntoTable({ id: ['long'], data: long.slice(1, 2) })
     expect((await pathsOf(content)).length).toBe(files)
     await tx.insertIntoTable({ id: ['long'], data: long.slice(2) })
+    expect(writes() - before).toBe(0)
+    // The rows of inserts are written when something reads them.
+    expect((await tx.countTableRows({ id: ['long'] })).count).toBe(200)
     expect([writes() - before, (await pathsOf(content)).length - files]).toEqual([1, 1])
     await catalog.vacuum({ graceMillis: 0 })
   })

@@ -169,6 +169,7 @@ export const brokenTransactions: readonly Mutant[] = [
     within((name, real, sound) => (name === 'listTables' ? sound.listTables! : real)),
   ],
   ['takes every insert for a read', 'tx.append', within(readingFirst('insertIntoTable'))],
+  ['makes a version of each insert', 'tx.one-version', within(readingFirst('insertIntoTable'))],
   ['takes every delete for a read', 'tx.rebase', within(readingFirst('deleteFromTable'))],
   [
     'gives up at the first lost race',
