@@ -159,8 +159,14 @@ export function recordChange(
     changes.push({ operation, kind: 'table', id: noted.kept(subject), effect: 'changed' })
   }
   if (staging) {
-    const named = changes.map((change) => ({ ...change, transaction_id: transactionId }))
-    writer.put(keys.stagedChange(transactionId), { v: recordFormat, at: at ?? 0, changes: named, ...origin })
+    // Frozen, so that the store need not copy them.
+    const named = changes.map((change) => Object.freeze({ ...change, transaction_id: transactionId }))
+    writer.put(keys.stagedChange(transactionId), {
+      v: recordFormat,
+      at: at ?? 0,
+      changes: Object.freeze(named),
+      ...origin,
+    })
     return
   }
   const entry: { -readonly [Name in keyof FeedRecord]: FeedRecord[Name] } = {

@@ -64,6 +64,8 @@ export class ReadSet {
   #count = 0
   /** Undoes what was recorded since {@link keep}, the latest last. */
   #undo: (() => void)[] = []
+  /** The points recorded since then. There are many, and a function for each takes longer. */
+  #newPoints: string[] = []
   #countBefore = 0
 
   constructor(soften: Soften, most: number) {
@@ -78,15 +80,17 @@ export class ReadSet {
 
   /** Keeps the reads recorded since the last `keep`. */
   keep(): void {
-    this.#undo = []
+    if (this.#undo.length > 0) this.#undo = []
+    if (this.#newPoints.length > 0) this.#newPoints = []
     this.#countBefore = this.#count
   }
 
   /** Drops the reads since the last `keep`: the store below may run a body again, or may have guessed values. */
   rollBack(): void {
-    const undo = this.#undo
+    for (const back of this.#undo.reverse()) back()
+    for (const code of this.#newPoints) this.#points.delete(code)
     this.#undo = []
-    for (const back of undo.reverse()) back()
+    this.#newPoints = []
     this.#count = this.#countBefore
   }
 
@@ -185,7 +189,7 @@ export class ReadSet {
 
   #setPoint(code: string, point: Point): void {
     this.#points.set(code, point)
-    this.#undo.push(() => this.#points.delete(code))
+    this.#newPoints.push(code)
   }
 
   #setSoft(code: string, point: SoftPoint | undefined): void {
