@@ -105,28 +105,31 @@ export class DistanceBounds {
     to: Estimates,
   ) {
     const { places, estimates } = to
-    const isCosine = this.#measure === 'cosine'
-    let found = 0
-    if (this.#measure === 'dot') {
-      for (let i = 0; i < count; i++) {
-        const estimate = 1 - this.#factor * factors[i]! * products[i]!
-        // Comparisons with NaN are false. The square is NaN for a row without codes.
-        if (estimate <= cut && squares[i]! >= 0) {
-          estimates[found] = estimate
-          places[found++] = i
-        }
-      }
-      return found
-    }
     const square = this.#square
-    const twice = 2 * this.#factor
-    for (let i = 0; i < count; i++) {
-      let estimate: number
-      if (isCosine) {
+    const factor = this.#factor
+    let found = 0
+    if (this.#measure === 'l2') {
+      for (let i = 0; i < count; i++) {
+        const estimate = squares[i]! - 2 * factor * factors[i]! * products[i]! + square
+        // Comparisons with NaN are false.
+        if (!(estimate <= cut)) continue
+        estimates[found] = estimate
+        places[found++] = i
+      }
+    } else if (this.#measure === 'cosine') {
+      for (let i = 0; i < count; i++) {
         const perLength = 1 / lengths[i]!
-        estimate = (squares[i]! * perLength - twice * factors[i]! * products[i]!) * perLength + square
-      } else estimate = squares[i]! - twice * factors[i]! * products[i]! + square
-      if (estimate <= cut) {
+        const product = 2 * factor * factors[i]! * products[i]!
+        const estimate = (squares[i]! * perLength - product) * perLength + square
+        if (!(estimate <= cut)) continue
+        estimates[found] = estimate
+        places[found++] = i
+      }
+    } else {
+      for (let i = 0; i < count; i++) {
+        const estimate = 1 - factor * factors[i]! * products[i]!
+        // The square is NaN for a row without codes.
+        if (!(estimate <= cut && squares[i]! >= 0)) continue
         estimates[found] = estimate
         places[found++] = i
       }

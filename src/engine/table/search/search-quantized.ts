@@ -13,8 +13,14 @@ const codesAtOnce = 1 << 23
 const maxCandidates = 1 << 17
 
 /**
- * Finds the rows of a fragment that may be among the nearest, for each query, among all rows or those in `among`. One
- * that it does not return is not among the nearest. Undefined if more than `most` may be, so that comparing all vectors
+ * The least upper bounds of the rows that this thread met in one search, for each query. A thread searches each fragment
+ * once.
+ */
+const met = new WeakMap<SearchTask, readonly NearestRows[]>()
+
+/**
+ * Finds the rows of a fragment that may be among the nearest of the table, for each query, among all rows or those in
+ * `among`. One that it does not return is not among the nearest. Undefined if more than `most` may be, so that comparing all vectors
  * takes less time.
  */
 export async function searchQuantized(
@@ -27,10 +33,12 @@ export async function searchQuantized(
   const each = Math.min(most, Math.floor(maxCandidates / queries.length))
   if (each < limit) return undefined
   const lists: CandidateList[] = []
-  for (const query of queries) {
+  const nearest = met.get(task) ?? queries.map(() => new NearestRows(limit))
+  met.set(task, nearest)
+  for (const [q, query] of queries.entries()) {
     const bounds = DistanceBounds.of(vectors, task.measure as SimdMeasure, query)
     if (bounds === undefined) return undefined
-    const list = new CandidateList(task, bounds, each)
+    const list = new CandidateList(task, bounds, nearest[q]!, each)
     for (const row of vectors.without) if (among === undefined || hasRow(among, row)) list.addUnknown(row)
     lists.push(list)
   }
@@ -140,19 +148,19 @@ class CandidateList {
   readonly #most: number
   /** Most candidates that are returned. Twice as many are collected, before those that are too far are removed. */
   readonly #each: number
-  /** The least upper bounds. */
+  /** The least upper bounds, of other fragments, too. */
   readonly #nearest: NearestRows
   #rows: Int32Array
   #lower: Float32Array
   #upper: Float32Array
   #count = 0
 
-  constructor({ limit, lower, upper }: SearchTask, bounds: DistanceBounds, each: number) {
+  constructor({ lower, upper }: SearchTask, bounds: DistanceBounds, nearest: NearestRows, each: number) {
     this.bounds = bounds
     this.#least = lower ?? Number.NEGATIVE_INFINITY
     this.#most = upper ?? Number.POSITIVE_INFINITY
     this.#each = each
-    this.#nearest = new NearestRows(limit)
+    this.#nearest = nearest
     const size = 64
     this.#rows = new Int32Array(size)
     this.#lower = new Float32Array(size)
