@@ -2,8 +2,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { createServer, request as send } from 'node:http'
+import { open, rm } from 'node:fs/promises'
+import { createServer, type ServerResponse, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -13,15 +13,18 @@ import { serve } from '../dist/server/index.js'
 import { openCatalog } from '../dist/tabularium/index.js'
 import { about, figure, report } from './support/figures.ts'
 import { type Load, load, requestBytes } from './support/http-load.ts'
-import { pick, rounds } from './support/scale.ts'
+import { count, pick, rounds } from './support/scale.ts'
 import { newFolder } from './support/scratch.ts'
 
 const token = 'bench-token-0123456789abcdef'
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 const connections = 64
 const roundMillis = pick(300, 1_500)
+/** The tables that are described at random, and the changes among the requests of mixed work. */
+const tables = 1_000
+const changeEvery = 10
 
-const roles = { catalog: serveCatalog, bare: serveBare, disk: serveDisk }
+const roles = { catalog: serveCatalog, bare: serveBare, synced: serveSynced, disk: serveDisk }
 const role = process.argv[2] as keyof typeof roles | undefined
 if (role) await roles[role](process.argv[3]!)
 else await main()
@@ -45,6 +48,8 @@ comes from this machine too.`)
       requestBytes('GET', '/v1/namespace/prod/table/list?limit=100', headers),
       0.6,
     )
+    await atRandom(catalog)
+    await mixed(catalog, folder)
     await inserts(catalog, folder)
   } finally {
     await stop(catalog)
@@ -90,6 +95,87 @@ async function question(url: string, what: string, request: Buffer, target: numb
     unit: 'ms',
     against: [{ peer, samples: of('bare', 'p99'), as: 'cost', target: { atMost: 2 }, remark }],
   })
+}
+
+/** Describes tables at random: what the server's processors do for it, whoever else is at work. */
+async function atRandom(catalog: Server): Promise<void> {
+  const requests = Array.from({ length: tables }, (_, i) => describeBytes(i))
+  const next = () => requests[Math.floor(Math.random() * tables)]!
+  const bare = await start('bare', await answerTo(catalog.url, requests[0]!))
+  const measured = { catalog: [] as number[], bare: [] as number[] }
+  try {
+    for (let round = -1; round < rounds; round++) {
+      for (const [name, server] of Object.entries({ catalog, bare })) {
+        const before = await processorSeconds(server)
+        const { requests } = await load(server.url, next, connections, roundMillis)
+        const each = requests / ((await processorSeconds(server)) - before)
+        if (round >= 0) measured[name as keyof typeof measured].push(each)
+      }
+    }
+  } finally {
+    await stop(bare)
+  }
+  figure(
+    `describe ${count(tables)} tables at random: requests for a second of processor time`,
+    measured.catalog,
+    {
+      unit: '/s',
+      better: 'more',
+      against: [
+        {
+          peer: 'bare node:http',
+          samples: measured.bare,
+          target: { atLeast: 0.95 },
+          remark: 'an answer of the same size as a constant: no token, no routing, no catalog',
+        },
+      ],
+    },
+  )
+}
+
+/** Descriptions with durable changes among them. Each tenth request declares a table. */
+async function mixed(catalog: Server, folder: string): Promise<void> {
+  const reads = Array.from({ length: tables }, (_, i) => describeBytes(i))
+  const bare = await start('synced', join(folder, 'changes'))
+  let sent = 0
+  const next = () => {
+    if (++sent % changeEvery !== 0) return reads[Math.floor(Math.random() * tables)]!
+    return requestBytes('POST', `/v1/table/prod$new_${sent}/declare`, headers, '{}')
+  }
+  const measured = { catalog: [] as Load[], bare: [] as Load[] }
+  try {
+    for (let round = -1; round < rounds; round++) {
+      const ours = await load(catalog.url, next, connections, roundMillis)
+      const theirs = await load(bare.url, next, connections, roundMillis)
+      if (round >= 0) {
+        measured.catalog.push(ours)
+        measured.bare.push(theirs)
+      }
+    }
+  } finally {
+    await stop(bare)
+  }
+  const of = (name: keyof typeof measured, field: keyof Load) => measured[name].map((one) => one[field])
+  const peer = 'bare node:http that syncs'
+  const remark = 'as many of its requests append a line to a file and sync it'
+  figure('every tenth request declares a table: requests a second', of('catalog', 'perSecond'), {
+    unit: '/s',
+    better: 'more',
+    against: [{ peer, samples: of('bare', 'perSecond'), remark }],
+  })
+  figure('every tenth request declares a table: p99', of('catalog', 'p99'), {
+    unit: 'ms',
+    against: [{ peer, samples: of('bare', 'p99'), as: 'cost', target: { atMost: 2 }, remark }],
+  })
+}
+
+/** A request that describes the i-th table. */
+function describeBytes(i: number): Buffer {
+  return requestBytes('POST', `/v1/table/prod$${nameOf(i)}/describe`, headers, '{}')
+}
+
+function nameOf(i: number): string {
+  return `table_${String(i).padStart(3, '0')}`
 }
 
 /** 100 MB of Arrow inserted, beside the body read and written to disk. */
@@ -192,45 +278,75 @@ async function stop({ child }: Server): Promise<void> {
   await once(child, 'exit')
 }
 
-async function peakMemory({ child }: Server): Promise<number> {
-  child.send('memory')
-  const [bytes] = (await once(child, 'message')) as [number]
-  return Math.round(bytes / 1e6)
+async function peakMemory(server: Server): Promise<number> {
+  return Math.round((await ask(server, 'memory')) / 1e6)
+}
+
+async function processorSeconds(server: Server): Promise<number> {
+  return (await ask(server, 'processor')) / 1e6
+}
+
+async function ask({ child }: Server, what: 'memory' | 'processor'): Promise<number> {
+  child.send(what)
+  const [answer] = (await once(child, 'message')) as [number]
+  return answer
+}
+
+/** Answers what the benchmark asks of a server's process: its memory at most since it was last asked, and its time. */
+function answerQuestions(): void {
+  let peak = 0
+  setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage.rss())
+  }, 20)
+  process.on('message', (what) => {
+    const { user, system } = process.cpuUsage()
+    process.send!(what === 'memory' ? peak : user + system)
+    if (what === 'memory') peak = 0
+  })
 }
 
 async function serveCatalog(folder: string): Promise<void> {
   const catalog = await openCatalog(join(folder, 'catalog'))
   await catalog.createNamespace({ id: ['prod'] })
-  for (let i = 0; i < 200; i++) {
-    await catalog.declareTable({
-      id: ['prod', `table_${String(i).padStart(3, '0')}`],
-      properties: { owner: 'bench' },
-    })
+  for (let i = 0; i < tables; i++) {
+    await catalog.declareTable({ id: ['prod', nameOf(i)], properties: { owner: 'bench' } })
   }
   const server = await serve(catalog, { auth: { tokens: [token] }, port: 0 })
-  let peak = 0
-  setInterval(() => {
-    peak = Math.max(peak, process.memoryUsage.rss())
-  }, 20)
-  process.on('message', () => {
-    process.send!(peak)
-    peak = 0
-  })
+  answerQuestions()
   process.send!(server.url)
 }
 
 async function serveBare(answer: string): Promise<void> {
   const body = Buffer.from(answer)
+  answerQuestions()
   listen((request, response) => {
     request.resume()
-    request.on('end', () => {
-      response.writeHead(200, {
-        'content-type': 'application/json; charset=utf-8',
-        'content-length': body.length,
-      })
-      response.end(body)
+    request.on('end', () => send200(response, body))
+  })
+}
+
+/** Appends a line to a file and syncs it where a request declares a table. */
+async function serveSynced(path: string): Promise<void> {
+  const file = await open(path, 'a')
+  const body = Buffer.alloc(300, ' ')
+  listen((request, response) => {
+    request.resume()
+    request.on('end', async () => {
+      if (request.url!.endsWith('/declare')) {
+        await file.write(body)
+        await file.datasync()
+      }
+      send200(response, body)
     })
   })
+}
+
+function send200(response: ServerResponse, body: Buffer): void {
+  response.writeHead(200, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': body.length,
+  })
+  response.end(body)
 }
 
 async function serveDisk(path: string): Promise<void> {

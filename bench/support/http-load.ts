@@ -2,26 +2,34 @@ import { connect, type Socket } from 'node:net'
 
 /** What a load did: requests per second, and how long they took in milliseconds. */
 export interface Load {
+  readonly requests: number
   readonly perSecond: number
   readonly p50: number
   readonly p99: number
 }
 
 /**
- * Sends one request over and over on so many connections, each waiting for its answer, for so long. Plain
- * sockets: the load must cost less than what is measured. Anything but a 200 fails.
+ * Sends one request over and over, or the next one each time, on so many connections, each waiting for its answer, for
+ * so long. Plain sockets: the load must cost less than what is measured. Anything but a 200 fails.
  */
-export async function load(url: string, request: Buffer, connections: number, millis: number): Promise<Load> {
+export async function load(
+  url: string,
+  request: Buffer | (() => Buffer),
+  connections: number,
+  millis: number,
+): Promise<Load> {
+  const next = typeof request === 'function' ? request : () => request
   const { hostname, port } = new URL(url)
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(hostname, Number(port))))
   const took: number[] = []
   const start = performance.now()
-  await Promise.all(sockets.map((socket) => drive(socket, request, start + millis, took)))
+  await Promise.all(sockets.map((socket) => drive(socket, next, start + millis, took)))
   const seconds = (performance.now() - start) / 1_000
+  const requests = took.length
   for (const socket of sockets) socket.destroy()
   took.sort((a, b) => a - b)
   const at = (part: number) => took[Math.min(took.length - 1, Math.floor(took.length * part))]!
-  return { perSecond: took.length / seconds, p50: at(0.5), p99: at(0.99) }
+  return { requests, perSecond: requests / seconds, p50: at(0.5), p99: at(0.99) }
 }
 
 /** The bytes of a request. */
@@ -43,7 +51,7 @@ function open(host: string, port: number): Promise<Socket> {
   })
 }
 
-function drive(socket: Socket, request: Buffer, until: number, took: number[]): Promise<void> {
+function drive(socket: Socket, next: () => Buffer, until: number, took: number[]): Promise<void> {
   return new Promise((resolve, reject) => {
     let sent = performance.now()
     let missing = -1
@@ -57,9 +65,9 @@ function drive(socket: Socket, request: Buffer, until: number, took: number[]): 
       missing = -1
       if (now > until) return resolve()
       sent = now
-      socket.write(request)
+      socket.write(next())
     })
-    socket.write(request)
+    socket.write(next())
   })
 }
 

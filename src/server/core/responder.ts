@@ -17,6 +17,7 @@ import {
 import { clientRules } from '../../catalog/local.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import { arrowStreamType, type Method } from '../../protocol/wire.ts'
+import type { Principal } from '../auth/principal.ts'
 import { changesResponder, isChangesPath } from '../changes.ts'
 import { childrenRequest, childrenResponse, listsChildren } from '../dialects/children.ts'
 import type { Fields } from '../dialects/dialect.ts'
@@ -81,17 +82,27 @@ export function responder(context: HttpContext): Responder {
   }
 
   /** All checks before the body is read: credentials, rate limit, path and query, and the `authorize` hook. */
-  async function admit(exchange: Exchange, match: Match): Promise<Addressed> {
+  function admit(exchange: Exchange, match: Match): Addressed | Promise<Addressed> {
     const known = authenticate(exchange)
-    exchange.principal = known instanceof Promise ? await known : known
-    rateLimit?.(exchange.principal?.name ?? exchange.remoteAddress ?? '')
+    if (known instanceof Promise) return known.then((principal) => admitKnown(exchange, match, principal))
+    return admitKnown(exchange, match, known)
+  }
+
+  function admitKnown(
+    exchange: Exchange,
+    match: Match,
+    principal: Principal | undefined,
+  ): Addressed | Promise<Addressed> {
+    exchange.principal = principal
+    rateLimit?.(principal?.name ?? exchange.remoteAddress ?? '')
     const address = readAddress(match, exchange, unknownFields)
-    if (authorizer) await authorizer.check(exchange, { operation: match.operation, id: address.id })
-    return address
+    if (authorizer === undefined) return address
+    return authorizer.check(exchange, { operation: match.operation, id: address.id }).then(() => address)
   }
 
   async function run(exchange: Exchange, match: Match): Promise<StreamableAnswer> {
     const { operation, route } = match
+    // Awaited in any case: after that, the bytes of a small body that came with the head are there.
     const address = await admit(exchange, match)
     const isInside = exchange.headers[inTransactionHeader] !== undefined
     if (isInside && operation !== 'beginTransaction') {
@@ -105,8 +116,10 @@ export function responder(context: HttpContext): Responder {
     let isStream = false
     try {
       // A request inside of a transaction is not answered from the cache. With a hook, each body is checked.
-      const cached = isInside || authorizer ? undefined : cache.find(exchange, bytes)
-      if (cached !== undefined) return cached
+      if (!isInside && !authorizer && cache.mayHave(exchange, bytes)) {
+        const cached = cache.find(exchange, bytes, await cache.endOfTurn())
+        if (cached !== undefined) return cached
+      }
       if (endsTransaction(operation)) {
         const forwarded = await forwarder.forwardEnd(exchange, address.id, bytes)
         if (forwarded !== undefined) return forwarded

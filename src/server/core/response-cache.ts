@@ -1,11 +1,16 @@
 import { Readable } from 'node:stream'
-import { performance, wallClock } from '../../base/time.ts'
+import { performance, setImmediate, wallClock } from '../../base/time.ts'
 import type { Catalog } from '../../catalog/index.ts'
 import { storeState, unknownState } from '../../catalog/index.ts'
-import { operations } from '../../catalog/operations/index.ts'
+import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import type { Fields } from '../dialects/dialect.ts'
 import type { Answer, StreamableAnswer } from './answer.ts'
 import type { Exchange } from './exchange.ts'
+
+type State = number | string | undefined
+
+/** The states at the end of a turn of the event loop, as far as they were needed. */
+type StatesAtEnd = Map<OperationName, State>
 
 /** Requests with longer bodies are not cached. */
 const maxBody = 4 * 1024
@@ -24,7 +29,8 @@ export class ResponseCache {
   readonly #maxBytes: number
   readonly #answers = new Map<string, Answer>()
   readonly #staleMillis: number
-  #state: number | string | undefined
+  #state: State
+  #end: Promise<StatesAtEnd> | undefined
   #bytes = 0
   /** The number of the current period of `staleMillis`, and its start by both clocks. */
   #period = 0
@@ -47,14 +53,34 @@ export class ResponseCache {
     return this.#bytes
   }
 
+  /** Whether the answer to a request with the raw `body` may be cached. */
+  mayHave({ match }: Exchange, body: Buffer): boolean {
+    const { isFromStore } = operations[match!.operation].definition
+    return isFromStore !== undefined && body.length <= maxBody && this.#answers.size > 0
+  }
+
+  /**
+   * Resolves at the end of this turn of the event loop, when all requests of the turn have come: their answers need the
+   * state of the store at that time or later, so one look at it is enough for all of them.
+   */
+  endOfTurn(): Promise<StatesAtEnd> {
+    this.#end ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#end = undefined
+        resolve(new Map())
+      })
+    })
+    return this.#end
+  }
+
   /**
    * The cached answer to a request with the raw `body`. An equal request was parsed and checked before, so a hit needs
-   * neither.
+   * neither. Call it right after {@link endOfTurn}, with what that resolved to.
    */
-  find(exchange: Exchange, body: Buffer): Answer | undefined {
+  find(exchange: Exchange, body: Buffer, states: StatesAtEnd): Answer | undefined {
     const { operation } = exchange.match!
-    if (operations[operation].definition.isFromStore === undefined || body.length > maxBody) return undefined
-    const state = this.#stateOf(operation)
+    if (!states.has(operation)) states.set(operation, this.#stateOf(operation))
+    const state = states.get(operation)
     return state !== undefined && state === this.#state ? this.#answers.get(keyOf(exchange, body)) : undefined
   }
 
@@ -79,7 +105,7 @@ export class ResponseCache {
     return answer
   }
 
-  #stateOf(operation: keyof typeof operations): number | string | undefined {
+  #stateOf(operation: OperationName): State {
     const state = this.#catalog[storeState]?.(this.#catalog[operation])
     return state === unknownState ? this.#currentPeriod() : state
   }

@@ -181,6 +181,23 @@ describe('answers that are kept', () => {
     }
   })
 
+  it('take one look at the state for all requests that come together, after the last of them', async () => {
+    const { catalog, ask, looks } = await counted(memoryStore())
+    const list: Parameters<Ask> = ['GET', '/v1/namespace/n/table/list']
+    const namesOf = (reply: Reply) => (reply.json as { readonly tables: readonly string[] }).tables
+    await ask(...list)
+    const before = looks()
+    const replies = await Promise.all(Array.from({ length: 20 }, () => ask(...list)))
+    expect(new Set(replies.map((reply) => namesOf(reply).join())).size).toBe(1)
+    expect(looks()).toBe(before + 1)
+    // A change between two requests of one turn.
+    const early = ask(...list)
+    await catalog.declareTable({ id: ['n', 'between'] })
+    const late = await ask(...list)
+    await early
+    expect(namesOf(late)).toContain('n$between')
+  })
+
   it('are none where the store does not tell its state', async () => {
     const store = memoryStore()
     const { ask, reads } = await counted({
@@ -329,7 +346,13 @@ async function counted(store: Store) {
     count++
     return store.read(body)
   }
-  const state = store.state && { state: () => store.state!() }
+  let looks = 0
+  const state = store.state && {
+    state: () => {
+      looks++
+      return store.state!()
+    },
+  }
   const catalog = await openCatalog({
     store: {
       features: store.features,
@@ -344,5 +367,5 @@ async function counted(store: Store) {
   await catalog.createNamespace({ id: ['n'] })
   await catalog.createTable({ id: ['n', 'a'], data: [{ x: 1 }] })
   await catalog.createTableTag({ id: ['n', 'a'], tag: 'x', version: 1 })
-  return { catalog, ask: await handlerOf(catalog), reads: () => count }
+  return { catalog, ask: await handlerOf(catalog), reads: () => count, looks: () => looks }
 }
