@@ -14,8 +14,8 @@ class Fake:
         # With its input the fake ends as well, so none outlives a killed test.
         command = [*COMMAND, "--end-with-input"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self._url = json.loads(self._process.stdout.readline())["url"]
-        self.uri = f"{self._url}/iceberg"
+        told = json.loads(self._process.stdout.readline())
+        self._url, self.uri = told["url"], told["iceberg"]
 
     def reset(self):
         """Empties the catalog, and ends all faults."""

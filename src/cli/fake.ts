@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Command, Option } from 'commander'
 import type { Io } from './io.ts'
 import { toNumber } from './options.ts'
-import { listeningLine } from './serve.ts'
+import { tellListening } from './serve.ts'
 import { UsageError } from './usage.ts'
 
 type Seed = import('../testing/index.ts').Seed
@@ -76,6 +76,7 @@ export function fakeCommand(io: Io, signal: AbortSignal): Command {
     .action(async (typed: Typed) => {
       const { host, port, seed, now, control, lanceFolder, icebergFolder, endWithInput, listing, log, json } =
         typed
+      const iceberg = typed.iceberg ?? icebergFolder !== undefined
       const token = typed.token ?? (io.env.TABULARIUM_TOKEN || undefined)
       const { fakeServer } = await import('../testing/index.ts')
       await using server = await fakeServer({
@@ -87,10 +88,10 @@ export function fakeCommand(io: Io, signal: AbortSignal): Command {
         control,
         lanceFolder,
         icebergFolder,
-        iceberg: typed.iceberg ?? icebergFolder !== undefined,
+        iceberg,
         http: { listing, log },
       })
-      io.stdout.write(listeningLine(server, json))
+      tellListening(server, { iceberg, json }, io)
       if (signal.aborted) return
       const interrupted = new Promise<void>((resolve) =>
         signal.addEventListener('abort', () => resolve(), { once: true }),

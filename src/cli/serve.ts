@@ -13,6 +13,7 @@ import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { isUrl, openWithRetries } from './open.ts'
 import { toBytes, toCount, toLongMillis, toMillis, toNumber } from './options.ts'
+import { rootOptions } from './root-options.ts'
 import { UsageError } from './usage.ts'
 
 /** A load balancer may have sent a request just before the server received the signal to stop. In milliseconds. */
@@ -67,7 +68,7 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
   const summary = 'Serve a catalog over HTTP.'
   const command = new Command('serve')
     .summary(summary)
-    .description(`${summary} Once it listens, it prints one line with its URL.`)
+    .description(`${summary} Once it listens, it prints its URL, and the one for clients of Iceberg.`)
     .helpGroup('The catalog itself:')
     .addArgument(
       locationArgument(
@@ -84,7 +85,7 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
       throw new UsageError('serve takes the directory of a catalog, postgres://…, or memory:')
     const auth = authOf(typed, io)
     const http = { ...listenOptions(typed), auth }
-    await serveUntil({ location, catalog: catalogOptions(typed), http, typed }, io, signal)
+    await serveUntil({ location, catalog: catalogOptions(location, typed), http, typed }, io, signal)
   })
 }
 
@@ -124,7 +125,10 @@ function addStorageOptions(command: Command): void {
       'keep what is read of rows in object storage in this local folder, too',
     )
     .option('--content-cache-size <size>', 'most bytes there, as 500MiB or 10GiB (default: 10GiB)', toBytes)
-    .option('--root <url>', 'below this URL lie the locations of new tables (default: in the directory)')
+    .option(
+      '--root <place>',
+      'the folder, or the URL such as s3://bucket/prefix, where new tables lie (default: in the directory)',
+    )
     .option(
       '--location-root <place>',
       'a further folder, or a URL such as s3://bucket/prefix, for locations (repeat it)',
@@ -213,16 +217,15 @@ function jwtOf({ jwksUrl, issuer, audience, algorithms }: Typed) {
   return { jwksUrl, issuer, audience, algorithms: algorithms.split(',').map((name) => name.trim()) }
 }
 
-function catalogOptions(typed: Typed): DirectoryCatalogOptions {
-  const { root, contentCache: folder, contentCacheSize: bytes, locationRoot, transactionIdle } = typed
+function catalogOptions(location: string, typed: Typed): DirectoryCatalogOptions {
+  const { contentCache: folder, contentCacheSize: bytes, transactionIdle } = typed
   const { content, managedVersioning, readOnly, transactionCount, transactionAge, arrowBytes } = typed
   if (bytes !== undefined && folder === undefined)
     throw new UsageError('--content-cache-size needs --content-cache, the folder')
   const options = {
     content,
     contentCache: folder === undefined ? undefined : { folder, bytes },
-    tableRoot: root,
-    locationRoots: locationRoot,
+    ...rootOptions(location, typed),
     managedVersioning,
     optimize: typed.optimize ? 'background' : undefined,
     readOnly,
@@ -281,7 +284,7 @@ async function serveUntil(
   const mounts = typed.iceberg ? await icebergMounts(opened) : []
   const hooks = log ? auditHooks(log, audit!.refuses) : {}
   await using server = await serve(catalog, { ...http, ...hooks, mounts })
-  io.stdout.write(listeningLine(server, typed.json))
+  tellListening(server, { iceberg: typed.iceberg, json: typed.json }, io)
   if (signal.aborted) return
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   const { drain = 0 } = typed
@@ -326,7 +329,13 @@ function auditHooks(log: AuditLog, refuses: boolean): Pick<ServeOptions, 'onRefu
   }
 }
 
-/** The line with the URL of a server. Scripts wait for it to know that the server listens. */
-export function listeningLine({ url }: { readonly url: string }, json: boolean | undefined): string {
-  return json ? `${JSON.stringify({ url })}\n` : `tabularium listening on ${url}\n`
+/** Prints the URL of a server, and that of Iceberg REST. Scripts wait for the first line to know that the server listens. */
+export function tellListening(
+  { url }: { readonly url: string },
+  { iceberg: hasIceberg, json }: { readonly iceberg: boolean; readonly json: boolean | undefined },
+  { stdout }: Pick<Io, 'stdout'>,
+): void {
+  const iceberg = hasIceberg ? `${url}/iceberg` : undefined
+  if (json) stdout.write(`${JSON.stringify({ url, iceberg })}\n`)
+  else stdout.write(`tabularium listening on ${url}\n${hasIceberg ? `Iceberg REST at ${iceberg}\n` : ''}`)
 }

@@ -26,7 +26,7 @@ async function serve(args: readonly string[], env: Record<string, string> = {}) 
     errors += text
   })
   await Promise.race([once(reader, 'line'), once(child, 'close')])
-  expect(printed, errors).toHaveLength(1)
+  expect(printed.length, errors).toBeGreaterThan(0)
   return { child, printed, url: printed[0]!.replace('tabularium listening on ', '') }
 }
 
@@ -122,7 +122,7 @@ describe('the command as a process', () => {
       (error) => error.code,
     )
     expect(await ending).toBe(0)
-    expect(printed).toHaveLength(1)
+    expect(printed).toEqual([`tabularium listening on ${url}`, `Iceberg REST at ${url}/iceberg`])
     await access(join(location, 'catalog.mdb'))
     const { out } = await run(['count', location, 'rows'])
     expect(JSON.parse(out)).toEqual({ count: outcome === 'done' ? 100_010 : 10 })

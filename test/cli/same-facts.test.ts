@@ -284,7 +284,11 @@ it.each([
     const done = run(json ? [...args, '--json'] : args, { signal: stop.signal, onOutput: () => stop.abort() })
     const { code, out } = await done
     expect(code).toBe(0)
-    if (json) expect(JSON.parse(out)).toEqual({ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+/) })
-    else expect(out).toMatch(/^tabularium .* http:\/\/127\.0\.0\.1:\d+/)
+    const [, url] = /^(?:\{"url":"|tabularium .* )(http:\/\/127\.0\.0\.1:\d+[^\s"]*)/.exec(out)!
+    const told = words[0] === 'serve' ? { url, iceberg: `${url}/iceberg` } : { url }
+    if (json) expect(JSON.parse(out)).toEqual(told)
+    else if (words[0] === 'serve')
+      expect(out).toBe(`tabularium listening on ${url}\nIceberg REST at ${url}/iceberg\n`)
+    else expect(out).not.toContain('Iceberg')
   }
 })

@@ -1,9 +1,11 @@
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { main } from '../../src/cli/main.ts'
 import { toBytes, toMillis } from '../../src/cli/options.ts'
-import { connect } from '../../src/client/index.ts'
+import { rootOptions } from '../../src/cli/root-options.ts'
 import { openCatalog } from '../../src/tabularium/index.ts'
+import { IcebergRequests, schema } from '../iceberg/rest.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { lines, run } from './run.ts'
 
@@ -17,7 +19,7 @@ async function serving(args: readonly string[], env: Record<string, string> = {}
       stdout: {
         write: (text: string | Uint8Array) => {
           said += String(text)
-          resolve(/^tabularium listening on (\S+)\n$/.exec(said)![1]!)
+          resolve(/^tabularium listening on (\S+)\n(Iceberg REST at \1\/iceberg\n)?$/.exec(said)![1]!)
         },
       },
       stderr: { write: (text: string | Uint8Array) => reject(new Error(String(text))) },
@@ -163,12 +165,6 @@ describe('serve', () => {
 
   it('chooses locations of new tables below --root', async () => {
     const folder = await freshFolder()
-    const url = await serving(['memory:', '--no-auth', '--root', 's3://bucket/tables/'])
-    await using catalog = connect(url)
-    const { location } = await catalog.declareTable({ id: ['t'] })
-    expect(location).toMatch(/^s3:\/\/bucket\/tables\/\w+$/)
-    const refused = await run(['create', url, 'u', '--data', '[{"a":1}]'])
-    expect(refused.err).toMatch(/^tabularium: InvalidTableState: .*s3:\/\/bucket\/tables\//)
     const near = await serving([
       'memory:',
       '--no-auth',
@@ -181,6 +177,48 @@ describe('serve', () => {
     expect(created[0]!.location).toContain(`file://${folder}/new/`)
     expect(lines(await run(['count', near, 'u']))).toEqual([{ count: 1 }])
     expect((await run(['drop', near, 'u'])).code).toBe(0)
+  })
+
+  it('--root is a root by itself, by its path or its URL, also for Iceberg', async () => {
+    for (const write of [(folder: string) => folder, (folder: string) => pathToFileURL(folder).href]) {
+      const folder = await freshFolder()
+      const url = await serving(['memory:', '--no-auth', '--root', write(folder)])
+      const created = lines(await run(['create', url, 'u', '--data', '[{"a":1}]'])) as { location: string }[]
+      expect(created[0]!.location).toContain(`${pathToFileURL(folder).href}/`)
+      expect(lines(await run(['count', url, 'u']))).toEqual([{ count: 1 }])
+      const rest = new IcebergRequests(`${url}/iceberg`)
+      await rest.post('namespaces', { namespace: ['prod'] })
+      const { body } = await rest.post('namespaces/prod/tables', { name: 't', schema })
+      expect(body.metadata.location).toContain(`${pathToFileURL(folder).href}/`)
+      expect((await rest.get('namespaces/prod/tables/t')).status).toBe(200)
+    }
+    const missing = join(await freshFolder(), 'missing')
+    const refused = await run(['serve', 'memory:', '--no-auth', '--root', missing])
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining(`"${missing}/" cannot be reached`),
+    ])
+  })
+
+  it.each([
+    [['DIR', {}], undefined, undefined],
+    [['DIR', { root: 's3://lake/new/' }], 's3://lake/new/', ['s3://lake/new/']],
+    [
+      ['DIR', { root: 's3://lake/new?endpoint=http://a' }],
+      's3://lake/new/',
+      ['s3://lake/new?endpoint=http://a'],
+    ],
+    [['DIR', { root: 's3://lake/new', locationRoot: ['s3://lake'] }], 's3://lake/new/', ['s3://lake']],
+    [
+      ['DIR', { root: 's3://lakes', locationRoot: ['s3://lake'] }],
+      's3://lakes/',
+      ['s3://lake', 's3://lakes'],
+    ],
+    [['DIR', { root: 's3://b/tables/x', content: 's3://b/tables' }], 's3://b/tables/x/', undefined],
+    [['/data/catalog', { root: 'file:///data/catalog/x' }], 'file:///data/catalog/x/', undefined],
+    [['postgres://a/b', { root: '/data/x y' }], 'file:///data/x%20y/', ['/data/x y/']],
+  ] as const)('of %j the roots follow', ([location, typed], tableRoot, locationRoots) => {
+    expect(rootOptions(location, typed)).toEqual({ tableRoot, locationRoots })
   })
 
   it('tells when it cannot listen', async () => {

@@ -226,7 +226,9 @@ async function startFake(args: readonly string[], env: Record<string, string> = 
       stdin: (async function* () {})(),
       stdout: {
         write: (text: string | Uint8Array) =>
-          resolve(/^tabularium listening on (\S+)\n$/.exec(String(text))![1]!),
+          resolve(
+            /^tabularium listening on (\S+)\n(Iceberg REST at \1\/iceberg\n)?$/.exec(String(text))![1]!,
+          ),
       },
       stderr: { write: (text: string | Uint8Array) => reject(new Error(String(text))) },
       env,

@@ -1,0 +1,35 @@
+import { resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { isDatabaseUrl } from '../base/model/location.ts'
+import type { DirectoryCatalogOptions } from '../tabularium/index.ts'
+
+/** What `serve` is told about places of tables. */
+export interface RootsTyped {
+  readonly root?: string
+  readonly locationRoot?: readonly string[]
+  readonly content?: string | undefined
+}
+
+/** The options of a catalog. Where new tables lie is a root of it, unless it lies below one. */
+export function rootOptions(
+  location: string,
+  { root, content, locationRoot: roots = [] }: RootsTyped,
+): Pick<DirectoryCatalogOptions, 'tableRoot' | 'locationRoots'> {
+  if (root === undefined) return { locationRoots: roots.length === 0 ? undefined : roots }
+  const place = folderUrlOf(root)
+  const given = [...(isDatabaseUrl(location) || location === 'memory:' ? [] : [location]), ...roots]
+  const isBelow = [...given, ...(content === undefined ? [] : [content])].some((other) =>
+    place.startsWith(folderUrlOf(other)),
+  )
+  const isFolder = place.startsWith('file:')
+  const locationRoots = isBelow ? roots : [...roots, isFolder ? fileURLToPath(place) : root]
+  return { tableRoot: place, locationRoots: locationRoots.length === 0 ? undefined : locationRoots }
+}
+
+/** A folder, or a place in object storage, as a URL with a slash at its end, and without the options behind it. */
+function folderUrlOf(place: string): string {
+  const url = /^[a-z][a-z\d+.-]+:/i.test(place)
+    ? place.replace(/\?.*$/s, '')
+    : pathToFileURL(resolve(place)).href
+  return url.endsWith('/') ? url : `${url}/`
+}
