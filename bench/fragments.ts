@@ -29,7 +29,7 @@ const lance = await (await lancedb().connect(join(folder, 'lance'))).createTable
 const points: ({ series: string; x: number } & Spread)[] = []
 let fragments = 1
 let lanceFragments = 1
-const target = (at: number) => (at === most ? { atMost: 2 } : undefined)
+const target = (at: number) => (at === most ? { atMost: 1.3 } : undefined)
 for (const step of steps) await appendAt(step)
 chart({ id: 'fragments', title: `Appending ${perInsert} rows`, x: 'fragments in the table', y: 'ms', points })
 await readAll()

@@ -12,7 +12,7 @@ import { freePort } from '../test/support/free-port.ts'
 import { about, figure, report, type Target } from './support/figures.ts'
 import { Committer, createTable, IcebergClient } from './support/iceberg-client.ts'
 import { inFlight, milliseconds, race } from './support/measure.ts'
-import { peakOf } from './support/memory.ts'
+import { grewElsewhere, peakOf, watched } from './support/memory.ts'
 import { count, pick } from './support/scale.ts'
 import { newFolder } from './support/scratch.ts'
 
@@ -90,9 +90,15 @@ async function compare(sides: Sides, what: string, { times, run, prepare }: Race
   const contender = (name: Name) => async (round: number) => {
     let each: number[] = []
     await prepare?.(sides[name], round)
-    const millis = await milliseconds(async () => {
-      each = await run(sides[name], round)
-    })
+    // What works is the server, and this process only asks.
+    const { value: millis, grew } = await watched(
+      () =>
+        milliseconds(async () => {
+          each = await run(sides[name], round)
+        }),
+      sides[name].child.pid,
+    )
+    grewElsewhere(grew)
     each.sort((a, b) => a - b)
     if (round > 0) {
       took[name].p50.push(each[Math.floor(each.length * 0.5)]!)

@@ -77,10 +77,12 @@ for (const [name, measured, peer] of [
   ['describe', described, 'bare SELECT'],
 ] as const) {
   for (const stores of ['one', 'two', 'four'] as const) {
+    // Descriptions that are asked for together share a trip.
+    const atLeast = name === 'describe' ? 2.5 : stores === 'one' ? 0.5 : 0.7
     figure(`${name}, ${stores} open ${stores === 'one' ? 'catalog' : 'catalogs'}`, measured[stores]!, {
       unit: '/s',
       better: 'more',
-      against: [{ peer, samples: measured.bare!, as: 'speed', target: { atLeast: 0.5 } }],
+      against: [{ peer, samples: measured.bare!, as: 'speed', target: { atLeast } }],
     })
   }
 }

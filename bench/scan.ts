@@ -108,7 +108,7 @@ async function serving(): Promise<void> {
     const of = (loads: Load[], field: keyof Load) => loads.map((one) => one[field])
     figure(`describe while ${count(most)} rows are counted, p99`, of(busy, 'p99'), {
       unit: 'ms',
-      target: { below: 20 },
+      target: { below: 15 },
       against: [{ peer: 'the same server idle', samples: of(alone, 'p99'), as: 'cost' }],
     })
     figure(`describes a second while ${count(most)} rows are counted`, of(busy, 'perSecond'), {

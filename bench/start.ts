@@ -1,19 +1,23 @@
 /** How long until a catalog is open, from the start of a process, and what memory does it take? */
 import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { about, figure } from './support/figures.ts'
-import { race } from './support/measure.ts'
+import { openCatalog } from '../dist/tabularium/index.js'
+import { about, figure, type Target } from './support/figures.ts'
+import { milliseconds, race } from './support/measure.ts'
+import { grewElsewhere } from './support/memory.ts'
 import { openRawLmdb } from './support/peers/raw-lmdb.ts'
 import { openSqlite } from './support/peers/sqlite.ts'
 import { count, most, pick } from './support/scale.ts'
 import { newFolder } from './support/scratch.ts'
-import { seededDirectory, tableName, tableNames } from './support/seed.ts'
+import { seededDirectory, seedTables, tableName, tableNames } from './support/seed.ts'
 
 about(`Each time a new process imports a package, opens ${count(most)} tables on disk, or nothing in memory, and
 reads one entry; from the import on, so that Node's own start is not counted. Memory is that of the process; the
-limit is a process that imports nothing. LanceDB opens an empty directory.`)
+limit is a process that imports nothing. LanceDB opens an empty directory. Commands are whole processes, from their start
+to their end, beside Node that runs an empty file; the catalog that they list has a hundred tables.`)
 
 const folder = newFolder('start')
 const directory = await seededDirectory(most)
@@ -69,17 +73,56 @@ figure('memory of the process, memory:', memory['memory:']!, {
 })
 figure(`memory of the process, ${count(most)} tables on disk`, memory.directory!, {
   unit: 'MiB',
-  target: { below: 150 },
+  target: { below: 90 },
   remark: 'pages of the file that were touched count too',
   against: peers(memory, ['nothing', ...besides]).map((one) => ({ ...one, as: 'cost' as const })),
 })
+
+await commands()
+
+/** What commands take over what Node takes by itself. */
+async function commands(): Promise<void> {
+  const listed = join(folder, 'listed')
+  {
+    await using catalog = await openCatalog(listed)
+    await seedTables(catalog, 100)
+  }
+  const empty = join(folder, 'empty.js')
+  writeFileSync(empty, '')
+  const cli = path('../dist/cli/index.js')
+  const asked: Record<string, { readonly args: readonly string[]; readonly target: Target }> = {
+    '--version': { args: ['--version'], target: { atMost: 5 } },
+    'completion bash': { args: ['completion', 'bash'], target: { atMost: 5 } },
+    'completing a word': { args: ['__complete', '--line', 'tabularium de'], target: { atMost: 60 } },
+    'list, 100 tables': { args: ['list', listed, 'ns'], target: { atMost: 60 } },
+  }
+  const runs = pick(1, 3)
+  const timed = (file: string, args: readonly string[]) => async () => {
+    const took = await milliseconds(async () => {
+      for (let i = 0; i < runs; i++) await promisify(execFile)(process.execPath, [file, ...args])
+    })
+    return took / runs
+  }
+  const measured = await race(pick(2, 9), {
+    node: timed(empty, []),
+    ...Object.fromEntries(Object.entries(asked).map(([name, { args }]) => [name, timed(cli, args)])),
+  })
+  for (const [name, { target }] of Object.entries(asked)) {
+    const over = measured[name]!.map((took, round) => took - measured.node![round]!)
+    figure(`tabularium ${name}: over bare node`, over, {
+      unit: 'ms',
+      target,
+      remark: `node takes ${Math.min(...measured.node!).toFixed(0)} ms by itself`,
+    })
+  }
+}
 
 /** Milliseconds; a peer that is not there counts as never done. */
 async function start(who: string, round: number): Promise<number> {
   const script = `const start = performance.now()
     ${scripts[who]}
     const took = performance.now() - start
-    process.stdout.write(JSON.stringify({ took, rss: process.memoryUsage.rss() }), () => process.exit())`
+    process.stdout.write(JSON.stringify({ took, rss: process.memoryUsage.rss(), most: process.resourceUsage().maxRSS }), () => process.exit())`
   try {
     const { stdout } = await promisify(execFile)(
       process.execPath,
@@ -87,7 +130,8 @@ async function start(who: string, round: number): Promise<number> {
       // From here, so that the peers are found.
       { cwd: path('.') },
     )
-    const { took, rss } = JSON.parse(stdout) as { took: number; rss: number }
+    const { took, rss, most } = JSON.parse(stdout) as { took: number; rss: number; most: number }
+    grewElsewhere(most * 1_024)
     memory[who] ??= []
     if (round > 0) memory[who].push(rss / 2 ** 20)
     return took

@@ -88,7 +88,7 @@ async function memory(): Promise<void> {
     const fork = await race(rounds, {
       ours: () => microseconds(100, () => inTurn(100, () => store.fork())),
     })
-    figure(`memory store: fork, ${at}`, fork.ours!, { unit: 'µs', target: { below: 20 } })
+    figure(`memory store: fork, ${at}`, fork.ours!, { unit: 'µs', target: { below: 1 } })
   }
   await store.close()
 }

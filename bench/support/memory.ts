@@ -14,24 +14,25 @@ export function peakOf(pid: number | 'self'): number | undefined {
   return statusOf(pid, 'VmHWM')
 }
 
-/** Lets the system count the most memory of this process anew. */
-function forgetPeak(): void {
+/** Lets the system count the most memory of a process anew. */
+function forgetPeak(pid: number | 'self'): void {
   try {
-    writeFileSync('/proc/self/clear_refs', '5')
+    writeFileSync(`/proc/${pid}/clear_refs`, '5')
   } catch {
     // Then the peak is that of all turns so far, which hides smaller ones.
   }
 }
 
-/** Does some work, and tells by how many bytes its process grew at most meanwhile, where the system tells. */
+/** Does some work, and tells by how many bytes a process grew at most meanwhile, where the system tells. */
 export async function watched<T>(
   work: () => T | Promise<T>,
+  pid: number | 'self' = 'self',
 ): Promise<{ value: T; grew: number | undefined }> {
-  forgetPeak()
-  const before = statusOf('self', 'VmRSS')
+  forgetPeak(pid)
+  const before = statusOf(pid, 'VmRSS')
   elsewhere = undefined
   const value = await work()
-  const peak = peakOf('self')
+  const peak = peakOf(pid)
   const own = before === undefined || peak === undefined ? undefined : Math.max(0, peak - before)
   return { value, grew: elsewhere ?? own }
 }

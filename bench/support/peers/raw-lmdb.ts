@@ -1,8 +1,8 @@
 import { open } from 'lmdb'
 
 /*
- * The least a durable catalog over lmdb must do, with none of its checks: to declare a table, three puts in a
- * child transaction (name, table, record of the change); to describe one, two gets.
+ * The least a durable catalog over lmdb must do, with none of its checks: to declare a table, two puts (name,
+ * table), which lmdb commits together; to describe one, two gets.
  */
 
 const table = {
@@ -16,21 +16,11 @@ const table = {
   registered: false,
 }
 
-const change = {
-  v: 1,
-  status: 'Succeeded',
-  operation: 'DeclareTable',
-  subject: ['ns', 't0123456'],
-  created_at: 1795175169456,
-  finished_at: 1795175169456,
-  properties: {},
-}
-
 const idOf = (name: string) => `01M7WCEFDJZWA8A0J57N${name}`
 
 export interface RawLmdb {
   declare(name: string): Promise<unknown>
-  /** Declares many in one commit, with one record of the change. */
+  /** Declares many in one commit. */
   declareAll(names: readonly string[]): Promise<unknown>
   /** Fills a new one, ten thousand names in a commit. */
   fill(names: readonly string[]): Promise<void>
@@ -44,22 +34,17 @@ export function openRawLmdb(path: string): RawLmdb {
   const db = open({ path, overlappingSync: false, encoding: 'json', maxReaders: 1_024 })
   const put = (name: string) => {
     const id = idOf(name)
-    // Within a transaction, that one's promise tells of a failure.
+    // What is put in one turn is committed together, and the last promise tells of all.
     void db.put(['n', 'ns', name], id)
-    void db.put(['t', id], { ...table, name })
+    return db.put(['t', id], { ...table, name })
   }
-  const putChange = (name: string) => db.put(['x', idOf(name)], change)
   const declareAll = (names: readonly string[]) =>
     db.childTransaction(() => {
-      for (const name of names) put(name)
-      void putChange(names[0]!)
+      // Within a transaction, that one's promise tells of a failure.
+      for (const name of names) void put(name)
     })
   return {
-    declare: (name) =>
-      db.childTransaction(() => {
-        put(name)
-        void putChange(name)
-      }),
+    declare: put,
     declareAll,
     async fill(names) {
       for (let from = 0; from < names.length; from += 10_000) {

@@ -14,6 +14,7 @@ const order = [
   'machines',
   'objects',
   'batch',
+  'records',
   'transactions',
   'publication',
   'listing',
