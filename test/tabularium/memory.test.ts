@@ -15,11 +15,12 @@ async function work(catalog: Awaited<ReturnType<typeof openCatalog>>, n: number)
 
 /** Looks at a catalog right after each change of its records or its content, while `body` runs. */
 async function afterEachChange(look: () => void, body: () => Promise<unknown>): Promise<void> {
-  const { setRecords, setObjects } = StateHolder.prototype
+  const { changeRecords, setObjects } = StateHolder.prototype
   const spies = [
-    vi.spyOn(StateHolder.prototype, 'setRecords').mockImplementation(function (this: StateHolder, records) {
-      setRecords.call(this, records)
+    vi.spyOn(StateHolder.prototype, 'changeRecords').mockImplementation(function (this: StateHolder, change) {
+      const result = changeRecords.call(this, change)
       look()
+      return result
     }),
     vi.spyOn(StateHolder.prototype, 'setObjects').mockImplementation(function (this: StateHolder, objects) {
       setObjects.call(this, objects)

@@ -61,6 +61,8 @@ export class MapEdit<V> {
   #root: Node<V>
   #size: number
   #owner: Owner = {}
+  /** The value that the running put replaced. */
+  #replaced: V | undefined
 
   constructor(map: OrderedMap<V>) {
     this.#root = map.root
@@ -81,23 +83,34 @@ export class MapEdit<V> {
     return find(this.#root, key)
   }
 
+  /** The leaves as {@link OrderedMap.leaves} has them. Valid until the next change. */
+  leaves(lower?: string, upper?: string, reverse?: boolean): LeafCursor<V> {
+    return new LeafCursor(this.#root, lower, upper, reverse)
+  }
+
   /** The greatest key below `bound`, if any. It makes no map, so later changes cost no more. */
   lastBelow(bound: string): string | undefined {
     return lastBelow(this.#root, bound)
   }
 
-  put(key: string, value: V): void {
+  /** Puts a value, and returns the one before it, if there was one. */
+  put(key: string, value: V): V | undefined {
     const lower = this.#put(this.#root, key, value)
     const upper = overflow(lower, this.#owner)
     this.#root = upper ? new Branch(this.#owner, ['', upper.keys[0]!], [lower, upper]) : lower
+    const replaced = this.#replaced
+    this.#replaced = undefined
+    return replaced
   }
 
-  /** Removes the entry of a key; nothing happens when there is none. */
-  remove(key: string): void {
-    if (find(this.#root, key) === undefined) return
+  /** Removes the entry of a key, and returns its value; nothing happens when there is none. */
+  remove(key: string): V | undefined {
+    const found = find(this.#root, key)
+    if (found === undefined) return undefined
     this.#root = this.#remove(this.#root, key)
     this.#size--
     while (!this.#root.leaf && this.#root.items.length === 1) this.#root = this.#root.items[0]!
+    return found.value
   }
 
   #put(shared: Node<V>, key: string, value: V): Node<V> {
@@ -118,6 +131,7 @@ export class MapEdit<V> {
     const at = countBelow(shared, key)
     if (shared.keys[at] === key) {
       const leaf = owned<V, Leaf<V>>(shared, this.#owner)
+      this.#replaced = leaf.items[at]
       leaf.items[at] = value
       return leaf
     }

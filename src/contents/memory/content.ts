@@ -18,14 +18,13 @@ export class ContentInMemory implements MemoryContent {
 
   async put(path: string, bytes: Uint8Array | readonly Uint8Array[]): Promise<void> {
     segmentsOf(path)
-    if (this.#holder.state.objects.find(path))
-      throw new CatalogError('ConcurrentModification', takenMessage(path))
+    if (this.#holder.objects.find(path)) throw new CatalogError('ConcurrentModification', takenMessage(path))
     this.#set(path, { bytes: copyOf(bytes), modified: this.#now() })
   }
 
   async get(path: string, range?: { readonly start: number; readonly end: number }) {
     segmentsOf(path)
-    const object = this.#holder.state.objects.find(path)?.value
+    const object = this.#holder.objects.find(path)?.value
     if (!object) return undefined
     const { start, end } = clampRange(object.bytes.length, range)
     return object.bytes.subarray(start, end)
@@ -39,7 +38,7 @@ export class ContentInMemory implements MemoryContent {
   }
 
   async remove(path: string): Promise<void> {
-    const { objects } = this.#holder.state
+    const { objects } = this.#holder
     const edit = new MapEdit(objects)
     if (path.endsWith('/')) {
       folderSegmentsOf(path)
@@ -60,10 +59,10 @@ export class ContentInMemory implements MemoryContent {
         const names = Array.from(this.#below(prefix), ([path]) => path.slice(prefix.length))
         return names.filter((name) => !name.includes('/'))
       },
-      sync: async (path) => this.#holder.state.objects.find(path)?.value.bytes.length,
+      sync: async (path) => this.#holder.objects.find(path)?.value.bytes.length,
       link: async (from, to) => {
         segmentsOf(to)
-        const { objects } = this.#holder.state
+        const { objects } = this.#holder
         const source = objects.find(from)?.value
         if (!source) return 'missing'
         if (objects.find(to)) return 'taken'
@@ -78,7 +77,7 @@ export class ContentInMemory implements MemoryContent {
   }
 
   #set(path: string, object: { readonly bytes: Uint8Array; readonly modified: number }): void {
-    const edit = new MapEdit(this.#holder.state.objects)
+    const edit = new MapEdit(this.#holder.objects)
     edit.put(path, object)
     this.#holder.setObjects(edit.map())
   }
@@ -90,12 +89,12 @@ export class ContentInMemory implements MemoryContent {
   restore(other: MemoryContent): void {
     if (!(other instanceof ContentInMemory))
       throw new TypeError('Only a memory content can be restored from.')
-    this.#holder.setObjects(other.#holder.state.objects)
+    this.#holder.setObjects(other.#holder.objects)
   }
 
   /** The objects whose path begins with `prefix`, which ends in a slash or is empty. */
   #below(prefix: string) {
-    const { objects } = this.#holder.state
+    const { objects } = this.#holder
     // No character is between a slash and a zero.
     return prefix === '' ? objects.entries() : objects.entries(prefix, `${prefix.slice(0, -1)}0`)
   }

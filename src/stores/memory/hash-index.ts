@@ -22,7 +22,7 @@ export class HashIndex {
   readonly #kinds = new Set<number>()
 
   /** The value under `code` in `records`, which must be the newest of the store. */
-  get(code: string, records: OrderedMap<Value>): Value | undefined {
+  get(code: string, records: Pick<OrderedMap<Value>, 'find'>): Value | undefined {
     const known = this.#maps[mapOf(code)]?.get(code)
     if (known !== undefined) return known
     this.expect(code)

@@ -1,4 +1,4 @@
-import { MapEdit, OrderedMap } from '../../base/memory/ordered-map.ts'
+import { type MapEdit, OrderedMap } from '../../base/memory/ordered-map.ts'
 import { type MemorySnapshot, StateHolder } from '../../base/memory/state.ts'
 import { numbered } from '../../base/store/append.ts'
 import { closedError, endedError, nestedError, runBody } from '../../base/store/body.ts'
@@ -28,7 +28,7 @@ export class StoreInMemory implements MemoryStore {
 
   async read<T>(body: (reader: Reader) => T): Promise<T> {
     this.#begin()
-    const reader = new RecordReader(this.#holder.state.records, this.#index)
+    const reader = new RecordReader(this.#holder.records, this.#index)
     try {
       return runBody(body, reader)
     } finally {
@@ -37,13 +37,12 @@ export class StoreInMemory implements MemoryStore {
     }
   }
 
-  /** The state changes after the body: a body that throws leaves nothing to undo. */
+  /** The body changes the records in place; what it did is undone when it throws. */
   async write<T>(body: (writer: Writer) => T): Promise<T> {
     this.#begin()
-    const writer = new RecordWriter(this.#holder.state.records, this.#index)
+    const writer = new RecordWriter(this.#holder.records, this.#index)
     try {
-      const result = runBody(body, writer)
-      this.#holder.setRecords(writer.records())
+      const result = this.#holder.changeRecords(() => writer.run(body))
       this.#changes++
       writer.updateIndex()
       return result
@@ -92,8 +91,8 @@ export class StoreInMemory implements MemoryStore {
   }
 }
 
-/** Records by the codes of their keys. */
-type Records = OrderedMap<Value>
+/** Records by the codes of their keys: those of a state, or those that writes change. */
+type Records = Pick<OrderedMap<Value>, 'find' | 'leaves'>
 
 /** Reads records until the transaction ends. */
 class RecordReader implements Reader {
@@ -123,11 +122,27 @@ class RecordWriter implements Writer {
   readonly #index: HashIndex
   readonly #codes: string[] = []
   readonly #values: (Value | undefined)[] = []
+  /** What stood under the codes before. */
+  readonly #before: (Value | undefined)[] = []
   ended = false
 
-  constructor(records: Records, index: HashIndex) {
-    this.#edit = new MapEdit(records)
+  constructor(edit: MapEdit<Value>, index: HashIndex) {
+    this.#edit = edit
     this.#index = index
+  }
+
+  /** Runs a body, and undoes what it did when it throws. */
+  run<T>(body: (writer: Writer) => T): T {
+    try {
+      return runBody(body, this)
+    } catch (error) {
+      for (let i = this.#codes.length - 1; i >= 0; i--) {
+        const before = this.#before[i]
+        if (before === undefined) this.#edit.remove(this.#codes[i]!)
+        else this.#edit.put(this.#codes[i]!, before)
+      }
+      throw error
+    }
   }
 
   /** Reads the edit only: the index has no changes that may still be undone. */
@@ -147,15 +162,13 @@ class RecordWriter implements Writer {
     if (this.ended) throw endedError()
     const code = codeOf(checkedKey(key))
     const frozen = frozenCopy(value)
-    this.#edit.put(code, frozen)
-    this.#note(code, frozen)
+    this.#note(code, frozen, this.#edit.put(code, frozen))
   }
 
   remove(key: Key): void {
     if (this.ended) throw endedError()
     const code = codeOf(checkedKey(key))
-    this.#edit.remove(code)
-    this.#note(code, undefined)
+    this.#note(code, undefined, this.#edit.remove(code))
   }
 
   append(prefix: Key, value: Value): void {
@@ -165,20 +178,16 @@ class RecordWriter implements Writer {
     const number = last?.startsWith(before) ? Number(last.slice(before.length)) : 0
     const code = before + numbered(number + 1)
     const frozen = frozenCopy(value)
-    this.#edit.put(code, frozen)
-    this.#note(code, frozen)
+    this.#note(code, frozen, this.#edit.put(code, frozen))
   }
 
-  #note(code: string, value: Value | undefined): void {
+  #note(code: string, value: Value | undefined, before: Value | undefined): void {
     this.#codes.push(code)
     this.#values.push(value)
+    this.#before.push(before)
   }
 
-  records(): Records {
-    return this.#edit.map()
-  }
-
-  /** Adds all changes to the index, after the state has them. */
+  /** Adds all changes to the index, once nothing can undo them. */
   updateIndex(): void {
     for (let i = 0; i < this.#codes.length; i++) this.#index.set(this.#codes[i]!, this.#values[i])
   }

@@ -49,3 +49,26 @@ test('a restore that fails changes nothing', () => {
   expect(() => holder.restore(broken)).toThrow('damaged')
   expect(holder.state).toBe(state)
 })
+
+test('a state holds the records of its moment, and there is none while they change', () => {
+  const holder = new StateHolder()
+  const put = (n: number) => holder.changeRecords(() => holder.records.put('a', { n }))
+  put(1)
+  const first = holder.state
+  expect(holder.state).toBe(first)
+  put(2)
+  holder.setObjects(objects)
+  const second = holder.state
+  put(3)
+  expect([first, second, holder.state].map(({ records }) => records.find('a')?.value)).toEqual([
+    { n: 1 },
+    { n: 2 },
+    { n: 3 },
+  ])
+  expect([first, second].map(({ objects }) => objects.size)).toEqual([0, 1])
+  const during = () => holder.changeRecords(() => holder.state)
+  expect(during).toThrow('inside the body')
+  holder.restore(first)
+  put(4)
+  expect(first.records.find('a')?.value).toEqual({ n: 1 })
+})
