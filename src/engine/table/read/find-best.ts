@@ -57,7 +57,7 @@ class Look {
   readonly #matches: Matches | undefined
   readonly #blocks: number
   readonly #mayRank: boolean
-  readonly #candidates = new Int32Array(blockRows)
+  readonly #candidates: Int32Array
 
   constructor(
     best: BestRows,
@@ -72,6 +72,7 @@ class Look {
     this.#source = { fragment, readers: batches.map(sortReader) }
     const key = new FirstKey(best.keys[0]!, batches[0]!, this.#source.readers[0]!)
     this.#key = key
+    this.#candidates = new Int32Array(Math.min(blockRows, key.length))
     this.#among = among
     this.#blocks = Math.ceil(key.length / blockRows)
     // With a high limit, few blocks are skipped. Then their best values are not worth finding, nor those of other rows.

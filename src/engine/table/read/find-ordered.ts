@@ -19,6 +19,9 @@ import { maxSortedBytes, sortedRows } from './sort-rows.ts'
 /** Most rows that are found in each fragment by itself, and then compared with those of others. */
 const mostByFragment = 16_384
 
+/** Rows of a table below which all are compared at once, as that takes less time than to look for the best. */
+const fewRows = 4_096
+
 /** Bytes of keys that are held at a time. */
 const heldAtOnce = 1 << 20
 
@@ -91,8 +94,11 @@ interface Found {
  * Whether the first rows of fragments are found by themselves, the best fragments first. Then most rows are not read, so
  * a predicate must not fail for any of them.
  */
-function isByFragment({ schema }: LoadedSnapshot, { wanted, predicate }: Finding): boolean {
-  if (wanted > mostByFragment || predicate?.mayFail) return false
+function isByFragment(
+  { schema, rows, deletedRows }: LoadedSnapshot,
+  { wanted, predicate }: Finding,
+): boolean {
+  if (rows + deletedRows < fewRows || wanted > mostByFragment || predicate?.mayFail) return false
   return predicate === undefined || namedRows(schema, predicate.membership) === undefined
 }
 
