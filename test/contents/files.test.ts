@@ -105,6 +105,22 @@ test('a name the file system cannot hold is refused', async () => {
 })
 
 describe('symbolic links', () => {
+  test('the root may be one, and lead elsewhere later', async () => {
+    const root = join(directory, 'root')
+    for (const name of ['one', 'two']) await mkdir(join(directory, name))
+    await symlink(join(directory, 'one'), root)
+    const content = fileContent(root)
+    await content.put('folder/x', bytesOf('1'))
+    expect(await text(content, 'folder/x')).toBe('1')
+    await rm(root)
+    await symlink(join(directory, 'two'), root)
+    await mkdir(join(directory, 'two', 'other'))
+    await writeFile(join(directory, 'two', 'other', 'y'), '2')
+    expect(await text(content, 'other/y')).toBe('2')
+    await content.put('more/z', bytesOf('3'))
+    expect(await readFile(join(directory, 'two', 'more', 'z'), 'utf8')).toBe('3')
+  })
+
   test('do not lead out', async () => {
     const outside = join(directory, 'outside')
     const root = join(directory, 'root')

@@ -44,10 +44,15 @@ export class RealFolders {
     return path
   }
 
-  /** The real path of a folder or file, looked up now. */
+  /** The real path of a folder or file, looked up now. That of the root is cached as those of folders are. */
   async look(segments: readonly string[]): Promise<string> {
-    const [root, found] = await Promise.all([realpath(this.#root), realpath(join(this.#root, ...segments))])
-    if (!isInside(root, found)) throw leadsOut(segments.join('/'), root)
+    if (segments.length === 0) return realpath(this.#root)
+    const [root, found] = await Promise.all([this.find([]), realpath(join(this.#root, ...segments))])
+    if (isInside(root, found)) return found
+    // The root itself may lead elsewhere since it was cached.
+    this.forget([])
+    const now = await this.find([])
+    if (!isInside(now, found)) throw leadsOut(segments.join('/'), now)
     return found
   }
 
@@ -116,9 +121,9 @@ export class DurableFolders {
     const parents = segments.slice(0, -1)
     await this.#make(parents)
     // The parent's real path is checked before anything is created in it.
-    const parent = await this.#real.look(parents)
+    const parent = await this.#real.find(parents)
     await mkdir(join(parent, segments.at(-1)!)).catch(ignoreExisting)
-    await this.#real.look(segments)
+    await this.#real.find(segments)
     await syncFolder(parent)
   }
 
