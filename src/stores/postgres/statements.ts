@@ -213,12 +213,14 @@ function callOf(
     ...piecesOf(pieces),
     bytesArray(pieces.map(({ rows }) => digestOf(rows).toString('latin1'))),
     bytesArray(put),
+  ].map(literal)
+  const last = [
     textArray(texts),
-    bytesArray(removed),
-    prefix === undefined ? '' : bytesLiteral(prefix),
+    literal(bytesArray(removed)),
+    literal(prefix === undefined ? '' : bytesLiteral(prefix)),
     textArray(appended),
   ]
-  return `SELECT part, key, value, version FROM ${named(schema, 'commit_records')}(${values.map(literal).join(', ')})`
+  return `SELECT part, key, value, version FROM ${named(schema, 'commit_records')}(${[...values, ...last].join(', ')})`
 }
 
 /**
@@ -307,8 +309,9 @@ function bytesArray(items: Iterable<string>): string {
   return text === '' ? '{}' : `${text}}`
 }
 
+/** Texts as an expression. In a literal of an array, each quotation mark of a JSON text would take three characters. */
 function textArray(items: readonly string[]): string {
-  return `{${items.map((item) => `"${item.replace(/[\\"]/g, '\\$&')}"`).join(',')}}`
+  return `ARRAY[${items.map(literal).join(',')}]::text[]`
 }
 
 function plainArray(items: readonly (string | number | boolean)[]): string {
