@@ -15,7 +15,7 @@ const long = [
   'test/server/dialects/lancedb/types/all-types.test.ts',
   'test/catalog/lance/{objects,transaction-clients}.test.ts',
   'test/histories/batches.test.ts',
-  'test/iceberg/clients/{duckdb,faults,import,kit,pyiceberg,spark,suite}.test.ts',
+  'test/iceberg/clients/{duckdb,faults,import,kit,pyiceberg,signing,spark,suite}.test.ts',
   'test/iceberg/{kills/kills,large-turns}.test.ts',
   'test/catalog/maintenance/clone-histories.test.ts',
   'test/engine/predicate/kernels/{functions,kernels,numbers}.test.ts',

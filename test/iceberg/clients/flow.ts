@@ -10,6 +10,13 @@ export interface FlowStep {
   readonly detail: string
 }
 
+export interface FlowOptions {
+  readonly args?: readonly string[]
+  readonly timeout?: number
+  /** Of its environment. Those that are undefined are left out. */
+  readonly variables?: Readonly<Record<string, string | undefined>>
+}
+
 /**
  * Runs a flow, which is a script in Python of this folder, against a server, and returns its steps in their order. The
  * script prints a line of JSON for each. One that ends early, or is ended after so many milliseconds, has a last step
@@ -19,10 +26,16 @@ export async function runFlow(
   python: string,
   script: string,
   { url, warehouse }: Pick<IcebergServer, 'url' | 'warehouse'>,
-  { args = [] as readonly string[], timeout = 600_000 } = {},
+  { args = [], timeout = 600_000, variables = {} }: FlowOptions = {},
 ): Promise<FlowStep[]> {
   const file = fileURLToPath(new URL(script, import.meta.url))
-  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '1', AWS_REGION: 'us-east-1' }
+  const env = {
+    ...process.env,
+    PYTHONDONTWRITEBYTECODE: '1',
+    PYTHONUNBUFFERED: '1',
+    AWS_REGION: 'us-east-1',
+    ...variables,
+  }
   // DuckDB leaves an empty folder `data` where it runs.
   const child = spawn(python, [file, url, warehouse, ...args], {
     env,

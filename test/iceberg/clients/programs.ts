@@ -21,16 +21,22 @@ const clients = {
     ],
     check: 'import duckdb, duckdb_extension_iceberg, duckdb_extension_avro, duckdb_extension_httpfs',
   },
+  /** PyIceberg with what sends its requests to S3 through a signer. */
+  signing: {
+    packages: ['pyiceberg[pyarrow,pyiceberg-core,s3fs]==0.12.0'],
+    check: 'import pyiceberg.catalog.rest, pyarrow, s3fs',
+  },
   spark: { packages: ['pyspark==3.5.9'], check: 'import pyspark' },
 }
 
 /** The jar that makes Spark a client of Iceberg. */
 const sparkJar = { group: 'org.apache.iceberg', name: 'iceberg-spark-runtime-3.5_2.12', release: '1.11.0' }
 
-export type IcebergClient = keyof typeof clients
+/** Those that do what their flow asks of any server. */
+export type IcebergClient = Exclude<keyof typeof clients, 'signing'>
 
 /** The program of a Python that has a client's packages, or the reason why there is none. */
-export async function pythonOf(client: IcebergClient): Promise<{ readonly python: string } | string> {
+export async function pythonOf(client: keyof typeof clients): Promise<{ readonly python: string } | string> {
   const { packages, check } = clients[client]
   const name = `${client}-${createHash('sha256').update(packages.join()).digest('hex').slice(0, 12)}`
   const made = await cached(name, async (folder) => {
