@@ -13,14 +13,14 @@ import { about, figure, report, type Target } from './support/figures.ts'
 import { Committer, createTable, IcebergClient } from './support/iceberg-client.ts'
 import { inFlight, milliseconds, race } from './support/measure.ts'
 import { grewElsewhere, peakOf, watched } from './support/memory.ts'
-import { count, pick } from './support/scale.ts'
+import { count, isShort, pick } from './support/scale.ts'
 import { newFolder } from './support/scratch.ts'
 
 const callers = 8
 const rounds = pick(2, 6)
 const commits = pick(40, 400)
 const loads = pick(200, 2_000)
-const listed = pick(500, 10_000)
+const listed = isShort ? 2_000 : pick(500, 10_000)
 const lists = 16
 /** Parts of the question that are asked, by their first letters; all without the variable. */
 const only = process.env.ONLY ?? ''

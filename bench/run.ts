@@ -49,6 +49,8 @@ async function runAll(): Promise<Report> {
   const left = resume ? questionsLeft(report, asked, scale) : asked
   if (left.length < asked.length)
     output.write(`${asked.length - left.length} questions are answered already.\n`)
+  // A run that is cut off before its first answer is the latest, too.
+  if (out !== undefined && report.answers.length > 0) writeTexts(out, report)
   const start = performance.now()
   try {
     for (const [i, question] of left.entries()) {

@@ -9,7 +9,7 @@ import { type Answer, benchFolder } from './report.ts'
 /** How long a question may take, in milliseconds, before the run goes on without it. */
 const patience: Record<Scale, number> = {
   quick: 5 * 60_000,
-  short: 5 * 60_000,
+  short: 8 * 60_000,
   usual: 12 * 60_000,
   full: 60 * 60_000,
 }
