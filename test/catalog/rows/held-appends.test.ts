@@ -33,6 +33,31 @@ it('what the caller changes after the answer is not in the table', async () => {
   expect(await countOf(catalog, id)).toBe(3)
 })
 
+it('typed arrays, lists and dates of rows may change after the answer, too', async () => {
+  const catalog = closedAfterwards(await openCatalog('memory:'))
+  const make = () => ({
+    vector: new Float32Array([1, 2]),
+    whole: new Int32Array([1, 2, 3]),
+    list: [new Uint8Array([1]), new Uint8Array([2])],
+    at: new Date(1),
+    struct: { inner: [1, 2] },
+  })
+  await catalog.createTable({ id, data: [make()] })
+  const row = make()
+  await catalog.transaction(async (tx) => {
+    await tx.insertIntoTable({ id, data: [row] })
+    row.vector.fill(9)
+    row.whole.fill(9)
+    row.list[0]!.fill(9)
+    row.list.pop()
+    row.at.setTime(9)
+    row.struct.inner[0] = 9
+  })
+  const rows: unknown[] = []
+  for await (const one of catalog.rows({ id })) rows.push(one)
+  expect(rows[1]).toEqual(rows[0])
+})
+
 test.each(['a read', 'the commit'])(
   'rows that cannot be written at %s fail the whole transaction',
   async (at) => {
