@@ -109,7 +109,8 @@ async function inTurn(
   { predicate, keys, wanted, columns, hold }: Finding,
   reader: AnswerReader,
 ): Promise<Found> {
-  const best = new BestRows(keys, wanted, maxSortedBytes)
+  const bound = predicate ? undefined : await boundOfAll(job, snapshot, keys[0]!, wanted)
+  const best = new BestRows(keys, wanted, maxSortedBytes, bound)
   const sources: Source[] = []
   let held = 0
   const holdMany = (bytes: number) => {
@@ -128,6 +129,17 @@ async function inTurn(
     await addBest(best, { fragment, batches, among }, job, holdMany)
   }
   return { best, sources }
+}
+
+/** A bound for all rows of a version, by statistics; undefined if none is known. */
+async function boundOfAll(job: Job, snapshot: LoadedSnapshot, key: SortKey, wanted: number) {
+  if (wanted >= snapshot.rows) return undefined
+  const entries: FragmentEntry[] = []
+  for await (const entry of withPositions(fragmentsOf(job.storage, snapshot))) {
+    entries.push(entry)
+    if (job.due) await job.rest()
+  }
+  return boundOf(key, snapshot.schema, entries, wanted, job)
 }
 
 /** A fragment that may have rows of the answer. */
