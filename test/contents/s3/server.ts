@@ -9,6 +9,8 @@ export interface Place {
   /** The URL of a content of its own, which nobody has used yet. Another endpoint may stand before the server. */
   freshUrl(endpoint?: string): string
   readonly endpoint: string
+  /** What clients of Lance need to reach it. */
+  readonly lanceOptions: Record<string, string>
 }
 
 let place: Promise<Place | string> | undefined
@@ -36,6 +38,13 @@ async function open(): Promise<Place | string> {
     client,
     bucket,
     endpoint: server.url,
+    lanceOptions: {
+      aws_access_key_id: credentials.AWS_ACCESS_KEY_ID,
+      aws_secret_access_key: credentials.AWS_SECRET_ACCESS_KEY,
+      aws_endpoint: server.url,
+      aws_region: 'us-east-1',
+      allow_http: 'true',
+    },
     freshUrl: (endpoint = server.url) =>
       `s3://${bucket}/${randomUUID()}?endpoint=${encodeURIComponent(endpoint)}&region=us-east-1`,
   }

@@ -69,6 +69,23 @@ test('commits of two tables hold in PostgreSQL and S3, when either of two server
   }
 })
 
+test('transactions over the three formats hold in PostgreSQL and S3, when either of two servers is killed or paused', async ({
+  skip,
+}) => {
+  const place = await onServices(['--managed-versioning'])
+  if (typeof place === 'string') return skip(place)
+  try {
+    const run = new TripleRun(place, 28)
+    await run.round(12)
+    expect(place.servers.reduce((sum, { counts }) => sum + counts.kills + counts.pauses, 0)).toBeGreaterThan(
+      0,
+    )
+    expect(run.counts.acknowledged).toBeGreaterThan(0)
+  } finally {
+    await place.dispose()
+  }
+})
+
 test('no commit fails for its client that was made, or the other way round, on a disk that runs full', async ({
   skip,
 }) => {

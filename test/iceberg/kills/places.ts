@@ -10,6 +10,8 @@ import { HurtServer, hurt } from './servers.ts'
 /** Servers of one catalog, and what happens to them. */
 export interface Place {
   readonly location: string
+  /** The URL or folder below which tables of Lance may lie, and what clients need to reach them. */
+  readonly lance?: { readonly root: string; readonly storageOptions: Record<string, string> }
   readonly urls: readonly string[]
   readonly read: ReadFile
   /** Hurts the servers until the signal aborts. Afterwards all of them answer. */
@@ -33,6 +35,7 @@ export async function onDisk(args: readonly string[] = [], count = 1): Promise<P
   while (servers.length < count) servers.push(await HurtServer.start(folder, args))
   return {
     location: folder,
+    lance: { root: folder, storageOptions: {} },
     servers,
     urls: servers.map(({ url }) => url),
     read: readInFolder,
@@ -45,7 +48,7 @@ export async function onDisk(args: readonly string[] = [], count = 1): Promise<P
 }
 
 /** A catalog in PostgreSQL with its files in S3, and two servers that are killed or paused; a text says why there is none. */
-export async function onServices(): Promise<Place | string> {
+export async function onServices(args: readonly string[] = []): Promise<Place | string> {
   if (missingPostgres !== undefined) return missingPostgres
   const s3 = await s3Place()
   if (typeof s3 === 'string') return s3
@@ -53,11 +56,12 @@ export async function onServices(): Promise<Place | string> {
   const url = s3.freshUrl()
   // The catalog keeps the URL of its content, so that the servers find it.
   await (await openCatalog(location, { content: url })).close()
-  const servers = [await HurtServer.start(location), await HurtServer.start(location)]
+  const servers = [await HurtServer.start(location, args), await HurtServer.start(location, args)]
   const content = await openContent(url)
   const root = `${url.slice(0, url.indexOf('?'))}/`
   return {
     location,
+    lance: { root: root.slice(0, -1), storageOptions: s3.lanceOptions },
     servers,
     urls: servers.map((server) => server.url),
     read: async (file) => (file.startsWith(root) ? content.get(file.slice(root.length)) : undefined),

@@ -27,13 +27,14 @@ interface Triple {
  */
 export class TripleRun {
   readonly counts = { acknowledged: 0, refused: 0, unknown: 0, repeats: 0 }
-  readonly #place: Place
+  readonly #place: Place & Required<Pick<Place, 'lance'>>
   readonly #random: () => number
   #rounds = 0
   #marker = 1
 
-  constructor(place: Place, seed: number) {
-    this.#place = place
+  constructor({ lance, ...place }: Place, seed: number) {
+    if (lance === undefined) throw new Error('The place has no tables of Lance.')
+    this.#place = { ...place, lance }
     this.#random = randomFrom(seed)
   }
 
@@ -57,15 +58,24 @@ export class TripleRun {
     return this.#place.urls[Math.floor(this.#random() * this.#place.urls.length)]!
   }
 
+  /** LanceDB, whose requests have these headers. */
+  async #lance(headers: Record<string, string> = {}) {
+    const { connectNamespace } = await lancedb()
+    return connectNamespace('rest', { uri: this.#url, headers })
+  }
+
+  get #lanceOptions() {
+    return { storageOptions: this.#place.lance.storageOptions }
+  }
+
   async #create(requests: Requests): Promise<Triple> {
     const number = this.#rounds++
     const [arrow, lance, iceberg] = [`arrow${number}`, `lance${number}`, `iceberg${number}`] as const
     await requests.create(iceberg)
     await using catalog = connect(this.#url)
     await catalog.createTable({ id: [arrow], data: [{ x: 0 }] })
-    await catalog.declareTable({ id: [lance], location: `${this.#place.location}/${lance}.lance` })
-    const { connectNamespace } = await lancedb()
-    await (await connectNamespace('rest', { uri: this.#url })).createTable(lance, [{ x: 0 }])
+    await catalog.declareTable({ id: [lance], location: `${this.#place.lance.root}/${lance}.lance` })
+    await (await this.#lance()).createTable(lance, [{ x: 0 }], this.#lanceOptions)
     return { arrow, lance, iceberg, ledger: new Ledger() }
   }
 
@@ -115,8 +125,7 @@ export class TripleRun {
   }
 
   async #addToLance(name: string, marker: number, headers: Record<string, string>) {
-    const { connectNamespace } = await lancedb()
-    const table = await (await connectNamespace('rest', { uri: this.#url, headers })).openTable(name)
+    const table = await (await this.#lance(headers)).openTable(name, [], this.#lanceOptions)
     await table.add([{ x: marker }])
   }
 
@@ -149,11 +158,11 @@ export class TripleRun {
   async #check({ arrow, lance, iceberg, ledger }: Triple, requests: Requests): Promise<void> {
     const url = this.#url
     await using catalog = connect(url)
-    const { connectNamespace, connect: open } = await lancedb()
+    const { connect: open } = await lancedb()
     const metadata = await requests.load(iceberg)
     const markers = markersOf(metadata)
-    const managed = await (await connectNamespace('rest', { uri: url })).openTable(lance)
-    const direct = await (await open(this.#place.location)).openTable(lance)
+    const managed = await (await this.#lance()).openTable(lance, [], this.#lanceOptions)
+    const direct = await (await open(this.#place.lance.root, this.#lanceOptions)).openTable(lance)
     const rows = [
       await rowsOf(catalog, [arrow]),
       (await managed.query().toArray()) as { x: unknown }[],
