@@ -34,6 +34,7 @@ const names: Record<Peer, string> = {
 interface Question {
   readonly ours: (i: number) => Promise<unknown>
   readonly peers: Partial<Record<Peer, (i: number) => Promise<unknown>>>
+  readonly headline?: string
   readonly target?: Target
   readonly targets?: Partial<Record<Peer, Target>>
 }
@@ -109,6 +110,7 @@ async function reads(): Promise<void> {
     catalog.countTableRows({ id: [name], predicate: `x > ${i / 1e6}` })
   await expectAlike()
   await ask('count by predicate', {
+    headline: `Count over ${count(inserts)} small inserts`,
     ours: counted('t'),
     peers: {
       optimized: counted('whole'),
@@ -196,7 +198,7 @@ async function reopened(): Promise<void> {
   })
 }
 
-async function ask(title: string, { ours, peers, target, targets }: Question): Promise<void> {
+async function ask(title: string, { ours, peers, headline, target, targets }: Question): Promise<void> {
   const each = (work: (i: number) => Promise<unknown>) => async () =>
     (await milliseconds(() => inTurn(repeats, () => work(next++)))) / repeats
   const took = await race(
@@ -205,13 +207,14 @@ async function ask(title: string, { ours, peers, target, targets }: Question): P
   )
   figure(`${title}, ${count(inserts)} inserts`, took.ours!, {
     unit: 'ms',
+    headline,
     target,
     against: (Object.keys(peers) as Peer[]).map((peer) => ({
       peer: names[peer],
       samples: took[peer]!,
       as: peer === 'optimized' ? 'cost' : 'speed',
       target: targets?.[peer],
-      ...(peer === 'lancedb' && { remark: 'fewer rows; deletes are not synced to disk' }),
+      ...(peer === 'lancedb' && { remark: 'fewer rows; deletes are not synced to disk', aside: true }),
     })),
   })
 }
