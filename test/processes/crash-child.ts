@@ -12,6 +12,7 @@ import {
   cloneTasks,
   columns,
   dropLocation,
+  insertsOfPair,
   moveName,
   moveTasks,
   pairTasks,
@@ -86,7 +87,7 @@ async function changeRows(task: number): Promise<never> {
 }
 
 /**
- * Repeats a transaction that adds one row to each of two tables, declares a table, and drops the table before the
+ * Repeats a transaction that adds rows one by one to each of two tables, declares a table, and drops the table before the
  * previous one.
  */
 async function changePairs(task: number): Promise<never> {
@@ -96,9 +97,12 @@ async function changePairs(task: number): Promise<never> {
   for (let n = 1; ; n++) {
     const committed = await done(
       on.transaction(async (tx) => {
-        for (const side of sides) {
-          const data = [{ id: n, note: `${run}-${task}` }]
-          await tx.insertIntoTable({ id: [rowsTable + side], data, schema: columns })
+        // Each table gets a version, however many inserts there are.
+        for (let insert = 0; insert < insertsOfPair(n); insert++) {
+          for (const side of sides) {
+            const data = [{ id: n, note: `${run}-${task}` }]
+            await tx.insertIntoTable({ id: [rowsTable + side], data, schema: columns })
+          }
         }
         await tx.createTable({ id: mark(n), data: [{ id: n, note: null }], schema: columns })
         if (n > 2) await tx.dropTable({ id: mark(n - 2) })

@@ -10,6 +10,11 @@ export const pairTasks = [0, 1, 2]
 /** The suffix of the tables that transactions change together with the table of rows. */
 export const sides = ['-left', '-right']
 
+/** How many inserts into each of its tables the n-th transaction over two tables makes. */
+export function insertsOfPair(n: number): number {
+  return 1 + (n % 4)
+}
+
 export const columns = {
   fields: [
     { name: 'id', type: { type: 'int32' }, nullable: false },
