@@ -1,4 +1,4 @@
-import type { Key, Value, Writer } from './store.ts'
+import type { Key, Reader, Value, Writer } from './store.ts'
 
 /** The digits of a number in a key. All have the same length, so that they sort as numbers do. */
 export const numberDigits = 16
@@ -26,7 +26,8 @@ export function append(writer: Writer, prefix: Key, value: Value, likely = 0): n
 /** How many numbers from `likely` on are tried. */
 const steps = 4
 
-function lastNumber(writer: Writer, prefix: Key, likely: number): number {
+/** The last number under `prefix`, or 0. */
+export function lastNumber(writer: Reader, prefix: Key, likely: number): number {
   if (likely > 0 && writer.get([...prefix, numbered(likely)]) !== undefined) {
     for (let number = likely; number < likely + steps; number++)
       if (writer.get([...prefix, numbered(number + 1)]) === undefined) return number

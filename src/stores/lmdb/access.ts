@@ -1,4 +1,5 @@
 import type { Key as LmdbKey } from 'lmdb'
+import { lastNumber, numbered } from '../../base/store/append.ts'
 import { endedError } from '../../base/store/body.ts'
 import { checkedKey } from '../../base/store/key.ts'
 import { type Cut, type Span, spanOf } from '../../base/store/range.ts'
@@ -97,16 +98,32 @@ export class LmdbWriter extends LmdbReader implements Writer {
   failure: Error | undefined
   changed = false
   readonly #space: DiskSpace
+  readonly #lastNumbers: LastNumbers
   #removes = false
 
-  constructor(db: Database, path: string, space: DiskSpace) {
+  constructor(db: Database, path: string, space: DiskSpace, lastNumbers: LastNumbers) {
     super(db, path)
     this.#space = space
+    this.#lastNumbers = lastNumbers
   }
 
   put(key: Key, value: Value): void {
     if (this.ended) throw endedError()
     const checked = checkedKey(key)
+    this.#lastNumbers.forget(checked)
+    this.#put(checked, value)
+  }
+
+  /** Only the first append of a transaction reads the last number: the others follow it. */
+  append(prefix: Key, value: Value): void {
+    if (this.ended) throw endedError()
+    const checked = checkedKey(prefix)
+    const number = this.#lastNumbers.last(this, checked) + 1
+    this.#put(checkedKey([...checked, numbered(number)]), value)
+    this.#lastNumbers.set(checked, number)
+  }
+
+  #put(checked: Key, value: Value): void {
     if (this.failure) throw this.failure
     this.changed = true
     try {
@@ -122,6 +139,7 @@ export class LmdbWriter extends LmdbReader implements Writer {
   remove(key: Key): void {
     if (this.ended) throw endedError()
     const checked = checkedKey(key)
+    this.#lastNumbers.forget(checked)
     if (this.failure) throw this.failure
     this.changed = true
     this.#removes = true
@@ -135,6 +153,44 @@ export class LmdbWriter extends LmdbReader implements Writer {
   #failed(error: unknown): Error {
     this.failure = explain(error, this.path)
     return this.failure
+  }
+}
+
+interface Numbered {
+  readonly prefix: string
+  readonly last: number
+}
+
+/** The last numbers of appended values, as far as the bodies of one transaction know them. */
+export class LastNumbers {
+  /** By the first part of the prefix. */
+  readonly #known = new Map<Key[0], Numbered>()
+  /** The same, from earlier transactions: guesses. */
+  readonly #likely = new Map<Key[0], Numbered>()
+
+  /** The last number under a prefix. */
+  last(reader: Reader, prefix: Key): number {
+    const name = JSON.stringify(prefix)
+    const known = this.#known.get(prefix[0]!)
+    if (known?.prefix === name) return known.last
+    const likely = this.#likely.get(prefix[0]!)
+    return lastNumber(reader, prefix, likely?.prefix === name ? likely.last : 0)
+  }
+
+  set(prefix: Key, last: number): void {
+    const numbered = { prefix: JSON.stringify(prefix), last }
+    this.#known.set(prefix[0]!, numbered)
+    this.#likely.set(prefix[0]!, numbered)
+  }
+
+  /** Call it where a transaction begins, and where one is undone. */
+  forgetAll(): void {
+    this.#known.clear()
+  }
+
+  /** Call it before a key is put or removed, which may be the last one of a prefix. */
+  forget(key: Key): void {
+    if (this.#known.size > 0) this.#known.delete(key[0]!)
   }
 }
 

@@ -2,7 +2,7 @@ import type { CatalogError } from '../../base/errors.ts'
 import { runBody } from '../../base/store/body.ts'
 import type { Writer } from '../../base/store/store.ts'
 import { withOwnTimers } from '../../base/time.ts'
-import { LmdbWriter, markState } from './access.ts'
+import { LastNumbers, LmdbWriter, markState } from './access.ts'
 import type { DiskSpace } from './disk-space.ts'
 import type { Database } from './driver.ts'
 import { explain, storeFailure } from './failure.ts'
@@ -33,8 +33,9 @@ export class WriteGroup {
   readonly #db: Database
   readonly #space: DiskSpace
   #waiting: Waiting[] = []
-  /** The last transaction that set the state. Undefined after a failed one, which may have undone it. */
+  /** The last transaction that set the state. Undefined where it may have been undone. */
   #marked: number | undefined
+  readonly #lastNumbers = new LastNumbers()
 
   constructor(path: string, db: Database, space: DiskSpace) {
     this.#path = path
@@ -67,7 +68,6 @@ export class WriteGroup {
     try {
       await withOwnTimers(() => this.#db.transaction(() => this.#runAll(take())))
     } catch (error) {
-      this.#marked = undefined
       for (const waiting of group ?? take()) waiting.outcome = await failed(waiting, error, this.#path)
     }
     for (const { outcome, resolve, reject } of group!) {
@@ -77,6 +77,8 @@ export class WriteGroup {
   }
 
   #runAll(group: readonly Waiting[]): void {
+    // The transaction before may have failed. Then this one has its number.
+    this.#forget()
     const together = () => group.every((waiting) => this.#runOne(waiting))
     if (group.length > 1 && this.#inChild(together) === true) return
     for (const waiting of group) {
@@ -100,15 +102,21 @@ export class WriteGroup {
       })
       return true
     } catch (error) {
-      this.#marked = undefined
+      this.#forget()
       this.#space.put = put
       return error !== undo && explain(error, this.#path)
     }
   }
 
+  /** Forgets what an undone transaction may have written. */
+  #forget(): void {
+    this.#marked = undefined
+    this.#lastNumbers.forgetAll()
+  }
+
   /** Runs a body. Returns whether what it did may be kept, together with what others do. */
   #runOne(waiting: Waiting): boolean {
-    const writer = new LmdbWriter(this.#db, this.#path, this.#space)
+    const writer = new LmdbWriter(this.#db, this.#path, this.#space, this.#lastNumbers)
     this.isRunning = true
     try {
       const result = runBody(waiting.body, writer)
