@@ -20,8 +20,8 @@ const met = new WeakMap<SearchTask, readonly NearestRows[]>()
 
 /**
  * Finds the rows of a fragment that may be among the nearest of the table, for each query, among all rows or those in
- * `among`. One that it does not return is not among the nearest. Undefined if more than `most` may be, so that comparing all vectors
- * takes less time.
+ * `among`. One that it does not return is not among the nearest. Undefined if more than `most` may be, so that comparing
+ * all vectors takes less time.
  */
 export async function searchQuantized(
   task: SearchTask,
