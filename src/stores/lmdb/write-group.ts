@@ -15,6 +15,8 @@ interface Waiting {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
   outcome: Outcome | undefined
+  /** Whether it may have met what bodies before it in the same transaction changed. */
+  isAfterChange: boolean
 }
 
 /**
@@ -35,6 +37,8 @@ export class WriteGroup {
   #waiting: Waiting[] = []
   /** The last transaction that set the state. Undefined where it may have been undone. */
   #marked: number | undefined
+  /** Whether a body of the running transaction changed something. */
+  #hasChanged = false
   readonly #lastNumbers = new LastNumbers()
 
   constructor(path: string, db: Database, space: DiskSpace) {
@@ -50,7 +54,13 @@ export class WriteGroup {
   run<T>(body: (writer: Writer) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const isFirst = this.#waiting.length === 0
-      this.#waiting.push({ body, resolve: resolve as Waiting['resolve'], reject, outcome: undefined })
+      this.#waiting.push({
+        body,
+        resolve: resolve as Waiting['resolve'],
+        reject,
+        outcome: undefined,
+        isAfterChange: false,
+      })
       if (isFirst) void this.#begin()
     })
   }
@@ -80,7 +90,9 @@ export class WriteGroup {
     // The transaction before may have failed. Then this one has its number.
     this.#forget()
     const together = () => group.every((waiting) => this.#runOne(waiting))
+    this.#hasChanged = false
     if (group.length > 1 && this.#inChild(together) === true) return
+    this.#hasChanged = false
     for (const waiting of group) {
       const kept = this.#inChild(() => {
         this.#runOne(waiting)
@@ -117,11 +129,15 @@ export class WriteGroup {
   /** Runs a body. Returns whether what it did may be kept, together with what others do. */
   #runOne(waiting: Waiting): boolean {
     const writer = new LmdbWriter(this.#db, this.#path, this.#space, this.#lastNumbers)
+    waiting.isAfterChange = this.#hasChanged
     this.isRunning = true
     try {
       const result = runBody(waiting.body, writer)
       if (writer.failure) throw writer.failure
-      if (writer.changed) this.#marked = markState(this.#db, this.#marked)
+      if (writer.changed) {
+        this.#marked = markState(this.#db, this.#marked)
+        this.#hasChanged = true
+      }
       waiting.outcome = { result }
       return !writer.failed
     } catch (error) {
@@ -134,9 +150,14 @@ export class WriteGroup {
   }
 }
 
-/** What came of a body whose transaction was not committed. Each caller gets an error of its own. */
-async function failed({ outcome }: Waiting, error: unknown, path: string): Promise<Outcome> {
-  return outcome && 'error' in outcome ? outcome : { error: await storeFailure(error, path) }
+/**
+ * What came of a body whose transaction was not committed. Each caller gets an error of its own. The error of a body
+ * stands, unless its reason may be a change that is undone now.
+ */
+async function failed({ outcome, isAfterChange }: Waiting, error: unknown, path: string): Promise<Outcome> {
+  return outcome && 'error' in outcome && !isAfterChange
+    ? outcome
+    : { error: await storeFailure(error, path) }
 }
 
 /** Thrown to undo a child transaction. */

@@ -209,3 +209,31 @@ test('a record that cannot be read fails only the writes that read it', async ()
   expect(results[1]).toMatchObject({ reason: { code: 'Internal', message: /is damaged/ } })
   expect(await store.read((reader) => reader.get(['whole']))).toBe(2)
 })
+
+test('where the commit fails, no write is told of a change that is undone with it', async () => {
+  const { db } = await acquire(folder, {}).then(async (environment) => {
+    await release(environment)
+    return environment
+  })
+  const transaction = db.transaction.bind(db)
+  const failing = (async (work: () => unknown) => {
+    await transaction(work)
+    throw new Error('on purpose')
+  }) as typeof db.transaction
+  Object.defineProperty(db, 'transaction', { value: failing, configurable: true })
+  const taken = (name: number) => (writer: Writer) => {
+    if (writer.get(['t', name]) !== undefined) throw new Error(`${name} is taken`)
+    writer.put(['t', name], 1)
+  }
+  const refused = (writer: Writer) => {
+    writer.get(['t', 0])
+    throw new Error('refused')
+  }
+  const writes = [refused, taken(1), taken(1), taken(2)].map((body) => store.write(body))
+  const results = await Promise.allSettled(writes)
+  Reflect.deleteProperty(db, 'transaction')
+  const messages = results.map((one) => one.status === 'rejected' && (one.reason as Error).message)
+  expect(messages[0]).toBe('refused')
+  for (const message of messages.slice(1)) expect(message).not.toMatch(/taken|refused/)
+  expect(results.every(({ status }) => status === 'rejected')).toBe(true)
+})
