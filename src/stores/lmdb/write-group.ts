@@ -109,7 +109,8 @@ export class WriteGroup {
   #inChild(work: () => boolean): boolean | CatalogError {
     const { put } = this.#space
     try {
-      this.#db.childTransaction(() => {
+      // Inside of a transaction, it runs at once.
+      void this.#db.childTransaction(() => {
         if (!work()) throw undo
       })
       return true
