@@ -23,7 +23,7 @@ const long = [
   'test/catalog/rows/reference.test.ts',
   'test/stores/lmdb/{damaged-open,processes}.test.ts',
   'test/engine/table/{long-values,memory}.test.ts',
-  'test/engine/table/{read/few-rows,scan/prefetch-depth}.test.ts',
+  'test/engine/table/{indexes/oracle,read/few-rows,read/order-threads,scan/prefetch-depth}.test.ts',
   'test/package/*.test.ts',
   'test/page/{browser,named,waiting}.test.ts',
   'test/simulation/{long,mutants}.test.ts',

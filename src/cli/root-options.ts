@@ -10,7 +10,10 @@ export interface RootsTyped {
   readonly content?: string | undefined
 }
 
-/** The options of a catalog. Where new tables lie is a root of it, unless it lies below one. */
+/**
+ * The options of a catalog. A folder in which new tables lie is a root of it, unless it lies below one. Object storage is
+ * one where `--location-root` says so: without, the server needs no access, and only clients write there.
+ */
 export function rootOptions(
   location: string,
   { root, content, locationRoot: roots = [] }: RootsTyped,
@@ -21,8 +24,7 @@ export function rootOptions(
   const isBelow = [...given, ...(content === undefined ? [] : [content])].some((other) =>
     place.startsWith(folderUrlOf(other)),
   )
-  const isFolder = place.startsWith('file:')
-  const locationRoots = isBelow ? roots : [...roots, isFolder ? fileURLToPath(place) : root]
+  const locationRoots = isBelow || !place.startsWith('file:') ? roots : [...roots, fileURLToPath(place)]
   return { tableRoot: place, locationRoots: locationRoots.length === 0 ? undefined : locationRoots }
 }
 

@@ -284,7 +284,8 @@ async function serveUntil(
   const mounts = typed.iceberg ? await icebergMounts(opened) : []
   const hooks = log ? auditHooks(log, audit!.refuses) : {}
   await using server = await serve(catalog, { ...http, ...hooks, mounts })
-  tellListening(server, { iceberg: typed.iceberg, json: typed.json }, io)
+  // No more than its URL: scripts take the last word for it.
+  tellListening(server, { iceberg: false, json: typed.json }, io)
   if (signal.aborted) return
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   const { drain = 0 } = typed
@@ -329,7 +330,10 @@ function auditHooks(log: AuditLog, refuses: boolean): Pick<ServeOptions, 'onRefu
   }
 }
 
-/** Prints the URL of a server, and that of Iceberg REST. Scripts wait for the first line to know that the server listens. */
+/**
+ * Prints the URL of a server, and that of Iceberg REST where it was asked for. Scripts wait for the first line to know that
+ * the server listens.
+ */
 export function tellListening(
   { url }: { readonly url: string },
   { iceberg: hasIceberg, json }: { readonly iceberg: boolean; readonly json: boolean | undefined },

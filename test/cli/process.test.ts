@@ -122,7 +122,7 @@ describe('the command as a process', () => {
       (error) => error.code,
     )
     expect(await ending).toBe(0)
-    expect(printed).toEqual([`tabularium listening on ${url}`, `Iceberg REST at ${url}/iceberg`])
+    expect(printed).toEqual([`tabularium listening on ${url}`])
     await access(join(location, 'catalog.mdb'))
     const { out } = await run(['count', location, 'rows'])
     expect(JSON.parse(out)).toEqual({ count: outcome === 'done' ? 100_010 : 10 })

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { main } from '../../src/cli/main.ts'
 import { toBytes, toMillis } from '../../src/cli/options.ts'
 import { rootOptions } from '../../src/cli/root-options.ts'
+import { connect } from '../../src/client/index.ts'
 import { openCatalog } from '../../src/tabularium/index.ts'
 import { IcebergRequests, schema } from '../iceberg/rest.ts'
 import { freshFolder } from '../support/catalogs.ts'
@@ -19,7 +20,7 @@ async function serving(args: readonly string[], env: Record<string, string> = {}
       stdout: {
         write: (text: string | Uint8Array) => {
           said += String(text)
-          resolve(/^tabularium listening on (\S+)\n(Iceberg REST at \1\/iceberg\n)?$/.exec(said)![1]!)
+          resolve(/^tabularium listening on (\S+)\n$/.exec(said)![1]!)
         },
       },
       stderr: { write: (text: string | Uint8Array) => reject(new Error(String(text))) },
@@ -179,7 +180,16 @@ describe('serve', () => {
     expect((await run(['drop', near, 'u'])).code).toBe(0)
   })
 
-  it('--root is a root by itself, by its path or its URL, also for Iceberg', async () => {
+  it('--root in object storage needs no access, and only clients write there', async () => {
+    const url = await serving(['memory:', '--no-auth', '--root', 's3://bucket/tables/'])
+    await using catalog = connect(url)
+    const { location } = await catalog.declareTable({ id: ['t'] })
+    expect(location).toMatch(/^s3:\/\/bucket\/tables\/\w+$/)
+    const refused = await run(['create', url, 'u', '--data', '[{"a":1}]'])
+    expect(refused.err).toMatch(/^tabularium: InvalidTableState: .*s3:\/\/bucket\/tables\//)
+  })
+
+  it('a folder of --root is a root by itself, by its path or its URL, also for Iceberg', async () => {
     for (const write of [(folder: string) => folder, (folder: string) => pathToFileURL(folder).href]) {
       const folder = await freshFolder()
       const url = await serving(['memory:', '--no-auth', '--root', write(folder)])
@@ -202,18 +212,10 @@ describe('serve', () => {
 
   it.each([
     [['DIR', {}], undefined, undefined],
-    [['DIR', { root: 's3://lake/new/' }], 's3://lake/new/', ['s3://lake/new/']],
-    [
-      ['DIR', { root: 's3://lake/new?endpoint=http://a' }],
-      's3://lake/new/',
-      ['s3://lake/new?endpoint=http://a'],
-    ],
+    [['DIR', { root: 's3://lake/new/' }], 's3://lake/new/', undefined],
+    [['DIR', { root: 's3://lake/new?endpoint=http://a' }], 's3://lake/new/', undefined],
     [['DIR', { root: 's3://lake/new', locationRoot: ['s3://lake'] }], 's3://lake/new/', ['s3://lake']],
-    [
-      ['DIR', { root: 's3://lakes', locationRoot: ['s3://lake'] }],
-      's3://lakes/',
-      ['s3://lake', 's3://lakes'],
-    ],
+    [['DIR', { root: '/lakes', locationRoot: ['/lake'] }], 'file:///lakes/', ['/lake', '/lakes/']],
     [['DIR', { root: 's3://b/tables/x', content: 's3://b/tables' }], 's3://b/tables/x/', undefined],
     [['/data/catalog', { root: 'file:///data/catalog/x' }], 'file:///data/catalog/x/', undefined],
     [['postgres://a/b', { root: '/data/x y' }], 'file:///data/x%20y/', ['/data/x y/']],

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { keyedQueue } from '../../../src/base/scheduling/keyed-queue.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { serve } from '../../../src/server/index.ts'
@@ -156,10 +156,10 @@ describe('a writer in the row', () => {
       })
     const gone = new AbortController()
     const left = refusalOf(ask('left', gone.signal))
-    await vi.waitFor(() => expect(inFlight(server)).resolves.toBe(1))
+    await expect.poll(() => inFlight(server)).toBe(1)
     gone.abort()
     expect(await left).toBeDefined()
-    await vi.waitFor(() => expect(inFlight(server)).resolves.toBe(0))
+    await expect.poll(() => inFlight(server)).toBe(0)
     held.open()
     await holding.over
     expect((await ask('stays')).status).toBe(200)

@@ -41,7 +41,7 @@ describe("the dialect of LanceDB's remote client", () => {
     await catalog.createTableTag({ id: ['n', 't'], tag: 'x', version: 1 })
     expect((await ask('POST', '/v1/table/n$t/tags/create/', { tag: 'x', version: 1 })).status).toBe(400)
     const conflict = await ask('POST', '/v1/table/n$t/version/create/', { version: 9, manifest_path: 'm' })
-    expectProblem(conflict, 409, 14, '/v1/table/n$t/version/create/')
+    expectProblem(conflict, 409, 14, '/v1/table/n$t/version/create/', /./, { next_version: 2 })
   })
 
   it('adds columns by an Arrow stream that has their schema', async () => {

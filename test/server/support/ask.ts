@@ -84,6 +84,7 @@ export function expectProblem(
   code: number,
   path: string,
   detail: RegExp = /./,
+  rest: object = {},
 ): void {
   expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8')
   expect(reply.headers.get('x-request-id')).toMatch(/./)
@@ -99,6 +100,7 @@ export function expectProblem(
     error: (reply.json as { detail: string }).detail,
     // Where work failed that was recorded.
     ...(transaction === null ? {} : { transaction_id: transaction }),
+    ...rest,
   })
   expect(reply.status).toBe(status)
 }
