@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openCatalog } from '../../src/tabularium/index.ts'
 import { temporaryDirectory } from '../support/folders.ts'
@@ -39,8 +40,10 @@ describe.each(Object.entries(places))('writers of one table by several processes
       // One of them wins all races for as long as it is the only one.
       for (const child of children) await child.wrote(enough)
       await first.kill()
+      // In a directory, a process that is paused amid a commit keeps the lock, and all others wait for it.
       second.pause()
-      await third.wrote(third.lines.length + enough)
+      if (name === 'PostgreSQL') await third.wrote(third.lines.length + enough)
+      else await sleep(1_000)
       second.goOn()
       for (const child of [second, third]) await child.wrote(child.lines.length + enough)
       for (const child of [second, third]) child.end()

@@ -37,7 +37,11 @@ export interface RowsContext extends LongWorkContext, Roots {
    * @internal As above.
    */
   readonly contended: Map<string, Contention>
-  /** The rows of writers that bring versions of their own, by the name of the table and the branch. */
+  /**
+   * The rows of writers that bring versions of their own, by the name of the table and the branch.
+   *
+   * @internal As above.
+   */
   readonly versionRows: Map<string, VersionRow>
   /** Optimizes tables by itself, if the catalog is to. */
   readonly background?: Background

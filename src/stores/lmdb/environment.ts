@@ -69,7 +69,7 @@ export interface Environment {
   users: number
   /** Whether the body of a read is running. */
   isReading: boolean
-  /** What runs the bodies of all writes. */
+  /** What runs the bodies of all writes. @internal */
   readonly group: WriteGroup
   closing: Promise<void> | undefined
 }
