@@ -68,7 +68,7 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
   const summary = 'Serve a catalog over HTTP.'
   const command = new Command('serve')
     .summary(summary)
-    .description(`${summary} Once it listens, it prints its URL, and the one for clients of Iceberg.`)
+    .description(`${summary} Once it listens, it prints one line with its URL.`)
     .helpGroup('The catalog itself:')
     .addArgument(
       locationArgument(
