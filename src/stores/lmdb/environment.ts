@@ -120,13 +120,13 @@ export async function openEnvironment(
       lock,
       presence,
       space,
-      writes: asReader ? undefined : new WriteLock(lock!, busyTimeout, presence, space),
+      writes: asReader ? undefined : new WriteLock(lock!, busyTimeout, space),
       isOnReadOnlyMedium,
       readers: new Set(),
       busyTimeout,
       users: 1,
       isReading: false,
-      group: new WriteGroup(path, db, space),
+      group: new WriteGroup(path, db, presence, space),
       closing: undefined,
     }
   } catch (error) {

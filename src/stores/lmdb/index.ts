@@ -18,6 +18,7 @@ import { type Database, requireRuntime } from './driver.ts'
 import { type Environment, excludeWriters, type LmdbStoreOptions, storeFiles } from './environment.ts'
 import { explain, storeFailure } from './failure.ts'
 import { inspectFile } from './inspect.ts'
+import { gone } from './presence.ts'
 import { acquire, noCatalog, release } from './registry.ts'
 
 export { type LmdbStoreOptions, storeFiles } from './environment.ts'
@@ -138,7 +139,8 @@ class LmdbDirectoryStore implements LmdbStore {
   }
 
   requireInPlace(): void {
-    this.#environment.presence.check()
+    const missing = this.#environment.presence.missing()
+    if (missing !== undefined) throw gone(missing)
   }
 
   async inTurn<T>(name: string | readonly string[], work: () => Promise<T>): Promise<T> {

@@ -15,16 +15,11 @@ export class Presence {
     this.#adopt()
   }
 
-  /**
-   * Fails with `ServiceUnavailable` when one of them was removed or replaced. Takes some microseconds; with
-   * `onlyFirst`, one microsecond.
-   */
-  check({ onlyFirst = false } = {}): void {
-    for (const [path, known] of this.#known) {
-      if (identityOf(path) !== known) throw gone(path)
-      if (onlyFirst) return
-    }
+  /** The path of one that was removed or replaced. Takes some microseconds. */
+  missing(): string | undefined {
+    for (const [path, known] of this.#known) if (identityOf(path) !== known) return path
     if (this.#awaited.size > 0) this.#adopt()
+    return undefined
   }
 
   /** The device and inode at a path when it was added. */
@@ -48,7 +43,8 @@ export function identityOf(file: string | number): string | undefined {
   return found && `${found.dev}:${found.ino}`
 }
 
-function gone(path: string): CatalogError {
+/** What refuses a change once the file at `path` is missing. */
+export function gone(path: string): CatalogError {
   return new CatalogError(
     'ServiceUnavailable',
     `Cannot write: ${path} was removed or replaced while the catalog was open, so nothing of the change was kept. Close the catalog, restore the directory from a backup if need be, and open it again.`,

@@ -6,6 +6,7 @@ import { LastNumbers, LmdbWriter, markState } from './access.ts'
 import type { DiskSpace } from './disk-space.ts'
 import type { Database } from './driver.ts'
 import { explain, storeFailure } from './failure.ts'
+import { gone, type Presence } from './presence.ts'
 
 type Outcome = { readonly result: unknown } | { readonly error: unknown }
 
@@ -33,6 +34,7 @@ export class WriteGroup {
   toRun = 0
   readonly #path: string
   readonly #db: Database
+  readonly #presence: Presence
   readonly #space: DiskSpace
   #waiting: Waiting[] = []
   /** The last transaction that set the state. Undefined where it may have been undone. */
@@ -41,9 +43,10 @@ export class WriteGroup {
   #hasChanged = false
   readonly #lastNumbers = new LastNumbers()
 
-  constructor(path: string, db: Database, space: DiskSpace) {
+  constructor(path: string, db: Database, presence: Presence, space: DiskSpace) {
     this.#path = path
     this.#db = db
+    this.#presence = presence
     this.#space = space
   }
 
@@ -89,6 +92,13 @@ export class WriteGroup {
   #runAll(group: readonly Waiting[]): void {
     // The transaction before may have failed. Then this one has its number.
     this.#forget()
+    // No earlier: a file may be removed after one of the bodies began to wait, and before another did.
+    const missing = this.#presence.missing()
+    if (missing !== undefined) {
+      // Each caller gets an error of its own.
+      for (const waiting of group) waiting.outcome = { error: gone(missing) }
+      return
+    }
     const together = () => group.every((waiting) => this.#runOne(waiting))
     this.#hasChanged = false
     if (group.length > 1 && this.#inChild(together) === true) return

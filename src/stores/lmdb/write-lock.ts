@@ -1,6 +1,5 @@
-import { performance, setImmediate, type Timer } from '../../base/time.ts'
+import { performance } from '../../base/time.ts'
 import type { DiskSpace } from './disk-space.ts'
-import type { Presence } from './presence.ts'
 import type { StoreLock } from './store-lock.ts'
 
 /** After this many milliseconds, a thread that keeps writing checks whether others wait for the lock. */
@@ -13,7 +12,6 @@ const sliceMillis = 2
 export class WriteLock {
   readonly #lock: StoreLock
   readonly #timeout: number
-  readonly #presence: Presence
   readonly #space: DiskSpace
   /** The number of writes under way. While it is above zero, this thread holds the lock. */
   #underWay = 0
@@ -24,14 +22,11 @@ export class WriteLock {
   #waiting = 0
   #wait: Promise<void> | undefined
   #onIdle: (() => void) | undefined
-  /** Set during the turn of the event loop in which the last write ended. */
-  #sameTurn: Timer | undefined
 
-  /** Writes begin only where the files of the store are present, and where the disk has space. */
-  constructor(lock: StoreLock, timeout: number, presence: Presence, space: DiskSpace) {
+  /** Writes begin only where the disk has space. */
+  constructor(lock: StoreLock, timeout: number, space: DiskSpace) {
     this.#lock = lock
     this.#timeout = timeout
-    this.#presence = presence
     this.#space = space
   }
 
@@ -58,9 +53,6 @@ export class WriteLock {
   leave(): void {
     if (--this.#underWay > 0) return
     this.#isYielding = false
-    this.#sameTurn ??= setImmediate(() => {
-      this.#sameTurn = undefined
-    })
     this.#lock.release()
     this.#onIdle?.()
   }
@@ -73,25 +65,20 @@ export class WriteLock {
       // The thread released the lock only for its caller. Its turn goes on, or each write would hand over the lock.
       if (!(isDue ? this.#lock.tryAcquire() : this.#lock.tryRetake())) return false
       if (isDue) this.#checkedAt = now
-      this.#check(isDue || this.#sameTurn === undefined)
+      this.#check()
       return true
     }
     if (isDue) {
       this.#checkedAt = now
-      this.#check(true)
+      this.#check()
       this.#isYielding = this.#lock.isWanted()
     }
     return !this.#isYielding
   }
 
-  /**
-   * Runs before writes begin, once for all that share a commit, and may throw to refuse them. `isWhole` is false when
-   * the last write ended in the same turn of the event loop. Then it only checks what others may have done with the
-   * lock meanwhile.
-   */
-  #check(isWhole: boolean): void {
+  /** Runs before writes begin, once for all that share a commit, and may throw to refuse them. */
+  #check(): void {
     try {
-      this.#presence.check({ onlyFirst: !isWhole })
       this.#space.begin()
     } catch (error) {
       if (this.#underWay === 0) this.#lock.release()
@@ -110,7 +97,7 @@ export class WriteLock {
       }
       await this.#lock.acquire(this.#timeout)
       this.#checkedAt = performance.now()
-      this.#check(true)
+      this.#check()
       this.#underWay = this.#waiting
     } finally {
       this.#waiting = 0

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { cp, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -37,6 +38,20 @@ describe('an open catalog whose files are taken away', () => {
       const { folder, refused } = await opened()
       await rm(join(folder, name), { recursive: true })
       await refused()
+    },
+  )
+
+  it.each([...storeFiles.filter((name) => !name.endsWith('-queue')), 'tables'])(
+    'refuses a change once %s is gone, beside one that began before',
+    async (name) => {
+      for (const turns of [0, 4, 8, 16, 32]) {
+        const { folder, catalog } = await opened()
+        const before = catalog.declareTable({ id: ['before'] })
+        for (let turn = 0; turn < turns; turn++) await undefined
+        rmSync(join(folder, name), { recursive: true })
+        await fails(catalog.declareTable({ id: ['after'] }), 'ServiceUnavailable', 'was removed or replaced')
+        await before.catch(() => {})
+      }
     },
   )
 

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DiskSpace } from '../../../src/stores/lmdb/disk-space.ts'
 import { FileLock } from '../../../src/stores/lmdb/file-lock.ts'
-import { Presence } from '../../../src/stores/lmdb/presence.ts'
 import { StoreLock } from '../../../src/stores/lmdb/store-lock.ts'
 import { WriteLock } from '../../../src/stores/lmdb/write-lock.ts'
 import { temporaryDirectory } from '../../support/folders.ts'
@@ -81,7 +80,7 @@ describe.each([
   test('writes share one hold, and let others in between', async () => {
     const [lock, other] = [open(), open()]
     const space = new DiskSpace(directory)
-    const writes = new WriteLock(lock, 5000, new Presence(), space)
+    const writes = new WriteLock(lock, 5000, space)
     let isOver = false
     let written = 0
     const writer = async () => {
@@ -111,7 +110,7 @@ describe.each([
     // All that wait are refused together, and the next one is not.
     await Promise.all(
       Array.from({ length: 3 }, () =>
-        expect(new WriteLock(lock, 30, new Presence(), space).enter()).rejects.toMatchObject({
+        expect(new WriteLock(lock, 30, space).enter()).rejects.toMatchObject({
           code: 'ServiceUnavailable',
         }),
       ),
