@@ -64,11 +64,24 @@ interface Server {
 
 async function question(url: string, what: string, request: Buffer, target: number): Promise<void> {
   const answer = await answerTo(url, request)
-  const bare = await start('bare', answer)
-  const measured = {
-    catalog: [] as Load[],
-    bare: [] as Load[],
-  }
+  const of = await inTurns(url, await start('bare', answer), request)
+  const peer = 'bare node:http'
+  const remark = 'the same bytes as a constant: no token, no routing, no catalog'
+  figure(`${what}: requests a second`, of('catalog', 'perSecond'), {
+    unit: '/s',
+    better: 'more',
+    headline: what === 'describe' ? 'Describe over HTTP, 64 connections' : undefined,
+    against: [{ peer, samples: of('bare', 'perSecond'), target: { atLeast: target }, remark }],
+  })
+  figure(`${what}: p99`, of('catalog', 'p99'), {
+    unit: 'ms',
+    against: [{ peer, samples: of('bare', 'p99'), as: 'cost', target: { atMost: 2 }, remark }],
+  })
+}
+
+/** Loads the catalog and a bare server in turns, and stops the latter. Returns the samples of each. */
+async function inTurns(url: string, bare: Server, request: Parameters<typeof load>[1]) {
+  const measured = { catalog: [] as Load[], bare: [] as Load[] }
   try {
     for (let round = -1; round < rounds; round++) {
       const ours = await load(url, request, connections, roundMillis)
@@ -82,19 +95,7 @@ async function question(url: string, what: string, request: Buffer, target: numb
   } finally {
     await stop(bare)
   }
-  const of = (name: keyof typeof measured, field: keyof Load) => measured[name].map((one) => one[field])
-  const peer = 'bare node:http'
-  const remark = 'the same bytes as a constant: no token, no routing, no catalog'
-  figure(`${what}: requests a second`, of('catalog', 'perSecond'), {
-    unit: '/s',
-    better: 'more',
-    headline: what === 'describe' ? 'Describe over HTTP, 64 connections' : undefined,
-    against: [{ peer, samples: of('bare', 'perSecond'), target: { atLeast: target }, remark }],
-  })
-  figure(`${what}: p99`, of('catalog', 'p99'), {
-    unit: 'ms',
-    against: [{ peer, samples: of('bare', 'p99'), as: 'cost', target: { atMost: 2 }, remark }],
-  })
+  return (name: keyof typeof measured, field: keyof Load) => measured[name].map((one) => one[field])
 }
 
 /** Describes tables at random: what the server's processors do for it, whoever else is at work. */
@@ -142,20 +143,7 @@ async function mixed(catalog: Server, folder: string): Promise<void> {
     if (++sent % changeEvery !== 0) return reads[Math.floor(Math.random() * tables)]!
     return requestBytes('POST', `/v1/table/prod$new_${sent}/declare`, headers, '{}')
   }
-  const measured = { catalog: [] as Load[], bare: [] as Load[] }
-  try {
-    for (let round = -1; round < rounds; round++) {
-      const ours = await load(catalog.url, next, connections, roundMillis)
-      const theirs = await load(bare.url, next, connections, roundMillis)
-      if (round >= 0) {
-        measured.catalog.push(ours)
-        measured.bare.push(theirs)
-      }
-    }
-  } finally {
-    await stop(bare)
-  }
-  const of = (name: keyof typeof measured, field: keyof Load) => measured[name].map((one) => one[field])
+  const of = await inTurns(catalog.url, bare, next)
   const peer = 'bare node:http that syncs'
   const remark = 'as many of its requests append a line to a file and sync it'
   figure('every tenth request declares a table: requests a second', of('catalog', 'perSecond'), {

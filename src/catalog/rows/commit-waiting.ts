@@ -1,17 +1,10 @@
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier } from '../../base/model/identifier.ts'
-import { clearTimeout, performance, setTimeout } from '../../base/time.ts'
+import { clearTimeout, setTimeout } from '../../base/time.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { commitDraft, type Draft, isSame, readHead, writeDraft } from './attempt.ts'
 import type { Attempt, BranchAtWork, KnownHead, RowsChanged, Waiting } from './change-types.ts'
-import {
-  askForTurns,
-  inProcessTurn,
-  isContended,
-  rememberContended,
-  rememberWait,
-  turnAt,
-} from './contention.ts'
+import { askForTurns, inTurnAt, isContended, rememberContended } from './contention.ts'
 import type { RowsContext } from './context.ts'
 
 /*
@@ -96,10 +89,7 @@ async function commitTogether(core: RowsContext, key: string, branch: BranchAtWo
     askForTurns(core, key)
     return commitNext(core, key, branch)
   }
-  const askedAt = performance.now()
-  return inProcessTurn(core, turnAt(key), async () => {
-    // The process that had the turn before takes turns, even if it did not commit.
-    rememberWait(core, key, performance.now() - askedAt)
+  return inTurnAt(core, key, async () => {
     await commitAfresh(core, key, branch)
     // Changes that arrived meanwhile are committed in the same turn: a wait for another turn takes longer than a
     // commit.

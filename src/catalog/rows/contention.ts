@@ -45,8 +45,18 @@ export function rememberContended({ contended }: RowsContext, key: string, milli
   remember(contended, key, { until, askedAt: now })
 }
 
+/** Runs work in the turn of a process at a branch where it met others. */
+export function inTurnAt<T>(core: RowsContext, key: string, work: () => Promise<T>): Promise<T> {
+  const asked = performance.now()
+  return inProcessTurn(core, turnAt(key), () => {
+    // The process that had the turn before takes turns, even if it did not commit.
+    rememberWait(core, key, performance.now() - asked)
+    return work()
+  })
+}
+
 /** Remembers what a wait for a turn shows about the processes that had it. */
-export function rememberWait(core: RowsContext, key: string, millis: number): void {
+function rememberWait(core: RowsContext, key: string, millis: number): void {
   if (millis <= shortMillis) return
   if (millis <= longMillis) {
     rememberContended(core, key, slowMillis)

@@ -1,16 +1,9 @@
 import { CatalogError } from '../../base/errors.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
-import { nextTurn, performance, sleep } from '../../base/time.ts'
+import { nextTurn, sleep } from '../../base/time.ts'
 import { isRetryable } from '../transactions/retry.ts'
 import type { VersionRow } from './change-types.ts'
-import {
-  askForTurns,
-  inProcessTurn,
-  isContended,
-  rememberContended,
-  rememberWait,
-  turnAt,
-} from './contention.ts'
+import { askForTurns, inTurnAt, isContended, rememberContended } from './contention.ts'
 import type { RowsContext } from './context.ts'
 
 /*
@@ -84,11 +77,7 @@ function join<T>(row: VersionRow, signal: AbortSignal | undefined, record: () =>
 /** Takes turns among processes until nobody waits in the row. Never rejects. */
 async function takeTurns(core: RowsContext, key: string, row: VersionRow): Promise<void> {
   while (row.waiting.length > 0) {
-    const asked = performance.now()
-    const turn = inProcessTurn(core, turnAt(key), () => {
-      rememberWait(core, key, performance.now() - asked)
-      return recordInTurn(core, key, row)
-    })
+    const turn = inTurnAt(core, key, () => recordInTurn(core, key, row))
     // A closed store gives no turn. It refuses each writer itself.
     await turn.catch(() => recordInTurn(core, key, row))
   }
