@@ -12,17 +12,17 @@ import { databasePlace } from './database-place.ts'
 limitEach(180)
 
 /*
- * Two processes serve one catalog behind HAProxy, with the configuration from the docs. Each is restarted while clients
+ * Two processes serve one catalog behind HAProxy, with the configuration of examples/deploy. Each is restarted while clients
  * work. Neither clients nor HAProxy retry.
  */
 
-const page = readFileSync(new URL('../../docs/serve.md', import.meta.url), 'utf8')
+const file = readFileSync(new URL('../../examples/deploy/haproxy.cfg', import.meta.url), 'utf8')
 const token = 'a-token-of-all-servers'
 const callers = 4
 
-/** The configuration from the docs, for local servers, and without retries, which would hide losses. */
+/** The configuration, for local servers, and without retries, which would hide losses. */
 function configuration(front: number, servers: Readonly<Record<string, number>>): string {
-  let text = /^```haproxy\n(.*?)^```$/ms.exec(page)![1]!
+  let text = file
   const replace = (from: RegExp, to: string) => {
     expect(text).toMatch(from)
     text = text.replace(from, to)

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { freshFolder } from '../../support/catalogs.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { alertCases, casesForPromtool } from './support/alert-cases.ts'
-import { type Plain, readPlainYaml } from './support/plain-yaml.ts'
 import { readsOf } from './support/promql.ts'
 import { type Scrape, scraped } from './support/scrape.ts'
 
@@ -32,8 +32,8 @@ interface Panel {
   readonly targets: readonly { readonly expr: string }[]
 }
 
-const alertsOf = (yaml: Plain) =>
-  (yaml as unknown as { groups: { rules: Alert[] }[] }).groups.flatMap(({ rules }) => rules)
+const alertsOf = (yaml: string) =>
+  (parse(yaml) as { groups: { rules: Alert[] }[] }).groups.flatMap(({ rules }) => rules)
 const panelsOf = (json: string) => (JSON.parse(json) as { panels: Panel[] }).panels
 
 /** Metrics and labels that Prometheus itself adds to a scrape. */
@@ -81,7 +81,7 @@ async function expectExported(expression: string): Promise<readonly string[]> {
 
 describe('alerts', () => {
   it('ask for metrics that servers export, with their labels', async () => {
-    const alerts = alertsOf(readPlainYaml(await file('alerts.yml')))
+    const alerts = alertsOf(await file('alerts.yml'))
     expect(alerts.length).toBeGreaterThan(7)
     expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length)
     for (const alert of alerts) {
@@ -99,7 +99,7 @@ describe('alerts', () => {
   it('use no rate of what goes up and down, and no value of what only grows', async () => {
     const [scrape] = await exported()
     const expressions = [
-      ...alertsOf(readPlainYaml(await file('alerts.yml'))).map(({ expr }) => expr),
+      ...alertsOf(await file('alerts.yml')).map(({ expr }) => expr),
       ...panelsOf(await file('dashboard.json')).flatMap(({ targets }) => targets.map(({ expr }) => expr)),
     ]
     for (const expression of expressions) {
@@ -114,7 +114,7 @@ describe('alerts', () => {
   })
 
   it('are each tried, firing and quiet', async () => {
-    const alerts = alertsOf(readPlainYaml(await file('alerts.yml'))).map(({ alert }) => alert)
+    const alerts = alertsOf(await file('alerts.yml')).map(({ alert }) => alert)
     expect(alertCases.map(({ alert }) => alert).sort()).toEqual(alerts.sort())
   })
 
@@ -164,24 +164,15 @@ describe('the dashboard', () => {
 it('the page of the folder names its files', async () => {
   const page = await file('README.md')
   for (const name of await readdir(folder)) if (name !== 'README.md') expect(page).toContain(`(${name})`)
-  const scraping = JSON.stringify(readPlainYaml(await file('prometheus.yml')))
+  const scraping = JSON.stringify(parse(await file('prometheus.yml')))
   expect(scraping).toContain('"job_name":"tabularium"')
   expect(scraping).toContain('"rule_files":["alerts.yml"]')
 })
 
-describe('plain YAML', () => {
-  it('is read as any reader does, and nothing else is', () => {
-    const text = 'a:\n  - b: "x: \\"y\\""\n    c: d == 0\n  - e\n# no\nf: g\n'
-    expect(readPlainYaml(text)).toEqual({ a: [{ b: 'x: "y"', c: 'd == 0' }, 'e'], f: 'g' })
-    for (const wrong of ['a: b: c', 'a: {b: c}', 'a: >-\n  b', 'a: 1\na: 2', 'a: b\n  c: d', "a: 'b'", 'a'])
-      expect(() => readPlainYaml(wrong), wrong).toThrow()
-  })
-
-  it('expressions are read for their metrics and labels', () => {
-    expect(readsOf('sum by (le, x) (rate(a_total{k=~"5.."}[5m])) / on (i) b > 0.5 * 3e9 and c')).toEqual({
-      metrics: ['a_total', 'b', 'c'],
-      labels: [{ metric: 'a_total', label: 'k' }],
-      grouped: ['le', 'x', 'i'],
-    })
+it('expressions are read for their metrics and labels', () => {
+  expect(readsOf('sum by (le, x) (rate(a_total{k=~"5.."}[5m])) / on (i) b > 0.5 * 3e9 and c')).toEqual({
+    metrics: ['a_total', 'b', 'c'],
+    labels: [{ metric: 'a_total', label: 'k' }],
+    grouped: ['le', 'x', 'i'],
   })
 })
