@@ -17,50 +17,42 @@ interface Kept extends Found {
 /**
  * A cache of the records that statements found last. They may be outdated, so no result depends on them: they predict
  * the reads of a body, and the database compares their versions.
+ *
+ * It has two generations. A record enters the young one when it is found, and leaves with the old one unless it was found
+ * again meanwhile. So most finds move nothing: a map whose entries move at each find is made anew again and again.
  */
 export class RecordCache {
-  readonly #records = new Map<string, Kept>()
+  readonly #maxYoung: number
+  #young = new Map<string, Kept>()
+  #old = new Map<string, Kept>()
+  #youngBytes = 0
   readonly #walks = new Map<string, number>()
-  readonly #maxBytes: number
-  #bytes = 0
 
   constructor(most = maxBytes) {
-    this.#maxBytes = most
+    this.#maxYoung = most / 2
   }
 
   get(key: string): Found | undefined {
-    return this.#records.get(key)
+    return this.#young.get(key) ?? this.#old.get(key)
   }
 
-  /** Returns a found record, parsed unless it is cached. Eviction is least recently used. */
+  /** Returns a found record, parsed unless it is cached. */
   found(key: string, version: string, text: string): Found {
-    const known = this.#records.get(key)
-    if (known?.version === version) {
-      this.#records.delete(key)
-      this.#records.set(key, known)
-      return known
-    }
+    const young = this.#young.get(key)
+    if (young?.version === version) return young
+    const old = young === undefined ? this.#old.get(key) : undefined
+    if (old?.version === version) return this.#add(key, old)
     return this.keep(key, version, text, frozen(JSON.parse(text)) as Value)
   }
 
   keep(key: string, version: string, text: string, value: Value): Found {
-    this.forget(key)
-    const kept: Kept = { version, value, bytes: key.length + text.length + overhead }
-    this.#bytes += kept.bytes
-    this.#records.set(key, kept)
-    for (const [oldest, { bytes }] of this.#records) {
-      if (this.#bytes <= this.#maxBytes) break
-      this.#records.delete(oldest)
-      this.#bytes -= bytes
-    }
-    return kept
+    return this.#add(key, { version, value, bytes: key.length + text.length + overhead })
   }
 
   forget(key: string): void {
-    const known = this.#records.get(key)
-    if (known === undefined) return
-    this.#records.delete(key)
-    this.#bytes -= known.bytes
+    this.#youngBytes -= this.#young.get(key)?.bytes ?? 0
+    this.#young.delete(key)
+    this.#old.delete(key)
   }
 
   /** The number of records in the last walk between these bounds. */
@@ -72,6 +64,18 @@ export class RecordCache {
     this.#walks.delete(walk)
     this.#walks.set(walk, length)
     if (this.#walks.size > maxWalks) this.#walks.delete(this.#walks.keys().next().value!)
+  }
+
+  #add(key: string, kept: Kept): Found {
+    this.#youngBytes += kept.bytes - (this.#young.get(key)?.bytes ?? 0)
+    this.#young.set(key, kept)
+    this.#old.delete(key)
+    if (this.#youngBytes > this.#maxYoung) {
+      this.#old = this.#young
+      this.#young = new Map()
+      this.#youngBytes = 0
+    }
+    return kept
   }
 }
 
