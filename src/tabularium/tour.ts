@@ -1,17 +1,30 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { performance } from '../base/time.ts'
 import { type Catalog, CatalogError, openCatalog } from './index.ts'
 
 /*
- * A demo of the catalog on real data: `npm start`, or `npm start -- DIRECTORY`. The catalog stays in the directory.
+ * A demo of the catalog on real data: `npm start`, or `npm start -- DIRECTORY`. The catalog stays in the directory. In a
+ * terminal, its page is shown in the end.
  */
 
 const directory = resolve(process.argv[2] ?? 'catalog')
+const commandLine = fileURLToPath(new URL('../cli/index.js', import.meta.url))
 
 try {
   await walk()
+  const program = relative('', commandLine)
+  console.log(`
+The catalog stays in ${directory}; its fragments are Arrow files that any Arrow tool opens.
+Change it:   node ${program} open ${directory} --editable
+Serve it:    node ${program} serve ${directory} --no-auth`)
+  // A script waits for the end, and nobody would look at the page.
+  if (process.stdin.isTTY && process.stdout.isTTY) await showPage()
+  else console.log(`Look at it:  node ${program} open ${directory}`)
 } catch (error) {
   console.error(error instanceof CatalogError ? `${error.code}: ${error.message}` : error)
   process.exitCode = 1
@@ -112,10 +125,15 @@ async function walk(): Promise<void> {
   heading('And back again')
   await timed('registerTable tour$flights', () => catalog.registerTable({ id: table, location }))
   await timed('count rows   by tag all', () => countByTag(catalog, table, 'all'), rows)
-  console.log(`
-The catalog stays in ${directory}; its fragments are Arrow files that any Arrow tool opens.
-Look at it:  node dist/cli/index.js list ${directory}
-Serve it:    node dist/cli/index.js serve ${directory} --no-auth`)
+}
+
+/** Shows the page of the catalog, which may not change it, until Ctrl+C. */
+async function showPage(): Promise<void> {
+  console.log('Look at it in the browser; Ctrl+C ends this:')
+  // The page ends by itself at the signal, which both processes get.
+  process.on('SIGINT', () => {})
+  const page = spawn(process.execPath, [commandLine, 'open', directory], { stdio: 'inherit' })
+  process.exitCode = (await once(page, 'exit'))[0] ?? 0
 }
 
 async function countByTag(catalog: Catalog, id: string[], tag: string): Promise<{ count: number }> {

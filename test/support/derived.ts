@@ -34,7 +34,6 @@ export const derived: readonly Derived[] = [
   { page: typesFile, make: operationTypes },
   { page: 'test/package/public-types.txt', make: publicTypes },
   { page: 'docs/operations.md', name: 'operations', make: operationTable },
-  { page: 'README.md', name: 'weights', make: weightsTable },
   { page: 'README.md', name: 'bench', make: () => shortForm(benchReport()) },
   { page: 'bench/report.md', make: () => toMarkdown(benchReport()) },
   { page: 'test/README.md', name: 'coverage', make: coverageTable },
@@ -64,12 +63,6 @@ export function compare(part: Derived): { readonly is: string; readonly should: 
 
 function benchReport() {
   return readReport(join(root, 'bench/report.json'))!
-}
-
-/** The sizes of entry points in browsers. test/web/entry-points.test.ts measures the sizes in docs/runtimes.md. */
-function weightsTable(): string {
-  const text = readFileSync(join(root, 'docs/runtimes.md'), 'utf8')
-  return /^\| Import \|.*(?:\n\|.*)+/m.exec(text)![0]
 }
 
 /** The pages of decisions, each with the first sentence of what was decided. */
