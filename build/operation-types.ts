@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { requestFields, responseFields, stringMap, tableVersion } from '../src/base/model/fields.ts'
+import { moment, requestFields, responseFields, stringMap, tableVersion } from '../src/base/model/fields.ts'
 import type { AnyOperation } from '../src/catalog/operations/framework/operation.ts'
 import { operations } from '../src/catalog/operations/index.ts'
 import { requestDoc, responseDoc } from '../src/catalog/operations/types/field-docs.ts'
@@ -41,6 +41,7 @@ const known = new Map<unknown, string>([
   [columns, 'readonly string[] | ColumnSelection | null'],
   [order_by, 'readonly OrderKey[] | null'],
   [vector, 'VectorInput | null'],
+  [moment, 'string | Date'],
   [stringMap.pipe[0], 'Readonly<Record<string, string>>'],
   [rowsInput, 'RowsInput'],
   [schemaInput.wrapped, 'SchemaInput'],

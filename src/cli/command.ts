@@ -122,7 +122,7 @@ function addFieldOptions(command: Command, fields: readonly Field[]): ReadonlyMa
     const { attribute, options } = optionsOf(field)
     for (const option of options) {
       // A tag implies the version and the branch.
-      if (isWantedTag(field, fields)) option.conflicts(['version', 'branch'])
+      if (isWantedTag(field, fields)) option.conflicts(['version', 'at', 'branch'])
       command.addOption(option)
     }
     // Because of `--no-x`, commander would set the option to true by default.

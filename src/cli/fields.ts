@@ -2,7 +2,17 @@ import { requestDoc } from '../catalog/index.ts'
 import type { AnyOperation } from './record.ts'
 
 /** The form of a request field on the command line. */
-export type FieldKind = 'text' | 'number' | 'flag' | 'names' | 'columns' | 'words' | 'map' | 'rows' | 'json'
+export type FieldKind =
+  | 'text'
+  | 'number'
+  | 'time'
+  | 'flag'
+  | 'names'
+  | 'columns'
+  | 'words'
+  | 'map'
+  | 'rows'
+  | 'json'
 
 export interface Field {
   readonly name: string
@@ -22,6 +32,7 @@ interface Shape {
   readonly words?: readonly string[]
   readonly entries?: Readonly<Record<string, Shape>>
   readonly message?: unknown
+  readonly pipe?: readonly { readonly metadata?: { readonly format?: unknown } }[]
 }
 
 const optionalTypes = new Set(['optional', 'exact_optional', 'undefinedable', 'nullish', 'unknown', 'any'])
@@ -54,7 +65,8 @@ function unwrap(shape: Shape): Shape {
   return shape.wrapped ? unwrap(shape.wrapped) : shape
 }
 
-function kindOf(name: string, { type, item }: Shape): FieldKind {
+function kindOf(name: string, { type, item, pipe = [] }: Shape): FieldKind {
+  if (pipe.some(({ metadata }) => metadata?.format === 'date-time')) return 'time'
   if (type === 'string' || type === 'picklist') return 'text'
   if (type === 'number') return 'number'
   if (type === 'boolean') return 'flag'
@@ -70,6 +82,7 @@ function kindOf(name: string, { type, item }: Shape): FieldKind {
 
 /** Help texts of fields that mean something else on the command line than in a request. */
 const fieldNotes: Readonly<Record<string, string>> = {
+  at: 'the version as of a time: 2026-11-01T00:00:00Z, or "1 hour ago"',
   context: 'context for the catalog; header.NAME becomes an HTTP header',
   data: 'rows: a file (Arrow IPC, JSON, JSON lines, CSV), - for standard input, or JSON in place',
   include_declared: 'leave out tables that are only declared',

@@ -1,10 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Field, type FieldKind, hiddenFields, onByDefault, otherNameOf } from './fields.ts'
+import { toMoment } from './moment.ts'
 import { kebab } from './record.ts'
 
 const placeholders: { readonly [Kind in Exclude<FieldKind, 'flag'>]: string } = {
   text: '<text>',
   number: '<number>',
+  time: '<time>',
   names: '<identifier>',
   columns: '<list>',
   words: '<list>',
@@ -32,6 +34,7 @@ function valueOption(field: Field, long: string, help: string, placeholder: stri
   const value = other === 'where' ? '<predicate>' : placeholder
   const option = new Option(`${other === undefined ? '' : `--${other}, `}${long} ${value}`, help)
   if (kind === 'number') option.argParser(toNumber)
+  if (kind === 'time') option.argParser(toMoment)
   if (kind === 'map' || kind === 'columns' || kind === 'words') {
     option.argParser((text: string, before: string[] = []) => [...before, text])
   }

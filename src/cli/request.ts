@@ -36,6 +36,7 @@ async function readField({ name, kind }: Field, value: unknown, delimiter: strin
   switch (kind) {
     case 'text':
     case 'number':
+    case 'time':
     case 'flag':
       return value
     case 'names':

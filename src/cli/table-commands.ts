@@ -2,16 +2,18 @@ import { Command, Option } from 'commander'
 import { type Catalog, CatalogError, type OperationOptions } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
+import { toMoment } from './moment.ts'
 import { openLocation } from './open.ts'
 import { addCatalogOptions, type CatalogOptions, toNumber } from './options.ts'
 import { type Printer, printerOf, typeText } from './print.ts'
 import { readIdentifier } from './request.ts'
 import type { JsonField } from './rows/json.ts'
 
-/** The version that a command reads: either `tag`, or `version` and `branch`. */
+/** The version that a command reads: either `tag`, or `version` or `at`, and `branch`. */
 interface VersionOptions {
   readonly version?: number
   readonly tag?: string
+  readonly at?: string
   readonly branch?: string
 }
 
@@ -65,15 +67,21 @@ function tableCommand<Typed>(
 function addVersionOptions(command: Command): Command {
   return command
     .option('--version <number>', 'the version (default: the latest)', toNumber)
-    .addOption(new Option('--tag <text>', 'the tag of the version').conflicts(['version', 'branch']))
+    .addOption(new Option('--tag <text>', 'the tag of the version').conflicts(['version', 'at', 'branch']))
+    .addOption(atOption('the version as of a time').conflicts(['version', 'tag']))
     .option('--branch <text>', 'the branch (default: the main branch)')
 }
 
+function atOption(what: string): Option {
+  return new Option('--at <time>', `${what}: 2026-11-01T00:00:00Z, or "1 hour ago"`).argParser(toMoment)
+}
+
 /** The selected version as fields of a request. */
-function versionFields({ version, tag, branch }: VersionOptions): VersionOptions {
+function versionFields({ version, tag, at, branch }: VersionOptions): VersionOptions {
   return {
     ...(version !== undefined && { version }),
     ...(tag !== undefined && { tag }),
+    ...(at !== undefined && { at }),
     ...(branch !== undefined && { branch }),
   }
 }
@@ -86,7 +94,11 @@ export function headCommand(io: Io, signal: AbortSignal): Command {
       group: 'Rows',
       summary: 'Show the first rows of a table.',
       description: 'They come in the order they were inserted. The command query picks rows and columns.',
-      examples: ['./catalog prod.flights', './catalog prod.flights -n 3 --tag stable'],
+      examples: [
+        './catalog prod.flights',
+        './catalog prod.flights -n 3 --tag stable',
+        `./catalog prod.flights --at '1 hour ago'`,
+      ],
     },
     io,
     signal,
@@ -142,6 +154,7 @@ function withoutColumns(version: number | undefined): CatalogError {
 
 interface Typed {
   readonly branch?: string
+  readonly at?: string
   readonly limit?: number
 }
 
@@ -164,12 +177,13 @@ export function historyCommand(io: Io, signal: AbortSignal): Command {
     listHistory,
   )
     .option('-n, --limit <number>', 'at most so many versions (default: all)', toNumber)
+    .addOption(atOption('leave out what was made after a time'))
     .option('--branch <text>', 'the branch (default: the main branch)')
 }
 
 async function listHistory({ catalog, id, typed, printer, options }: TableWork<Typed>): Promise<void> {
-  const { branch, limit } = typed
-  const request = { id, branch, limit, descending: true, with_transactions: true }
+  const { at, branch, limit } = typed
+  const request = { id, at, branch, limit, descending: true, with_transactions: true }
   const tags = await tagsOf({ catalog, id, typed, options })
   for await (const found of catalog.versions(request, options)) {
     const { version, timestamp_millis, operation, transaction_id, metadata } = found

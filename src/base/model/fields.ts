@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { identifierProblem, maxDepth, maxNameBytes, nameProblem, quote } from './identifier.ts'
+import { momentOf } from './moment.ts'
 import { utf8Length } from './utf8.ts'
 
 /*
@@ -153,8 +154,31 @@ export const branch = v.optional(
   '',
 )
 
-/** The version of a table: by its number or a tag, or else the latest of a branch. */
-export const wantedFields = { version: v.nullish(version), tag: v.nullish(text), branch }
+/** A time: ISO 8601 with a zone, or a `Date`. It becomes text in UTC, which a client sends on. */
+export const moment = v.pipe(
+  v.custom<string | Date>(
+    (given) => momentIn(given) !== undefined,
+    'must be a time with its zone, such as "2026-11-01T00:00:00Z", or a Date',
+  ),
+  v.transform((given) => momentIn(given)!.toISOString()),
+  v.metadata({ type: 'string', format: 'date-time' }),
+)
+
+function momentIn(given: unknown): Date | undefined {
+  if (typeof given === 'string') return momentOf(given)
+  return given instanceof Date && !Number.isNaN(given.getTime()) ? given : undefined
+}
+
+/** The version of a table: by its number, a tag or a time, or else the latest of a branch. */
+export const wantedFields = {
+  version: v.nullish(version),
+  tag: v.nullish(text),
+  at: v.nullish(moment),
+  branch,
+}
+
+/** The version that a tag is to name: by its number or a time. */
+export const targetFields = { version: v.nullish(version), at: v.nullish(moment), branch }
 
 export const newBranch = v.pipe(
   text,

@@ -4,7 +4,7 @@ import { keys, type RemovalRecord } from '../../base/store/records.ts'
 import { ReadsChanged } from '../../stores/staged/read-set.ts'
 import { StagedStore } from '../../stores/staged/staged-store.ts'
 import { segmentsOf } from '../locations/locations.ts'
-import { branchOf, withoutHead } from '../lookup/versions.ts'
+import { branchOf, madeAtCommit, withoutHead } from '../lookup/versions.ts'
 import { isAbout } from '../operations/framework/inside.ts'
 import type {
   AnyOperation,
@@ -242,12 +242,13 @@ export class TransactionRun {
       this.#signal.throwIfAborted()
       let moved: ReadonlySet<string> = new Set()
       try {
-        const isCommitted = await this.#transaction.commit(({ writer }) => {
+        const isCommitted = await this.#transaction.commit(({ writer, now }) => {
           // Each read compared the reads before it, so nothing is left to compare.
           if (staged.isUnchanged) return true
           moved = staged.check(writer)
           if (moved.size > 0) return undefined
-          staged.apply(writer)
+          const isOwn = (id: string) => staged.hasChanged(keys.stagedChange(id))
+          staged.apply(writer, (key, value) => madeAtCommit(key, value, isOwn, now))
           this.#engines.record(
             writer,
             this.#steps.map(({ manifest }) => manifest),

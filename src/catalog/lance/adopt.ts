@@ -8,6 +8,7 @@ import {
 import type { Reader, Writer } from '../../base/store/store.ts'
 import { versionOfName, versionsFolderOf } from '../locations/lance-files.ts'
 import type { FoundTable } from '../lookup/names.ts'
+import { timeAfter } from '../lookup/version-at.ts'
 import { putHead } from '../lookup/versions.ts'
 import type { ChangeContext } from '../transactions/commit.ts'
 import type { DatasetFolder } from './dataset.ts'
@@ -58,9 +59,10 @@ export function applyDifferences(
     writer.remove(keyOf(version))
     changed = true
   }
-  for (const [version, record] of adopted) {
+  for (const [version, record] of [...adopted].sort(([a], [b]) => a - b)) {
     if (writer.get(keyOf(version)) !== undefined) continue
-    writer.put(keyOf(version), { ...record, transaction_id: transactionId })
+    const timestamp_millis = timeAfter(lastBefore(writer, table, branch, version), record.timestamp_millis)
+    writer.put(keyOf(version), { ...record, timestamp_millis, transaction_id: transactionId })
     changed = true
   }
   if (changed) putHeadOfFiles(writer, table, branch, now)
@@ -76,6 +78,13 @@ function putHeadOfFiles(writer: Writer, table: FoundTable, branch: string, now: 
     putHead(writer, table, branch, head)
   else if (latest !== null) writer.put(key, newBranch(head, latest, now))
   else writer.remove(key)
+}
+
+/** The version before a number. The files of a dataset that was copied may be of any time. */
+function lastBefore(reader: Reader, table: FoundTable, branch: string, version: number) {
+  const [prefix, end] = [keys.versions(table.id, branch), keys.version(table.id, branch, version)]
+  for (const { value } of reader.range<VersionRecord>({ prefix, end, reverse: true, limit: 1 })) return value
+  return undefined
 }
 
 function latestIn(reader: Reader, table: FoundTable, branch: string): number | null {

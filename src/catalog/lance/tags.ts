@@ -2,7 +2,14 @@ import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { findTable } from '../lookup/names.ts'
-import { findVersion, onBranch, tagExists, tagNotFound, type WantedVersion } from '../lookup/versions.ts'
+import {
+  findVersion,
+  findWanted,
+  onBranch,
+  tagExists,
+  tagNotFound,
+  type WantedVersion,
+} from '../lookup/versions.ts'
 import type { LanceContext } from './context.ts'
 import { checkRefName, type Dataset, findDataset, requireOutside } from './dataset.ts'
 import { reconcile } from './reconcile.ts'
@@ -111,11 +118,24 @@ export async function reconcileWanted<Wanted extends WantedVersion>(
   id: Identifier,
   wanted: Wanted,
 ): Promise<Wanted> {
-  const { tag, version, branch } = wanted
-  const dataset = tag == null || version != null || branch !== '' ? undefined : await findDataset(core, id)
+  const { tag, version, at, branch } = wanted
+  const isByTag = tag != null && version == null && at == null && branch === ''
+  const dataset = isByTag ? await findDataset(core, id) : undefined
   const resolved = dataset ? await byVersion(dataset, id, wanted) : wanted
   await reconcile(core, id, resolved.branch)
   return resolved
+}
+
+/** The number of a version that a request names, perhaps by a time. The branch is reconciled for a time only. */
+export async function settleVersion(
+  core: LanceContext,
+  id: Identifier,
+  wanted: Omit<WantedVersion, 'tag'>,
+): Promise<{ branch: string; version: number }> {
+  const { branch, version, at } = wanted
+  if (version != null && at == null) return { branch, version }
+  await reconcile(core, id, branch)
+  return core.store.read((reader) => findWanted(reader, id, findTable(reader, id), wanted, core.now()))
 }
 
 async function byVersion<Wanted extends WantedVersion>(dataset: Dataset, id: Identifier, wanted: Wanted) {

@@ -133,10 +133,17 @@ async function filteredPage<T>(
   return { items, next: next ?? after! }
 }
 
-/** One page of the entries under `prefix`. The part of the key behind the prefix is the position. */
+/**
+ * One page of the entries under `prefix`. The part of the key behind the prefix is the position; `last` is the highest one
+ * of numbers.
+ */
 export function pageOfEntries<V extends Value, T>(
   reader: Reader,
-  { prefix, reverse = false }: { readonly prefix: Key; readonly reverse?: boolean },
+  {
+    prefix,
+    reverse = false,
+    last: highest,
+  }: { readonly prefix: Key; readonly reverse?: boolean; readonly last?: number | undefined },
   after: Position | undefined,
   size: number,
   item: (entry: Entry<V>) => T | undefined,
@@ -144,7 +151,8 @@ export function pageOfEntries<V extends Value, T>(
   const page = new PageItems<T>(size)
   const last = after?.[0]
   let position: Position = after ?? []
-  for (const entry of reader.range<V>({ prefix, reverse, ...boundAfter(prefix, last, reverse) })) {
+  const end = highest === undefined ? {} : { end: [...prefix, highest + 1] }
+  for (const entry of reader.range<V>({ prefix, reverse, ...end, ...boundAfter(prefix, last, reverse) })) {
     const made = item(entry)
     if (made === undefined) continue
     if (!page.add(made)) return { items: page.items, next: position }

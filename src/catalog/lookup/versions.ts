@@ -10,6 +10,7 @@ import {
 } from '../../base/store/records.ts'
 import type { Key, Reader, Value, Writer } from '../../base/store/store.ts'
 import { changeTable, type FoundTable, withoutMainHead } from './names.ts'
+import { timeAfter, versionAt } from './version-at.ts'
 
 /** A version of a table, on one of its branches (`''` is the main branch). */
 export interface FoundVersion {
@@ -18,11 +19,15 @@ export interface FoundVersion {
   readonly record: VersionRecord
 }
 
-/** The version that a request means: one by its number or by a tag, or else the latest. `''` is the main branch. */
+/**
+ * The version that a request means: one by its number, a tag or a time, or else the latest. `''` is the main branch.
+ */
 export interface WantedVersion {
   readonly branch: string
   readonly version?: number | null | undefined
   readonly tag?: string | null | undefined
+  /** A time, as ISO 8601: the newest version that was made until then. */
+  readonly at?: string | null | undefined
 }
 
 /** The branch and the number of the version that a request means; no number for the latest. */
@@ -30,8 +35,18 @@ export function wantedVersion(
   reader: Reader,
   id: Identifier,
   table: FoundTable,
-  { branch, version, tag }: WantedVersion,
+  { branch, version, tag, at }: WantedVersion,
+  now: number,
 ): { branch: string; version: number | undefined } {
+  if (at !== undefined && at !== null) {
+    if ((version ?? tag ?? undefined) !== undefined) {
+      throw invalid('at cannot be used together with version or tag, since each names a version. Give one.')
+    }
+    const { latest } = headOf(reader, id, table, branch)
+    if (latest === null) return { branch, version: undefined }
+    const where = `the table ${formatIdentifier(id)}${onBranch(branch)}`
+    return { branch, version: versionAt(reader, { table: table.id, branch, latest, where }, at, now) }
+  }
   if (tag === undefined || tag === null) return { branch, version: version ?? undefined }
   if ((version !== undefined && version !== null) || branch !== '') {
     throw invalid('tag cannot be used together with version or branch, since it says both. Give one of them.')
@@ -39,10 +54,19 @@ export function wantedVersion(
   return findTag(reader, id, table.id, tag)
 }
 
+/** Whether a request names a version, and does not take the latest. */
+export function namesVersion({ version, tag, at }: Readonly<Record<string, unknown>>): boolean {
+  return (version ?? tag ?? at ?? undefined) !== undefined
+}
+
 /** Refuses a request that names no version, where the latest would make no sense. */
-export function requireWanted(operation: string, { version, tag }: Omit<WantedVersion, 'branch'>): void {
-  if ((version ?? tag ?? undefined) !== undefined) return
-  throw invalid(`${operation}: version is missing. Give the number of a version, or a tag.`)
+export function requireWanted(
+  operation: string,
+  wanted: Omit<WantedVersion, 'branch'>,
+  ways = 'the number of a version, a tag, or a time as at',
+): void {
+  if (namesVersion(wanted)) return
+  throw invalid(`${operation}: version is missing. Give ${ways}.`)
 }
 
 export function headOf(reader: Reader, id: Identifier, table: FoundTable, branch: string): Head {
@@ -110,6 +134,18 @@ export function findVersion(
   )
 }
 
+/** The version that a request means; the latest when it names none. */
+export function findWanted(
+  reader: Reader,
+  id: Identifier,
+  table: FoundTable,
+  wanted: WantedVersion,
+  now: number,
+): FoundVersion {
+  const { branch, version } = wantedVersion(reader, id, table, wanted, now)
+  return findVersion(reader, id, table, branch, version)
+}
+
 /**
  * How a change of rows depends on a record: on all but the head of its branch, which may move on before the change is
  * committed. The group is the table. Undefined for other records, which are compared in full.
@@ -128,6 +164,22 @@ export function withoutHead(
 }
 
 /**
+ * A record of a transaction as its commit writes it: a version that an operation of it made, as `isOwn` tells, is as
+ * late as the commit. Nobody else could read it before.
+ */
+export function madeAtCommit(
+  key: Key,
+  value: Value,
+  isOwn: (transactionId: string) => boolean,
+  now: number,
+): Value {
+  if (key[0] !== 'v' || key.length !== 4) return value
+  const record = value as VersionRecord
+  if (record.timestamp_millis >= now || !isOwn(record.transaction_id)) return value
+  return { ...record, timestamp_millis: now }
+}
+
+/**
  * The branch whose head a record holds, by the id of the table and the name of the branch (`''` is the main branch).
  */
 export function branchOf(key: Key, value: Value | undefined): string | undefined {
@@ -136,16 +188,22 @@ export function branchOf(key: Key, value: Value | undefined): string | undefined
   return main && `${main.group}/`
 }
 
-/** Adds a version as the latest of its branch. */
+/** Adds a version as the latest of its branch, behind the one that is the latest now. Returns its record. */
 export function putVersion(
   writer: Writer,
-  table: FoundTable,
-  branch: string,
+  {
+    table,
+    branch,
+    before,
+  }: { readonly table: FoundTable; readonly branch: string; readonly before: VersionRecord | undefined },
   version: number,
-  record: VersionRecord,
-): void {
+  made: VersionRecord,
+): VersionRecord {
+  const time = timeAfter(before, made.timestamp_millis)
+  const record = time === made.timestamp_millis ? made : { ...made, timestamp_millis: time }
   writer.put(keys.version(table.id, branch, version), record)
   putHead(writer, table, branch, { latest: version, last: version })
+  return record
 }
 
 /** Sets the head of a branch. `table` must have been read in the same transaction. */

@@ -4,6 +4,7 @@ import {
   branch,
   changeFields,
   flag,
+  moment,
   requestFields,
   stringMap,
   tableIdentifier,
@@ -50,6 +51,7 @@ const request = v.object({
   source_location: v.nullish(text),
   source_version: v.nullish(version),
   source_tag: v.nullish(text),
+  source_at: v.nullish(moment),
   source_branch: branch,
   is_shallow: v.nullish(flag),
   properties: v.nullish(stringMap),
@@ -62,7 +64,7 @@ type Request = v.InferOutput<typeof request>
 /**
  * Creates a table with the rows and columns of another one, as version 1. `source` names that table, or
  * `source_location` says where it lies. It clones the version that is the latest when the call begins, or the one that
- * `source_version` or `source_tag` names. The clone shares the files of that version, so it takes no time and no room.
+ * `source_version`, `source_tag` or `source_at` names. The clone shares the files of that version, so it takes no time and no room.
  * From then on, each of the two changes without the other, and may be dropped. With `is_shallow: false`, the clone gets
  * copies of the files.
  *
@@ -112,7 +114,12 @@ async function clone(
     return parent
   }
   const sourceId = await sourceOf(core, asked, freeParent)
-  const wanted = { branch: asked.source_branch, version: asked.source_version, tag: asked.source_tag }
+  const wanted = {
+    branch: asked.source_branch,
+    version: asked.source_version,
+    tag: asked.source_tag,
+    at: asked.source_at,
+  }
   // One read decides on both names, so a refusal is what some order of concurrent changes explains.
   const source = await openVersion(core, sourceId, wanted, freeParent).catch((error) => {
     // A table that was found by its location has another name by now.
@@ -133,7 +140,7 @@ async function clone(
   // Others may have moved or deleted the tag meanwhile.
   const isStillTagged = (reader: Reader) => {
     if (asked.source_tag == null) return true
-    const { branch, version } = wantedVersion(reader, sourceId, source.table, wanted)
+    const { branch, version } = wantedVersion(reader, sourceId, source.table, wanted, core.now())
     return branch === source.found.branch && version === source.found.version
   }
   const work = () =>
@@ -160,7 +167,12 @@ async function clone(
         const made = { id: internalId, record: { ...target.record, parent, created_at: now } }
         noted.noteSubject(internalId)
         putTable(writer, internalId, made.record)
-        putVersion(writer, made, '', 1, versionOf(snapshot, transactionId, now))
+        putVersion(
+          writer,
+          { table: made, branch: '', before: undefined },
+          1,
+          versionOf(snapshot, transactionId, now),
+        )
         const bases = snapshot.manifest.bases ?? []
         const folders = bases.map((base) => folderIn(target.folder, base))
         putShares(core, writer, target.folder, folders)
@@ -183,7 +195,7 @@ async function sourceOf(
   asked: Request,
   requireFree: (reader: Reader) => void,
 ): Promise<Identifier> {
-  const { source, source_location, source_version, source_tag, source_branch } = asked
+  const { source, source_location, source_version, source_tag, source_at, source_branch } = asked
   if ((source == null) === (source_location == null)) {
     throw invalid(
       'cloneTable takes the table to clone either as source, its identifier, or as source_location. Give one of them.',
@@ -192,6 +204,11 @@ async function sourceOf(
   if (source_tag != null && (source_version != null || source_branch !== '')) {
     throw invalid(
       'source_tag cannot be used together with source_version or source_branch, since it says both. Give one of them.',
+    )
+  }
+  if (source_at != null && (source_tag ?? source_version) != null) {
+    throw invalid(
+      'source_at cannot be used together with source_version or source_tag, since each names a version. Give one of them.',
     )
   }
   if (source != null) return source

@@ -12,7 +12,7 @@ import { operation } from './framework/operation.ts'
 import { listedStatuses, post, versionQuery } from './framework/route.ts'
 
 /**
- * Counts the rows of a table: of its latest version or the one that `version` or `tag` names, all rows or those that
+ * Counts the rows of a table: of its latest version or the one that `version`, `tag` or `at` names, all rows or those that
  * match a predicate. Without a predicate no row is read.
  *
  * ```ts
@@ -41,7 +41,11 @@ export const countTableRows = operation({
   command: {
     group: 'Rows',
     aliases: ['count'],
-    examples: ['./catalog prod.flights', `./catalog prod.flights --where 'delay > 60'`],
+    examples: [
+      './catalog prod.flights',
+      `./catalog prod.flights --where 'delay > 60'`,
+      `./catalog prod.flights --at '1 hour ago'`,
+    ],
   },
   run: async (core, { id, predicate, ...wanted }, { signal, onProgress }) => {
     if (predicate === undefined || predicate === null) {

@@ -1,7 +1,9 @@
 import * as v from 'valibot'
+import { invalid } from '../../base/errors.ts'
 import {
   branch,
   changeFields,
+  moment,
   newBranch,
   requestFields,
   tableIdentifier,
@@ -10,13 +12,18 @@ import {
 import { type BranchRecord, keys, recordFormat } from '../../base/store/records.ts'
 import { createBranch } from '../lance/branches.ts'
 import { findDataset } from '../lance/dataset.ts'
-import { branchExists, findVersion } from '../lookup/versions.ts'
+import { settleVersion } from '../lance/tags.ts'
+import { branchExists, findWanted } from '../lookup/versions.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
+const bothNamed =
+  'from_at cannot be used together with from_version, since each names a version. Give one of them.'
+
 /**
- * Creates a branch from a version of another (by default the latest of the main branch). The branch starts
+ * Creates a branch from a version of another (by default the latest of the main branch). `from_version` or `from_at`, a
+ * time, says which. The branch starts
  * with that version under the same number, and later versions count on from there. Later changes of the other branch
  * do not affect the new one. Of a table of Lance, the branch is Lance's own.
  */
@@ -29,6 +36,7 @@ export const createTableBranch = operation({
     name: newBranch,
     from_branch: branch,
     from_version: v.nullish(version),
+    from_at: v.nullish(moment),
   }),
   response: v.object(changeFields),
   errors: [
@@ -46,10 +54,14 @@ export const createTableBranch = operation({
     positional: ['name'],
     examples: ['./catalog prod.flights experiment --from-version 3'],
   },
-  run: async (core, { id, name, from_branch, from_version }) => {
+  run: async (core, { id, name, from_branch, from_version, from_at }) => {
+    if (from_version != null && from_at != null) throw invalid(bothNamed)
+    const wanted = { branch: from_branch, version: from_version, at: from_at }
     const dataset = await findDataset(core, id)
-    if (dataset)
-      await createBranch(core, dataset, { id, name, from_branch, from_version: from_version ?? undefined })
+    if (dataset) {
+      const { version } = from_at == null ? wanted : await settleVersion(core, id, wanted)
+      await createBranch(core, dataset, { id, name, from_branch, from_version: version ?? undefined })
+    }
     return commit(core, 'CreateTableBranch', id, (change) => {
       const { writer, now } = change
       const table = findTableToChange(change, id)
@@ -57,7 +69,7 @@ export const createTableBranch = operation({
       if (writer.get(keys.branch(table.id, name))) {
         throw branchExists(id, name)
       }
-      const from = findVersion(writer, id, table, from_branch, from_version ?? undefined)
+      const from = findWanted(writer, id, table, wanted, now)
       const record: BranchRecord = {
         v: recordFormat,
         head: { latest: from.version, last: from.version },

@@ -1,28 +1,27 @@
 import * as v from 'valibot'
 import {
-  branch,
   changeFields,
   newTag,
   requestFields,
   tableIdentifier,
-  version,
+  targetFields,
 } from '../../base/model/fields.ts'
 import { keys, recordFormat, type TagRecord } from '../../base/store/records.ts'
 import { findDataset } from '../lance/dataset.ts'
-import { createTag } from '../lance/tags.ts'
-import { findVersion, tagExists } from '../lookup/versions.ts'
+import { createTag, settleVersion } from '../lance/tags.ts'
+import { findWanted, requireWanted, tagExists } from '../lookup/versions.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 /**
- * Creates a tag: a name for one version of a table, which then cannot be deleted. Of a table of Lance, the tag is Lance's
+ * Creates a tag: a name for one version of a table, which then cannot be deleted. `version` or `at`, a time, says which. Of a table of Lance, the tag is Lance's
  * own, and Lance's cleanup keeps the version.
  */
 export const createTableTag = operation({
   name: 'createTableTag',
   summary: 'Create a tag on a version of a table.',
-  request: v.object({ ...requestFields, id: tableIdentifier, tag: newTag, version, branch }),
+  request: v.object({ ...requestFields, id: tableIdentifier, tag: newTag, ...targetFields }),
   response: v.object(changeFields),
   errors: [
     'TableNotFound',
@@ -39,18 +38,19 @@ export const createTableTag = operation({
     positional: ['tag', 'version'],
     examples: ['./catalog prod.flights stable 3'],
   },
-  run: async (core, { id, tag, version, branch }) => {
+  run: async (core, { id, tag, ...target }) => {
+    requireWanted('createTableTag', target, 'the number of a version, or a time as at')
     const dataset = await findDataset(core, id)
-    if (dataset) await createTag(core, dataset, { id, tag, version, branch })
+    if (dataset) await createTag(core, dataset, { id, tag, ...(await settleVersion(core, id, target)) })
     return commit(core, 'CreateTableTag', id, (change) => {
-      const { writer } = change
+      const { writer, now } = change
       const table = findTableToChange(change, id)
       if (dataset) return {}
       const existing = writer.get<TagRecord>(keys.tag(table.id, tag))
       if (existing) {
         throw tagExists(id, tag, existing.version)
       }
-      findVersion(writer, id, table, branch, version)
+      const { branch, version } = findWanted(writer, id, table, target, now)
       writer.put(keys.tag(table.id, tag), { v: recordFormat, branch, version })
       return {}
     })

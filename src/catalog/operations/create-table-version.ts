@@ -160,8 +160,12 @@ export function createVersion(
       `manifest_path ${quote(entry.manifest_path)} leads to no file, so version ${entry.version} of ${where} cannot be created. Write the manifest first.`,
     )
   }
-  putVersion(writer, table, entry.branch, entry.version, wanted)
-  return { created: true, version: toVersionFor(core, entry.version, wanted) }
+  const before =
+    head.latest === null
+      ? undefined
+      : writer.get<VersionRecord>(keys.version(table.id, entry.branch, head.latest))
+  const made = putVersion(writer, { table, branch: entry.branch, before }, entry.version, wanted)
+  return { created: true, version: toVersionFor(core, entry.version, made) }
 }
 
 /** Makes the branch of a version, if it is not there: Lance commits a branch's first version before the branch. */

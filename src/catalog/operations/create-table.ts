@@ -210,7 +210,12 @@ async function create(
           const table = { id: internalId, record: { ...record, parent, created_at: now } }
           noted.noteSubject(internalId)
           putTable(writer, internalId, table.record)
-          putVersion(writer, table, '', 1, versionOf(snapshot, transactionId, now))
+          putVersion(
+            writer,
+            { table, branch: '', before: undefined },
+            1,
+            versionOf(snapshot, transactionId, now),
+          )
           return {}
         })
         if (kept !== undefined) {

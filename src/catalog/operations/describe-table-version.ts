@@ -9,11 +9,11 @@ import {
 import { toVersionFor } from '../lance/dataset.ts'
 import { reconcileWanted } from '../lance/tags.ts'
 import { findTable } from '../lookup/names.ts'
-import { findVersion, requireWanted, wantedVersion } from '../lookup/versions.ts'
+import { findWanted, requireWanted } from '../lookup/versions.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
-/** Answers with the record of one version of a table, which `version` or `tag` names. */
+/** Answers with the record of one version of a table, which `version`, `tag` or `at` names. */
 export const describeTableVersion = operation({
   name: 'describeTableVersion',
   summary: 'Describe a version of a table.',
@@ -37,8 +37,7 @@ export const describeTableVersion = operation({
     const settled = await reconcileWanted(core, id, asked)
     return core.store.read((reader) => {
       const table = findTable(reader, id)
-      const wanted = wantedVersion(reader, id, table, settled)
-      const found = findVersion(reader, id, table, wanted.branch, wanted.version)
+      const found = findWanted(reader, id, table, settled, core.now())
       return { version: toVersionFor(core, found.version, found.record) }
     })
   },

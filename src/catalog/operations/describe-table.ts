@@ -18,7 +18,7 @@ import { vendedCredentials } from '../locations/credentials.ts'
 import { inspectionOf, isCreated } from '../locations/declared-only.ts'
 import { contentFolderOf, isManaged, locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
-import { type FoundVersion, findVersion, headOf, wantedVersion } from '../lookup/versions.ts'
+import { type FoundVersion, findVersion, headOf, namesVersion, wantedVersion } from '../lookup/versions.ts'
 import { describedColumns } from '../rows/client-columns.ts'
 import { clientRules } from '../rows/client-rules.ts'
 import type { RowsContext } from '../rows/context.ts'
@@ -64,8 +64,8 @@ const response = v.object({
 
 /**
  * Describes a table: its location and its properties. With `load_detailed_metadata` also its version, schema
- * (in JSON form), statistics and schema metadata. Those are of the latest version, or of the one that `version`, `tag`
- * or `branch` picks. A table that is declared only has no version and no schema. Of a table that another engine
+ * (in JSON form), statistics and schema metadata. Those are of the latest version, or of the one that `version`, `tag`,
+ * `at` or `branch` picks. A table that is declared only has no version and no schema. Of a table that another engine
  * wrote, the catalog knows the version: the latest record, or where there are no records, the latest of Lance's files.
  *
  * ```ts
@@ -91,12 +91,12 @@ export const describeTable = operation({
     // The most frequent operation: if the records suffice, the read itself answers, with no further wait.
     asked.check_declared || asked.vend_credentials || dependsOnVersions(asked)
       ? describeFurther(core, asked, options)
-      : core.store.read((reader) => describe(core, asked, select(reader, asked).table)),
+      : core.store.read((reader) => describe(core, asked, findTable(reader, asked.id))),
 })
 
 /** Whether an answer follows from the table's versions, which other programs may write at its location. */
-function dependsOnVersions({ version, tag, branch, load_detailed_metadata }: RawRequest): boolean {
-  return Boolean(load_detailed_metadata || branch) || version != null || tag != null
+function dependsOnVersions(asked: RawRequest): boolean {
+  return Boolean(asked.load_detailed_metadata || asked.branch) || namesVersion(asked)
 }
 
 type Description = v.InferInput<typeof response>
@@ -121,7 +121,7 @@ async function describeFurther(
   options: OperationOptions,
 ): Promise<Description> {
   const asked = dependsOnVersions(given) ? await reconcileWanted(core, given.id, given) : given
-  const { table, found } = await core.store.read((reader) => select(reader, asked))
+  const { table, found } = await core.store.read((reader) => select(core, reader, asked))
   const described = describe(core, asked, table)
   const { location } = described
   if (asked.check_declared || asked.load_detailed_metadata) {
@@ -144,12 +144,13 @@ async function isOnlyDeclared(core: LocationContext, table: FoundTable): Promise
 }
 
 function select(
+  core: OperationContext,
   reader: Reader,
   asked: v.InferOutput<typeof request>,
 ): { table: FoundTable; found: FoundVersion | undefined } {
   const { id, load_detailed_metadata } = asked
   const table = findTable(reader, id)
-  const { branch, version } = asked.tag == null ? asked : wantedVersion(reader, id, table, asked)
+  const { branch, version } = wantedVersion(reader, id, table, asked, core.now())
   if (version != null) return { table, found: findVersion(reader, id, table, branch, version) }
   const { latest } = headOf(reader, id, table, branch)
   const wanted = load_detailed_metadata && latest !== null

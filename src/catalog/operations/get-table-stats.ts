@@ -25,7 +25,7 @@ const lengths = v.object({
 
 /**
  * Reports the size of a table: bytes, rows, indexes, and how many rows its fragments have. They are those of the latest
- * version, or of the one that `version`, `tag` or `branch` picks; `version` and `tag` are not part of the protocol.
+ * version, or of the one that `version`, `tag`, `at` or `branch` picks; `version`, `tag` and `at` are not part of the protocol.
  */
 export const getTableStats = operation({
   name: 'getTableStats',
@@ -50,8 +50,8 @@ export const getTableStats = operation({
     rows: true,
   }),
   command: { group: 'Tables', aliases: ['stats'], examples: ['./catalog prod.flights'] },
-  run: async (core, { id, version, tag, branch }) => {
-    const { table, engine, snapshot } = await openVersion(core, id, { version, tag, branch })
+  run: async (core, { id, ...wanted }) => {
+    const { table, engine, snapshot } = await openVersion(core, id, wanted)
     const rows = await retryIfReplaced(core, id, table, () => engine.fragmentRows(snapshot))
     return {
       total_bytes: snapshot.bytes,

@@ -62,7 +62,14 @@ export const listTableIndices = operation({
   run: async (core, { id, page_token, limit, ...wanted }) => {
     const { engine, snapshot } = await openVersion(core, id, wanted)
     const all = engine.indicesOf(snapshot).map((index) => [index.name, index] as const)
-    const listing = ['indices', id, wanted.branch, String(wanted.version ?? ''), wanted.tag ?? '']
+    const listing = [
+      'indices',
+      id,
+      wanted.branch,
+      String(wanted.version ?? ''),
+      wanted.tag ?? '',
+      wanted.at ?? '',
+    ]
     const asked = { listing, page_token, limit }
     const { items, ...more } = await readPage(core, asked, (_, after, size) => pageOfList(all, after, size))
     const listed = items.map(([, index]) => index)

@@ -3,6 +3,7 @@ import {
   branch,
   flag,
   limit,
+  moment,
   nextPageToken,
   pageToken,
   requestFields,
@@ -17,7 +18,7 @@ import { toVersionFor } from '../lance/dataset.ts'
 import { reconcile } from '../lance/reconcile.ts'
 import { pageOfEntries, readPage } from '../listing/paging.ts'
 import { findTable } from '../lookup/names.ts'
-import { headOf } from '../lookup/versions.ts'
+import { headOf, wantedVersion } from '../lookup/versions.ts'
 import { operation } from './framework/operation.ts'
 import { pageQuery, post } from './framework/route.ts'
 
@@ -28,7 +29,8 @@ const listedVersion = v.object({
 })
 
 /**
- * Lists the versions of a table's branch, oldest first or, with `descending`, latest first, a page at a time. With
+ * Lists the versions of a table's branch, oldest first or, with `descending`, latest first, a page at a time. `at`, a time,
+ * leaves out those that were made later. With
  * `with_transactions` each comes with the transaction that made it, as far as that is recorded.
  */
 export const listTableVersions = operation({
@@ -37,6 +39,7 @@ export const listTableVersions = operation({
   request: v.object({
     ...requestFields,
     id: tableIdentifier,
+    at: v.nullish(moment),
     branch,
     page_token: pageToken,
     limit: v.nullish(limit),
@@ -49,7 +52,7 @@ export const listTableVersions = operation({
   route: post('/v1/table/{id}/version/list', {
     methods: ['POST', 'GET'],
     body: 'none',
-    query: { branch: 'text', ...pageQuery, descending: 'boolean', with_transactions: 'boolean' },
+    query: { branch: 'text', at: 'text', ...pageQuery, descending: 'boolean', with_transactions: 'boolean' },
   }),
   command: {
     group: 'Versions, tags and branches',
@@ -57,17 +60,22 @@ export const listTableVersions = operation({
     lists: { field: 'versions', item: 'version' },
     examples: ['./catalog prod.flights', './catalog prod.flights --descending --limit 1'],
   },
-  run: async (core, { id, branch, page_token, limit, descending, with_transactions }) => {
+  run: async (core, { id, branch, at, page_token, limit, descending, with_transactions }) => {
     await reconcile(core, id, branch)
     const { items, ...more } = await readPage(
       core,
-      { listing: ['versions', id, branch, descending ?? false], page_token, limit },
+      {
+        listing: ['versions', id, branch, descending ?? false, ...(at == null ? [] : [at])],
+        page_token,
+        limit,
+      },
       (reader, after, size) => {
         const table = findTable(reader, id)
+        const { version } = wantedVersion(reader, id, table, { branch, at }, core.now())
         headOf(reader, id, table, branch)
         return pageOfEntries<VersionRecord, v.InferOutput<typeof listedVersion>>(
           reader,
-          { prefix: keys.versions(table.id, branch), reverse: descending ?? false },
+          { prefix: keys.versions(table.id, branch), reverse: descending ?? false, last: version },
           after,
           size,
           ({ key, value }) => ({

@@ -9,7 +9,7 @@ import { post } from './framework/route.ts'
 
 /**
  * Makes a table what it was at an earlier version, as a new version; all versions between stay. `tag` may name the
- * version; the branch is then that of the tag. The latest version may be damaged.
+ * version, whose branch is then that of the tag, or `at` a time. The latest version may be damaged.
  */
 export const restoreTable = operation({
   name: 'restoreTable',

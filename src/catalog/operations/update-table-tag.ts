@@ -1,16 +1,9 @@
 import * as v from 'valibot'
-import {
-  branch,
-  changeFields,
-  requestFields,
-  tableIdentifier,
-  text,
-  version,
-} from '../../base/model/fields.ts'
+import { changeFields, requestFields, tableIdentifier, targetFields, text } from '../../base/model/fields.ts'
 import { keys, recordFormat } from '../../base/store/records.ts'
 import { findDataset } from '../lance/dataset.ts'
-import { moveTag } from '../lance/tags.ts'
-import { findTag, findVersion } from '../lookup/versions.ts'
+import { moveTag, settleVersion } from '../lance/tags.ts'
+import { findTag, findWanted, requireWanted } from '../lookup/versions.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
 import { listedStatuses, post } from './framework/route.ts'
@@ -25,7 +18,7 @@ import { listedStatuses, post } from './framework/route.ts'
 export const updateTableTag = operation({
   name: 'updateTableTag',
   summary: 'Move a tag to another version.',
-  request: v.object({ ...requestFields, id: tableIdentifier, tag: text, version, branch }),
+  request: v.object({ ...requestFields, id: tableIdentifier, tag: text, ...targetFields }),
   response: v.object(changeFields),
   errors: [
     'TableNotFound',
@@ -42,15 +35,16 @@ export const updateTableTag = operation({
     positional: ['tag', 'version'],
     examples: ['./catalog prod.flights stable 4'],
   },
-  run: async (core, { id, tag, version, branch }) => {
+  run: async (core, { id, tag, ...target }) => {
+    requireWanted('updateTableTag', target, 'the number of a version, or a time as at')
     const dataset = await findDataset(core, id)
-    if (dataset) await moveTag(core, dataset, { id, tag, version, branch })
+    if (dataset) await moveTag(core, dataset, { id, tag, ...(await settleVersion(core, id, target)) })
     return commit(core, 'UpdateTableTag', id, (change) => {
-      const { writer } = change
+      const { writer, now } = change
       const table = findTableToChange(change, id)
       if (dataset) return {}
       findTag(writer, id, table.id, tag)
-      findVersion(writer, id, table, branch, version)
+      const { branch, version } = findWanted(writer, id, table, target, now)
       writer.put(keys.tag(table.id, tag), { v: recordFormat, branch, version })
       return {}
     })

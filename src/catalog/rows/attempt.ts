@@ -80,7 +80,13 @@ export async function commitDraft(
     // A change without effect makes no version.
     if (to === from) return { version: from.current!.version }
     inline?.record(writer, [changed.snapshot.manifest.path])
-    putVersion(writer, table, branch, from.version, versionOf(changed.snapshot, transactionId, now))
+    const before = from.current?.record
+    putVersion(
+      writer,
+      { table, branch, before },
+      from.version,
+      versionOf(changed.snapshot, transactionId, now),
+    )
     head = to
     return { version: from.version }
   })

@@ -88,7 +88,7 @@ export async function readRows(
   const { table, found } = await core.store.read((reader) => {
     check?.(reader)
     const table = findTable(reader, id)
-    const { branch, version } = wantedVersion(reader, id, table, wanted)
+    const { branch, version } = wantedVersion(reader, id, table, wanted, core.now())
     if (version === undefined && headOf(reader, id, table, branch).latest === null)
       return { table, found: undefined }
     const found = findVersion(reader, id, table, branch, version)

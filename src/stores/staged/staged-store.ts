@@ -1,6 +1,6 @@
 import { CatalogError } from '../../base/errors.ts'
 import { nestedError, runBody } from '../../base/store/body.ts'
-import type { Key, Reader, Store, StoreFeatures, Writer } from '../../base/store/store.ts'
+import type { Key, Reader, Store, StoreFeatures, Value, Writer } from '../../base/store/store.ts'
 import { codeOf } from '../memory/code.ts'
 import { addTouched, type StagedContext, StagedReader, StagedWriter, type Touched } from './access.ts'
 import { Overlay } from './overlay.ts'
@@ -156,11 +156,11 @@ export class StagedStore implements Store {
     return this.#context.readSet.check(reader)
   }
 
-  /** Makes all changes, within a write of the store below. */
-  apply(writer: Writer): void {
+  /** Makes all changes, within a write of the store below. `last` may change a value as it is written. */
+  apply(writer: Writer, last: (key: Key, value: Value) => Value = (_, value) => value): void {
     for (const [, { key, value }] of this.#context.overlay.map().entries()) {
       if (value === undefined) writer.remove(key)
-      else writer.put(key, value)
+      else writer.put(key, last(key, value))
     }
   }
 

@@ -62,16 +62,16 @@ export const versions = {
   createTableTag(state: State, { id, tag, version, branch }: Request<'createTableTag'>) {
     const table = findTable(state, id)
     if (table.tags.has(tag)) throw new Refused('TableTagAlreadyExists')
-    findVersion(table, branchName(branch), version)
-    table.tags.set(tag, { branch: branchName(branch), version })
+    const { number } = findVersion(table, branchName(branch), version)
+    table.tags.set(tag, { branch: branchName(branch), version: number })
     return recorded(state, 'CreateTableTag', id)
   },
 
   updateTableTag(state: State, { id, tag, version, branch }: Request<'updateTableTag'>) {
     const table = findTable(state, id)
     findTag(table, tag)
-    findVersion(table, branchName(branch), version)
-    table.tags.set(tag, { branch: branchName(branch), version })
+    const { number } = findVersion(table, branchName(branch), version)
+    table.tags.set(tag, { branch: branchName(branch), version: number })
     return recorded(state, 'UpdateTableTag', id)
   },
 

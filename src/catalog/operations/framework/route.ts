@@ -58,7 +58,7 @@ export function get(path: string, query: Route['query']): Route {
 }
 
 /** The fields that say which version of a table is meant, as they travel in a query string. */
-export const versionQuery = { version: 'integer', tag: 'text', branch: 'text' } as const
+export const versionQuery = { version: 'integer', tag: 'text', at: 'text', branch: 'text' } as const
 
 /** The fields by which a listing is read page by page, as they travel in a query string. */
 export const pageQuery = { page_token: 'text', limit: 'integer' } as const
