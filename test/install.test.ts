@@ -70,6 +70,7 @@ test.each([
   ['@azure/storage-blob', 'keep rows in Azure'],
   ['@google-cloud/storage', 'keep rows in Google Cloud Storage'],
   ['@azure/identity', 'sign in there without a key'],
+  ['@lancedb/lancedb', 'read rows that Lance wrote'],
 ])('%s is installed by those who %s', (name) => {
   expect(manifest.dependencies).not.toHaveProperty(name)
   expect(manifest.peerDependencies).toHaveProperty(name)

@@ -148,7 +148,7 @@ function withoutColumns(version: number | undefined): CatalogError {
     'InvalidTableState',
     version === undefined
       ? 'The table is declared only and has no columns yet. Insert rows first.'
-      : `Another engine wrote version ${version}, and only that engine knows its columns. Read them with that engine.`,
+      : `Another engine wrote version ${version}, and only that engine knows its columns. Read them with that engine. Those of Lance are known where its package is installed: npm install @lancedb/lancedb`,
   )
 }
 

@@ -75,6 +75,25 @@ await fetchHandler(catalog, { auth: { jwt } }).catch((error) => console.log(erro
   )
 })
 
+test('rows of Lance ask for its package, and name what it weighs, when it is not installed', () => {
+  const code = `
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { openCatalog } from 'tabularium'
+const catalog = await openCatalog('./catalog', { managedVersioning: true })
+const { location } = await catalog.declareTable({ id: ['t'] })
+const versions = fileURLToPath(location + '/_versions/')
+mkdirSync(versions, { recursive: true })
+writeFileSync(versions + '18446744073709551614.manifest', 'a manifest')
+await catalog.countTableRows({ id: ['t'] }).catch((error) => console.log(error.code, error.message))
+console.log((await catalog.describeTable({ id: ['t'], load_detailed_metadata: true })).version)
+await catalog.close()
+`
+  expect(run('try.mjs', code)).toBe(
+    'Unsupported Reading or changing rows of Lance needs the package @lancedb/lancedb, which cannot be loaded. Install it beside tabularium: npm install @lancedb/lancedb (its binary takes 195 MB; docs/lance.md says how to leave out what else it brings).\n1',
+  )
+})
+
 test('the package has no source maps, since its code is not minified', () => {
   const dist = readdirSync(join(project, 'node_modules/tabularium/dist'), {
     recursive: true,

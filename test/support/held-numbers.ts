@@ -297,7 +297,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['10 by default', 'src/engine/table/search/search.ts', 'defaultLimit = 10'],
     ranked,
     ['less than 32 components', 'src/engine/table/search/simd.ts', 'minComponents = 32'],
-    ['fewer than 100,000 rows', 'src/catalog/operations/get-table-stats.ts', 'smallRows = 100_000'],
+    ['fewer than 100,000 rows', 'src/catalog/rows/own-rows.ts', 'smallRows = 100_000'],
     ['up to 64 others', core, 'options.orderKeys ?? 64'],
     ['at most 1,000 indexes', 'src/engine/table/indices.ts', 'maxIndices = 1_000'],
     ['up to 4,096 values', `${indexes}/index-lookup.ts`, 'maxValues = 4_096'],

@@ -3,6 +3,7 @@ import type { Content } from '../../base/content/content.ts'
 import { invalid } from '../../base/errors.ts'
 import { isRemote } from '../../base/scheduling/merge-ranges.ts'
 import type { CachedContent, ContentCache } from '../../contents/cache/index.ts'
+import type { LanceEngine } from '../../engine/lance/index.ts'
 import type { CacheUse, TableEngine } from '../../engine/table/index.ts'
 import { InlineContent } from '../locations/inline-objects.ts'
 import type { Core } from './core.ts'
@@ -20,11 +21,12 @@ export function engines(
   { cacheBytes, newId, threads, growthBytes = 512 * 1024 * 1024 }: EngineOptions,
   now: () => number,
   cache: ContentCache | undefined,
-): Pick<Core, 'engine' | 'closeEngines' | 'cacheUse' | 'diskCacheUse'> {
+): Pick<Core, 'engine' | 'lance' | 'closeEngines' | 'cacheUse' | 'diskCacheUse'> {
   if (threads !== undefined && !(Number.isInteger(threads) && threads >= 0 && threads <= maxThreads)) {
     throw invalid(`The option threads is ${threads}. Give a whole number from 0 to ${maxThreads}.`)
   }
   const made = new Map<Content, Promise<TableEngine>>()
+  let lance: Promise<LanceEngine> | undefined
   const caches: CacheUse[] = []
   const onDisk: CachedContent['found'][] = []
   const make = async (given: Content) => {
@@ -53,6 +55,12 @@ export function engines(
       }
       return engine
     },
+    lance() {
+      lance ??= import('../../engine/lance/index.ts').then(
+        ({ LanceEngine }) => new LanceEngine({ cacheBytes: cacheBytes ?? defaultLanceCache }),
+      )
+      return lance
+    },
     cacheUse: () => {
       const sum = { bytes: 0, limit: 0, hits: 0, misses: 0 }
       for (const { bytes, limit, hits, misses } of caches) {
@@ -70,6 +78,7 @@ export function engines(
       },
     async closeEngines() {
       await Promise.all(Array.from(made.values(), async (engine) => (await engine).close()))
+      await (await lance)?.close()
     },
   }
 }
@@ -94,6 +103,9 @@ async function throughCache(
 }
 
 const maxThreads = 64
+
+/** Bytes that Lance keeps of its indexes; it would take 6 GiB by itself. */
+const defaultLanceCache = 256 * 1024 * 1024
 
 function defaultThreads(): number {
   const processors = availableParallelism()

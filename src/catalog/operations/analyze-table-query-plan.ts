@@ -2,9 +2,9 @@ import * as v from 'valibot'
 import { responseFields, text } from '../../base/model/fields.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import { performance } from '../../base/time.ts'
-import type { QueryStep } from '../../engine/table/index.ts'
+import type { Progress, QueryStep } from '../../engine/table/index.ts'
 import { queryErrors, queryFields, queryIgnores, queryNotes, queryOptionsOf } from '../rows/query.ts'
-import { openVersion, retryIfReplaced } from '../rows/rows.ts'
+import { readTable } from '../rows/read.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -27,20 +27,21 @@ export const analyzeTableQueryPlan = operation({
   run: async (core, request, { signal, onProgress, [requestMemory]: memory }) => {
     const { id } = request
     const asked = queryOptionsOf(request, core.settings)
-    const { table, engine, snapshot } = await openVersion(core, id, request)
-    return retryIfReplaced(core, id, table, async () => {
-      const lines = await engine.explainQuery(snapshot, { ...asked, signal })
+    return readTable(core, id, request, async (rows) => {
+      const lines = await rows.explain({ ...asked, signal })
       const steps: QueryStep[] = []
       const started = performance.now()
-      const answer = await engine.streamRows(snapshot, {
+      const wanted = {
         ...asked,
         maxBytes: core.settings.resultBytes,
         memory: memory?.hold,
         signal,
-        onStep: (step) => steps.push(step),
+        onStep: (step: QueryStep) => steps.push(step),
         onProgress:
-          onProgress && (({ rowsDone, rowsTotal }) => onProgress({ rows: rowsDone, total: rowsTotal })),
-      })
+          onProgress &&
+          (({ rowsDone, rowsTotal }: Progress) => onProgress({ rows: rowsDone, total: rowsTotal })),
+      }
+      const answer = await rows.query(wanted, true)
       let bytes = 0
       // A long answer is made in parts, none of which is kept.
       for await (const part of answer instanceof Uint8Array ? [answer] : answer) bytes += part.byteLength

@@ -7,7 +7,8 @@ import {
   version,
   wantedFields,
 } from '../../base/model/fields.ts'
-import { openVersion, readRows, retryIfReplaced, versionErrors } from '../rows/rows.ts'
+import { readTable } from '../rows/read.ts'
+import { versionErrors } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { listedStatuses, post, versionQuery } from './framework/route.ts'
 
@@ -29,7 +30,7 @@ export const countTableRows = operation({
     predicate: v.nullish(text),
   }),
   response: v.object({ ...responseFields, count: version }),
-  errors: versionErrors,
+  errors: [...versionErrors, 'Unsupported'],
   changes: false,
   route: post('/v1/table/{id}/count_rows', {
     methods: ['POST', 'GET'],
@@ -48,14 +49,8 @@ export const countTableRows = operation({
     ],
   },
   run: async (core, { id, predicate, ...wanted }, { signal, onProgress }) => {
-    if (predicate === undefined || predicate === null) {
-      const { found } = await readRows(core, id, wanted)
-      return { count: found.record.rows! }
-    }
-    const { table, engine, snapshot } = await openVersion(core, id, wanted)
-    const count = await retryIfReplaced(core, id, table, () =>
-      engine.countRows(snapshot, {
-        predicate,
+    const count = await readTable(core, id, wanted, (rows) =>
+      rows.count(predicate ?? undefined, {
         signal,
         onProgress:
           onProgress && (({ rowsDone, rowsTotal }) => onProgress({ rows: rowsDone, total: rowsTotal })),

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { CatalogError } from '../../base/errors.ts'
 import {
   flag,
   requestFields,
@@ -11,7 +12,6 @@ import {
 } from '../../base/model/fields.ts'
 import type { Reader } from '../../base/store/store.ts'
 import type { JsonArrowSchema } from '../../engine/arrow/types.ts'
-import type { Snapshot } from '../../engine/table/index.ts'
 import { reconcileWanted } from '../lance/tags.ts'
 import type { LocationContext } from '../locations/context.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
@@ -20,9 +20,11 @@ import { contentFolderOf, isManaged, locationOf } from '../locations/locations.t
 import { type FoundTable, findTable } from '../lookup/names.ts'
 import { type FoundVersion, findVersion, headOf, namesVersion, wantedVersion } from '../lookup/versions.ts'
 import { describedColumns } from '../rows/client-columns.ts'
-import { clientRules } from '../rows/client-rules.ts'
-import type { RowsContext } from '../rows/context.ts'
-import { manifestOf, retryIfReplaced, versionErrors } from '../rows/rows.ts'
+import { clientRules, readsLance } from '../rows/client-rules.ts'
+import { isOfLance } from '../rows/lance-rows.ts'
+import { rowsOf } from '../rows/read.ts'
+import { retryIfReplaced, versionErrors } from '../rows/rows.ts'
+import type { DescribedRows } from '../rows/version-rows.ts'
 import {
   type OperationContext,
   type OperationOptions,
@@ -65,8 +67,8 @@ const response = v.object({
 /**
  * Describes a table: its location and its properties. With `load_detailed_metadata` also its version, schema
  * (in JSON form), statistics and schema metadata. Those are of the latest version, or of the one that `version`, `tag`,
- * `at` or `branch` picks. A table that is declared only has no version and no schema. Of a table that another engine
- * wrote, the catalog knows the version: the latest record, or where there are no records, the latest of Lance's files.
+ * `at` or `branch` picks. A table that is declared only has no version and no schema. Nor has one of another engine; that
+ * of a table of Lance is known where its package is installed.
  *
  * ```ts
  * const { schema, version } = await catalog.describeTable({ id: ['prod', 'flights'], load_detailed_metadata: true })
@@ -130,7 +132,7 @@ async function describeFurther(
   if (asked.load_detailed_metadata) {
     Object.assign(
       described,
-      await retryIfReplaced(core, asked.id, table, () => details(core, asked.id, location, found, options)),
+      await retryIfReplaced(core, asked.id, table, () => details(core, asked.id, table, found, options)),
     )
   }
   if (asked.vend_credentials) Object.assign(described, await vendedCredentials(core, location, asked))
@@ -158,29 +160,37 @@ function select(
 }
 
 async function details(
-  core: RowsContext,
+  core: OperationContext,
   id: readonly string[],
-  location: string,
+  table: FoundTable,
   found: FoundVersion | undefined,
   options: OperationOptions,
 ) {
   const names = { table: id.at(-1)!, namespace: id.slice(0, -1) }
-  const folder = contentFolderOf(core.contentRoots, location)
+  const folder = contentFolderOf(core.contentRoots, locationOf(core.contentRoots, table.id, table.record))
   if (found === undefined) return names
+  const { version, record } = found
   // Only the engine that wrote a version knows its columns.
-  if (found.record.rows === undefined || folder === undefined) return { ...names, version: found.version }
-  const engine = await core.engine(folder.content)
-  const snapshot = await engine.open(folder.prefix, manifestOf(found.record))
-  return { ...names, version: found.version, ...(await describeSnapshot(id, snapshot, options)) }
+  const isKnown = record.rows !== undefined || (isOfLance(record) && !options[readsLance])
+  if (!isKnown || folder === undefined) return { ...names, version }
+  const rows = rowsOf(core, id, table, found)
+  const described = await rows.describe().catch((error) => {
+    // Where Lance is not installed, or cannot read the version, the table is described as far as the catalog knows it.
+    if (record.rows === undefined && error instanceof CatalogError) return undefined
+    throw error
+  })
+  return { ...names, version, ...(described && (await describeRows(id, described, options))) }
 }
 
-async function describeSnapshot(id: readonly string[], snapshot: Snapshot, options: OperationOptions) {
+async function describeRows(id: readonly string[], rows: DescribedRows, options: OperationOptions) {
   const { toJsonSchema } = await import('../../engine/table/index.ts')
-  const json = toJsonSchema(snapshot.schema)
+  const json = toJsonSchema(rows.schema)
   const rules = options[clientRules]
   return {
     schema: rules ? describedColumns(rules, id, json) : json,
-    metadata: Object.fromEntries(snapshot.metadata),
-    stats: { num_deleted_rows: snapshot.deletedRows, num_fragments: snapshot.fragments },
+    metadata: Object.fromEntries(rows.metadata),
+    ...(rows.deletedRows !== undefined && {
+      stats: { num_deleted_rows: rows.deletedRows, num_fragments: rows.fragments },
+    }),
   }
 }

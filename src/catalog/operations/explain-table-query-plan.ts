@@ -8,7 +8,7 @@ import {
   text,
 } from '../../base/model/fields.ts'
 import { queryErrors, queryFields, queryIgnores, queryOptionsOf } from '../rows/query.ts'
-import { openVersion, retryIfReplaced } from '../rows/rows.ts'
+import { readTable } from '../rows/read.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -46,10 +46,7 @@ export const explainTableQueryPlan = operation({
   run: async (core, { id, branch, query }, { signal }) => {
     const asked = queryOptionsOf({ ...query, id }, core.settings)
     const wanted = { ...query, branch: query.branch || branch }
-    const { table, engine, snapshot } = await openVersion(core, id, wanted)
-    const lines = await retryIfReplaced(core, id, table, () =>
-      engine.explainQuery(snapshot, { ...asked, signal }),
-    )
+    const lines = await readTable(core, id, wanted, (rows) => rows.explain({ ...asked, signal }))
     return { plan: `${lines.join('\n')}\n` }
   },
 })

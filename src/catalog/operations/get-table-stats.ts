@@ -6,12 +6,10 @@ import {
   version,
   wantedFields,
 } from '../../base/model/fields.ts'
-import { openVersion, retryIfReplaced, versionErrors } from '../rows/rows.ts'
+import { readTable } from '../rows/read.ts'
+import { versionErrors } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { post, versionQuery } from './framework/route.ts'
-
-/** A fragment of fewer rows is small, as LanceDB counts it. */
-const smallRows = 100_000
 
 const lengths = v.object({
   min: version,
@@ -42,7 +40,7 @@ export const getTableStats = operation({
     num_indices: version,
     fragment_stats: v.object({ num_fragments: version, num_small_fragments: version, lengths }),
   }),
-  errors: versionErrors,
+  errors: [...versionErrors, 'Unsupported'],
   changes: false,
   route: post('/v1/table/{id}/stats', {
     methods: ['POST', 'GET'],
@@ -51,34 +49,16 @@ export const getTableStats = operation({
   }),
   command: { group: 'Tables', aliases: ['stats'], examples: ['./catalog prod.flights'] },
   run: async (core, { id, ...wanted }) => {
-    const { table, engine, snapshot } = await openVersion(core, id, wanted)
-    const rows = await retryIfReplaced(core, id, table, () => engine.fragmentRows(snapshot))
+    const stats = await readTable(core, id, wanted, (rows) => rows.stats())
     return {
-      total_bytes: snapshot.bytes,
-      num_rows: snapshot.rows,
-      num_indices: engine.indicesOf(snapshot).length,
+      total_bytes: stats.bytes,
+      num_rows: stats.rows,
+      num_indices: stats.indices,
       fragment_stats: {
-        num_fragments: rows.length,
-        num_small_fragments: rows.filter((count) => count < smallRows).length,
-        lengths: summaryOf(rows),
+        num_fragments: stats.fragments,
+        num_small_fragments: stats.smallFragments,
+        lengths: stats.lengths,
       },
     }
   },
 })
-
-function summaryOf(rows: readonly number[]): v.InferOutput<typeof lengths> {
-  const sorted = [...rows].sort((a, b) => a - b)
-  const last = sorted.length - 1
-  // The rank is a share of all fragments, as LanceDB counts it.
-  const at = (percent: number) => sorted[Math.floor((sorted.length * percent) / 100)] ?? 0
-  const sum = sorted.reduce((all, count) => all + count, 0)
-  return {
-    min: at(0),
-    max: sorted[last] ?? 0,
-    mean: Math.floor(sum / Math.max(1, sorted.length)),
-    p25: at(25),
-    p50: at(50),
-    p75: at(75),
-    p99: at(99),
-  }
-}

@@ -1,10 +1,11 @@
 import * as v from 'valibot'
 import { responseFields } from '../../base/model/fields.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
+import type { Progress } from '../../engine/table/index.ts'
 import { plainFor } from '../rows/client-columns.ts'
 import { clientRules } from '../rows/client-rules.ts'
 import { queryErrors, queryFields, queryIgnores, queryNotes, queryOptionsOf } from '../rows/query.ts'
-import { openVersion, retryIfReplaced } from '../rows/rows.ts'
+import { readTable } from '../rows/read.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -15,7 +16,8 @@ import { post } from './framework/route.ts'
  * the protocol also calls the limit `k`. With `with_row_id` the column `_rowid` has the id of each row.
  *
  * With `vector` it answers the `k` rows whose vectors are nearest, the nearest first, and their `_distance`. Every
- * vector is compared, so these are exactly the nearest.
+ * vector is compared, so these are exactly the nearest. In a table of Lance, an index of vectors answers, where there is
+ * one, and `full_text_query` finds rows by words, with their `_score`, by an index of them.
  *
  * ```ts
  * const { data } = await catalog.queryTable({
@@ -53,18 +55,17 @@ export const queryTable = operation({
     const { id } = request
     const plain = options[clientRules] && (await plainFor(options[clientRules]))
     const asked = queryOptionsOf(request, core.settings)
-    const { table, engine, snapshot } = await openVersion(core, id, request)
-    const data = await retryIfReplaced(core, id, table, () =>
-      engine[memory?.inParts ? 'streamRows' : 'queryRows'](snapshot, {
-        ...asked,
-        plain,
-        maxBytes: core.settings.resultBytes,
-        memory: memory?.hold,
-        signal,
-        onProgress:
-          onProgress && (({ rowsDone, rowsTotal }) => onProgress({ rows: rowsDone, total: rowsTotal })),
-      }),
-    )
+    const wanted = {
+      ...asked,
+      plain,
+      maxBytes: core.settings.resultBytes,
+      memory: memory?.hold,
+      signal,
+      onProgress:
+        onProgress &&
+        (({ rowsDone, rowsTotal }: Progress) => onProgress({ rows: rowsDone, total: rowsTotal })),
+    }
+    const data = await readTable(core, id, request, (rows) => rows.query(wanted, memory?.inParts === true))
     // Only a transport gets parts, when it asked for them.
     return { data: data as Uint8Array }
   },

@@ -3,6 +3,12 @@ import type { JsonArrowField } from '../../engine/arrow/types.ts'
 /** The member of the options by which a transport says what its client expects of tables and their columns. */
 export const clientRules = Symbol('clientRules')
 
+/**
+ * The member of the options by which a transport says that its client reads the files of Lance's tables by itself, so
+ * that Lance need not be asked for their columns.
+ */
+export const readsLance = Symbol('readsLance')
+
 /** Expectations of a client beyond the protocol. */
 export interface ClientRules {
   /** A column under a type that the client knows, with the same values; the same object where it knows the type. */

@@ -3,7 +3,10 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import type { RequestMemory, requestMemory } from '../../base/scheduling/request-memory.ts'
 import type { Store } from '../../base/store/store.ts'
 import type { RowsInput } from '../../engine/arrow/types.ts'
+import type { LanceEngine } from '../../engine/lance/index.ts'
 import type { TableEngine } from '../../engine/table/index.ts'
+import type { LanceContext, LanceStaging } from '../lance/context.ts'
+import type { LocationSettings } from '../locations/context.ts'
 import type { ChangeInline } from '../locations/inline-objects.ts'
 import type { Roots } from '../locations/locations.ts'
 import type {
@@ -13,7 +16,7 @@ import type {
   TransactionSettings,
 } from '../transactions/context.ts'
 import type { BranchAtWork, RowsStep, VersionRow } from './change-types.ts'
-import type { ClientRules, clientRules } from './client-rules.ts'
+import type { ClientRules, clientRules, readsLance } from './client-rules.ts'
 
 /** What work on rows needs of its catalog. */
 export interface RowsContext extends LongWorkContext, Roots {
@@ -23,6 +26,12 @@ export interface RowsContext extends LongWorkContext, Roots {
    * @internal Published types would need those of Arrow.
    */
   readonly engine: (content: Content) => Promise<TableEngine>
+  /**
+   * Lance, for rows that it wrote; loaded when first asked for.
+   *
+   * @internal As above.
+   */
+  readonly lance: () => Promise<LanceEngine>
   /** Runs work under one key one after the other. */
   readonly inTurn: <T>(key: string, work: () => Promise<T>) => Promise<T>
   /**
@@ -47,6 +56,12 @@ export interface RowsContext extends LongWorkContext, Roots {
   readonly background?: Background
   readonly settings: RowsSettings
   readonly staging?: RowsStaging
+}
+
+/** What work on rows needs that Lance may have written. */
+export interface AnyRowsContext extends RowsContext, LanceContext {
+  readonly settings: RowsSettings & LocationSettings
+  readonly staging?: RowsStaging & LanceStaging
 }
 
 /** What was set when the catalog was opened, as far as work on rows follows from it. */
@@ -121,6 +136,7 @@ export interface Held {
 /** What work on rows takes of the options of its operation. */
 export interface RowsOptions extends LongWorkOptions {
   readonly [clientRules]?: ClientRules | undefined
+  readonly [readsLance]?: boolean | undefined
   readonly [requestMemory]?: RequestMemory | undefined
 }
 

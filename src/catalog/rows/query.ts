@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { invalid, unsupported } from '../../base/errors.ts'
+import { invalid } from '../../base/errors.ts'
 import {
   either,
   filledText,
@@ -11,9 +11,11 @@ import {
   withAnyKey,
 } from '../../base/model/fields.ts'
 import { vectorInput, vectorsOf } from '../../base/model/vector.ts'
-import type { Ordering, QueryOptions, VectorSearch } from '../../engine/table/index.ts'
+import type { Ordering, VectorSearch } from '../../engine/table/index.ts'
 import type { RowsSettings } from './context.ts'
 import { versionErrors } from './rows.ts'
+import { textOf } from './text-query.ts'
+import type { RowsQuery } from './version-rows.ts'
 
 /** The most order keys of a request, before redundant ones are left out. */
 const maxOrderings = 10_000
@@ -141,8 +143,7 @@ type Query = { readonly [Name in keyof typeof queryFields]?: v.InferOutput<(type
 const maxColumnText = 4 << 20
 
 /** What a query asks of the rows of a version. */
-export function queryOptionsOf(request: Query, { queryColumns, orderKeys }: RowsSettings): QueryOptions {
-  refuseText(request)
+export function queryOptionsOf(request: Query, { queryColumns, orderKeys }: RowsSettings): RowsQuery {
   const { limit, k, offset, filter, order_by, with_row_id } = request
   const columns = selection(request.columns)
   const count = columns === undefined ? 0 : Object.keys(columns).length
@@ -168,6 +169,7 @@ export function queryOptionsOf(request: Query, { queryColumns, orderKeys }: Rows
     limit: limit ?? k ?? undefined,
     offset: offset ?? undefined,
     search: searchOf(request),
+    text: textOf(request.full_text_query),
   }
 }
 
@@ -177,14 +179,6 @@ function selection(given: v.InferOutput<typeof columns> | null | undefined) {
   if (column_names && column_aliases)
     throw invalid('columns has both column_names and column_aliases; give one of them.')
   return column_names ?? column_aliases ?? undefined
-}
-
-function refuseText({ full_text_query }: { full_text_query?: unknown }): void {
-  if (full_text_query === undefined || full_text_query === null) return
-  throw unsupported(
-    'Full-text search is not supported by this catalog.',
-    'Query with columns, filter, vector, order_by, limit and offset.',
-  )
 }
 
 /** The search that a query asks for, if any. */

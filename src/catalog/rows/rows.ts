@@ -79,7 +79,7 @@ export async function retryIfReplaced<T>(
 }
 
 /** A version whose rows our engine wrote. */
-export async function readRows(
+async function readRows(
   core: RowsContext,
   id: Identifier,
   wanted: WantedVersion,
@@ -141,7 +141,7 @@ export function versionOf({ manifest, rows }: Snapshot, transactionId: string, n
 export function foreign(id: Identifier): CatalogError {
   return new CatalogError(
     'InvalidTableState',
-    `The content of ${formatIdentifier(id)} is another engine's and is not this catalog's to read or change. Use the engine that wrote it, such as Lance, at the table's location.`,
+    `The location of ${formatIdentifier(id)} holds no dataset of Lance, and what another engine has there is not this catalog's to read or change. Use the engine that wrote it, at the table's location.`,
   )
 }
 

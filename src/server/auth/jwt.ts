@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { JSONWebKeySet, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
 import { CatalogError, invalid } from '../../base/errors.ts'
-import { optionalPackage } from '../optional-package.ts'
+import { optionalPackage } from '../../base/optional-package.ts'
 import type { Principal } from './principal.ts'
 
 /** Which JSON Web Tokens are valid. */

@@ -14,7 +14,7 @@ import {
   sessionServer,
   transactionNamed,
 } from '../../catalog/index.ts'
-import { clientRules } from '../../catalog/local.ts'
+import { clientRules, readsLance } from '../../catalog/local.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import { arrowStreamType, type Method } from '../../protocol/wire.ts'
 import type { Principal } from '../auth/principal.ts'
@@ -179,6 +179,7 @@ export function responder(context: HttpContext): Responder {
         ...(operation === 'createTableVersion' && { signal: disconnectSignal(exchange) }),
         ...(transaction !== undefined && { transaction }),
         ...(dialect.rules && { [clientRules]: dialect.rules }),
+        ...(dialect.readsLance && { [readsLance]: true }),
         ...(definition.changes && { [requestId]: exchange.requestId }),
         ...(authorizer && { [callerHook]: authorizer.ofResolved(exchange, content) }),
       })

@@ -25,6 +25,8 @@ export interface Dialect {
   readonly arrowField?: (operation: OperationName) => string | undefined
   /** The client's requirements for tables and columns. */
   readonly rules?: ClientRules
+  /** Whether its clients read the files of Lance's tables by themselves, and need not be told the columns. */
+  readonly readsLance?: boolean
   /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>
   /** The status of an error, if the client interprets statuses differently. */

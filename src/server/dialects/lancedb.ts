@@ -39,6 +39,7 @@ export const lancedbDialect: Dialect = {
 export const namespaceDialect: Dialect = {
   name: 'namespace',
   plusIsSpace: true,
+  readsLance: true,
   listing: 'children',
   request: (operation, request) => namespaceRequests[operation]?.(request) ?? request,
 }

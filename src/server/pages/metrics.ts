@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client'
+import { optionalPackage } from '../../base/optional-package.ts'
 import type { Catalog, CatalogMetrics } from '../../catalog/index.ts'
 import type { AdmissionControl } from '../limits/admission-control.ts'
-import { optionalPackage } from '../optional-package.ts'
 
 /** Upper bounds of the duration buckets, in seconds. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]

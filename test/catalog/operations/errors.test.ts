@@ -114,7 +114,7 @@ const noTransaction = (request: object = {}): Refusal => ({
   says: ['no transaction "none"', 'check the transaction_id'],
 })
 
-/** A refusal that no request alone brings about, such as a conflict that only the store can find. */
+/** A refusal that no request alone brings about: a conflict that only the store can find, or a package that is not installed. */
 const inTheStore = 'in the store'
 
 const data = numbered(1)
@@ -138,7 +138,7 @@ const queryRefusals = (asked: (fields: Record<string, unknown>) => object) => ({
   },
   Unsupported: {
     request: { ...rows, ...asked({ full_text_query: 'a' }) },
-    says: ['Full-text search', 'not supported'],
+    says: ['Full-text search', 'needs a table of Lance'],
   },
 })
 
@@ -315,6 +315,7 @@ const refusals: {
     TableTagNotFound: noTag(),
     TableBranchNotFound: noBranch(),
     InvalidTableState: foreign(),
+    Unsupported: inTheStore,
   },
   queryTable: queryRefusals((fields) => fields),
   analyzeTableQueryPlan: queryRefusals((fields) => fields),
@@ -325,6 +326,7 @@ const refusals: {
     TableTagNotFound: noTag(),
     TableBranchNotFound: noBranch(),
     InvalidTableState: foreign(),
+    Unsupported: inTheStore,
   },
   createTableIndex: indexRefusals,
   createTableScalarIndex: indexRefusals,

@@ -6,7 +6,7 @@ import type { RemovalRecord, SessionServer, TransactionRecord } from '../../../b
 import type { LanceContext, LanceStaging } from '../../lance/context.ts'
 import type { LocationSettings } from '../../locations/context.ts'
 import type { AuthorizeHook, CallerHook } from '../../lookup/access.ts'
-import type { ClientRules, clientRules } from '../../rows/client-rules.ts'
+import type { ClientRules, clientRules, readsLance } from '../../rows/client-rules.ts'
 import type { RowsContext, RowsSettings, RowsStaging } from '../../rows/context.ts'
 import type { Route } from './route.ts'
 
@@ -69,6 +69,7 @@ export interface OperationOptions {
    */
   readonly transaction?: string | undefined
   readonly [clientRules]?: ClientRules | undefined
+  readonly [readsLance]?: boolean | undefined
   readonly [requestMemory]?: RequestMemory | undefined
   readonly [sessionServer]?: SessionServer | undefined
   readonly [requestId]?: string | undefined

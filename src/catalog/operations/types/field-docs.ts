@@ -85,7 +85,8 @@ const requests: Docs = {
   'queryTable.limit': 'The most rows to read. Default: all.',
   k: 'Another name of `limit`.',
   offset: 'How many rows to pass over first. Default: none.',
-  full_text_query: 'Not supported: searching in texts.',
+  full_text_query:
+    'Words to search for, by a full-text index of a table of Lance: a text, or `{ query, columns }`.',
   order_by:
     'Keys to sort by, the first one first: `{ column_name, ascending, nulls_first }`, or text such as `delay desc`. Default: the order of inserting.',
   with_row_id: 'Whether to answer with `_rowid`, too, which names rows. Default: false.',

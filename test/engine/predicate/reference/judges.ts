@@ -114,7 +114,8 @@ function answerOf(ask: () => readonly number[]): Answer {
   }
 }
 
-function agree(a: Answer, b: Answer): boolean {
+/** Whether two answers are the same rows, or both are refusals. */
+export function agree(a: Answer, b: Answer): boolean {
   if ('error' in a || 'error' in b) return 'error' in a && 'error' in b
   return a.ids.join() === b.ids.join()
 }

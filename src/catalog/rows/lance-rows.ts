@@ -1,0 +1,88 @@
+import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
+import type { VersionRecord } from '../../base/store/records.ts'
+import { keys } from '../../base/store/records.ts'
+import type { DatasetToRead, DatasetVersions } from '../../engine/lance/index.ts'
+import { toVersionFor } from '../lance/dataset.ts'
+import { nameOf, versionOfName } from '../locations/lance-files.ts'
+import { locationOf } from '../locations/locations.ts'
+import { type FoundTable, tableById } from '../lookup/names.ts'
+import { type FoundVersion, onBranch } from '../lookup/versions.ts'
+import type { AnyRowsContext } from './context.ts'
+import type { VersionRows } from './version-rows.ts'
+
+/** Whether Lance wrote a version: its manifest has a name that Lance gives. */
+export function isOfLance({ rows, manifest_path, metadata }: VersionRecord): boolean {
+  if (rows !== undefined || metadata?.table_type !== undefined) return false
+  return versionOfName(nameOf(manifest_path)) !== undefined
+}
+
+/** Rows of Lance, by Lance itself. It opens the very manifest that the record of the version names. */
+export function lanceRows(
+  core: AnyRowsContext,
+  id: Identifier,
+  table: FoundTable,
+  found: FoundVersion,
+): VersionRows {
+  const shown = `version ${found.version} of ${formatIdentifier(id)}${onBranch(found.branch)}`
+  const dataset = { ...toRead(core, table, found), shown }
+  return {
+    count: async (predicate, work) => (await core.lance()).count(dataset, predicate, work),
+    query: async (asked) => (await core.lance()).query(dataset, asked),
+    explain: async (asked) => (await core.lance()).explain(dataset, asked),
+    async stats() {
+      const { totalBytes, numRows, numIndices, fragmentStats } = await (await core.lance()).stats(dataset)
+      return {
+        bytes: totalBytes,
+        rows: numRows,
+        indices: numIndices,
+        fragments: fragmentStats.numFragments,
+        smallFragments: fragmentStats.numSmallFragments,
+        lengths: fragmentStats.lengths,
+      }
+    },
+    async describe() {
+      const lance = await core.lance()
+      const [schema, { fragmentStats }] = await Promise.all([lance.schema(dataset), lance.stats(dataset)])
+      return { schema, metadata: schema.metadata ?? new Map(), fragments: fragmentStats.numFragments }
+    },
+  }
+}
+
+function toRead(
+  core: AnyRowsContext,
+  table: FoundTable,
+  { branch, version, record }: FoundVersion,
+): Omit<DatasetToRead, 'shown'> {
+  const location = locationOf(core.contentRoots, table.id, table.record)
+  const { manifest_path, e_tag = '', transaction_id } = record
+  const staging = core.staging?.transactionId ?? ''
+  return {
+    location,
+    branch,
+    version,
+    key: JSON.stringify([table.id, branch, version, manifest_path, e_tag, transaction_id, staging]),
+    versions: readVersions(core, table, { branch, version, record }),
+  }
+}
+
+/** The versions as their records say. The wanted one is the latest of its branch: nothing after it is looked at. */
+function readVersions(core: AnyRowsContext, { id }: FoundTable, wanted: FoundVersion): DatasetVersions {
+  const pinned = toVersionFor(core, wanted.version, wanted.record)
+  return {
+    async latest(branch) {
+      if (branch === wanted.branch) return pinned
+      return core.store.read((reader) => {
+        const latest = tableById(reader, id)?.record.main.latest ?? null
+        const record = latest === null ? undefined : reader.get<VersionRecord>(keys.version(id, '', latest))
+        return record && toVersionFor(core, latest!, record)
+      })
+    },
+    async find(branch, version) {
+      if (branch === wanted.branch && version === wanted.version) return pinned
+      const record = await core.store.read((reader) =>
+        reader.get<VersionRecord>(keys.version(id, branch, version)),
+      )
+      return record && toVersionFor(core, version, record)
+    },
+  }
+}

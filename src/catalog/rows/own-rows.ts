@@ -1,0 +1,71 @@
+import { unsupported } from '../../base/errors.ts'
+import type { VersionRecord } from '../../base/store/records.ts'
+import type { Snapshot, TableEngine, WorkOptions } from '../../engine/table/index.ts'
+import type { RowsQuery, RowsStats, VersionRows } from './version-rows.ts'
+
+/** A fragment of fewer rows is small, as LanceDB counts it. */
+const smallRows = 100_000
+
+interface Opened {
+  readonly engine: TableEngine
+  readonly snapshot: Snapshot
+}
+
+/** Rows of our own engine. The version is opened when more than its record is needed. */
+export function ownRows({ rows }: VersionRecord, open: () => Promise<Opened>): VersionRows {
+  return {
+    async count(predicate: string | undefined, work: WorkOptions) {
+      if (predicate === undefined) return rows!
+      const { engine, snapshot } = await open()
+      return engine.countRows(snapshot, { ...work, predicate })
+    },
+    async query(asked, inParts) {
+      refuseText(asked)
+      const { engine, snapshot } = await open()
+      return engine[inParts ? 'streamRows' : 'queryRows'](snapshot, asked)
+    },
+    async explain(asked) {
+      refuseText(asked)
+      const { engine, snapshot } = await open()
+      return engine.explainQuery(snapshot, asked)
+    },
+    async stats() {
+      const { engine, snapshot } = await open()
+      const fragments = await engine.fragmentRows(snapshot)
+      return {
+        bytes: snapshot.bytes,
+        rows: snapshot.rows,
+        indices: engine.indicesOf(snapshot).length,
+        fragments: fragments.length,
+        smallFragments: fragments.filter((count) => count < smallRows).length,
+        lengths: summaryOf(fragments),
+      }
+    },
+    describe: async () => (await open()).snapshot,
+  }
+}
+
+function refuseText({ text }: RowsQuery): void {
+  if (text === undefined) return
+  throw unsupported(
+    "Full-text search needs a table of Lance, and the rows of this one are the catalog's own.",
+    'Query with LIKE, ILIKE or a regular expression in filter.',
+  )
+}
+
+function summaryOf(rows: readonly number[]): RowsStats['lengths'] {
+  const sorted = [...rows].sort((a, b) => a - b)
+  const last = sorted.length - 1
+  // The rank is a share of all fragments, as LanceDB counts it.
+  const at = (percent: number) => sorted[Math.floor((sorted.length * percent) / 100)] ?? 0
+  const sum = sorted.reduce((all, count) => all + count, 0)
+  return {
+    min: at(0),
+    max: sorted[last] ?? 0,
+    mean: Math.floor(sum / Math.max(1, sorted.length)),
+    p25: at(25),
+    p50: at(50),
+    p75: at(75),
+    p99: at(99),
+  }
+}

@@ -1,0 +1,139 @@
+import { CatalogError } from '../../base/errors.ts'
+import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
+import type { Reader } from '../../base/store/store.ts'
+import { isOurs } from '../lance/dataset.ts'
+import { reconcileWanted } from '../lance/tags.ts'
+import { hasForeignRows } from '../locations/declared-only.ts'
+import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
+import { type FoundTable, findTable } from '../lookup/names.ts'
+import {
+  type FoundVersion,
+  findVersion,
+  headOf,
+  onBranch,
+  type WantedVersion,
+  wantedVersion,
+} from '../lookup/versions.ts'
+import type { AnyRowsContext } from './context.ts'
+import { isOfLance, lanceRows } from './lance-rows.ts'
+import { ownRows } from './own-rows.ts'
+import {
+  declaredOnly,
+  foreign,
+  manifestOf,
+  requireContentFolder,
+  requireOurs,
+  retryIfReplaced,
+} from './rows.ts'
+import type { VersionRows } from './version-rows.ts'
+
+interface Found {
+  readonly table: FoundTable
+  /** Undefined for a table without any version. */
+  readonly found: FoundVersion | undefined
+}
+
+/**
+ * Reads rows of one version by the engine that wrote them. If the table is replaced meanwhile, the operation starts
+ * again with the one that now has the name.
+ */
+export async function readTable<T>(
+  core: AnyRowsContext,
+  id: Identifier,
+  wanted: WantedVersion,
+  read: (rows: VersionRows) => Promise<T>,
+): Promise<T> {
+  const { table, found } = await findRows(core, id, wanted)
+  const rows = rowsOf(core, id, table, found)
+  return retryIfReplaced(core, id, table, () => read(rows))
+}
+
+/** The rows of a version that was found, whoever wrote them. Refuses those of engines that are not here. */
+export function rowsOf(
+  core: AnyRowsContext,
+  id: Identifier,
+  table: FoundTable,
+  found: FoundVersion,
+): VersionRows {
+  const { record } = found
+  if (isOfLance(record)) {
+    requireContentFolder(core, id, table)
+    return lanceRows(core, id, table, found)
+  }
+  requireOurs(id, found)
+  return ownRows(record, async () => {
+    const folder = requireContentFolder(core, id, table)
+    const engine = await core.engine(folder.content)
+    return { engine, snapshot: await engine.open(folder.prefix, manifestOf(record)) }
+  })
+}
+
+/** A version, and its table. Versions that Lance published past the catalog are found, too. */
+async function findRows(
+  core: AnyRowsContext,
+  id: Identifier,
+  wanted: WantedVersion,
+): Promise<Found & { readonly found: FoundVersion }> {
+  const { isCertain, ...first } = await core.store.read((reader) => findFirst(reader, id, wanted, core.now()))
+  if (isCertain && first.found) return { table: first.table, found: first.found }
+  const resolved = await reconcileWanted(core, id, wanted)
+  const { table, found } = await core.store.read((reader) => find(reader, id, resolved, core.now()))
+  if (found) {
+    if (isOfLance(found.record)) await requireManifest(core, id, table, found)
+    return { table, found }
+  }
+  throw table.record.registered || (await hasForeignRows(core, table)) ? foreign(id) : declaredOnly(id)
+}
+
+/** As {@link find}. The answer is certain for our own tables, whose versions the catalog makes itself. */
+function findFirst(
+  reader: Reader,
+  id: Identifier,
+  wanted: WantedVersion,
+  now: number,
+): Found & { readonly isCertain: boolean } {
+  try {
+    const { table, found } = find(reader, id, wanted, now)
+    return { table, found, isCertain: found?.record.rows !== undefined }
+  } catch (error) {
+    const table = findTable(reader, id)
+    const mayBeLances =
+      error instanceof CatalogError && error.code !== 'InvalidInput' && !isOurs(reader, table)
+    if (!mayBeLances) throw error
+    return { table, found: undefined, isCertain: false }
+  }
+}
+
+function find(reader: Reader, id: Identifier, wanted: WantedVersion, now: number): Found {
+  const table = findTable(reader, id)
+  const { branch, version } = wantedVersion(reader, id, table, wanted, now)
+  const isEmpty = version === undefined && headOf(reader, id, table, branch).latest === null
+  return { table, found: isEmpty ? undefined : findVersion(reader, id, table, branch, version) }
+}
+
+/** The last bytes of every manifest. */
+const mark = 'LANC'
+
+/**
+ * Refuses a version of Lance whose manifest is not where Lance looks for it, or has another end than manifests have.
+ * Lance itself reads many a damaged one as that of a table without rows.
+ */
+async function requireManifest(
+  core: AnyRowsContext,
+  id: Identifier,
+  table: FoundTable,
+  { branch, version, record: { manifest_path, manifest_size } }: FoundVersion,
+): Promise<void> {
+  const { content, prefix } = requireContentFolder(core, id, table)
+  // One that waits for the commit of a transaction lies elsewhere, and was found there when it was staged.
+  if (core.staging !== undefined) return
+  const path = prefix + versionsFolderOf(branch) + nameOf(manifest_path)
+  const size = manifest_size ?? 0
+  const range = size < mark.length ? undefined : { start: size - mark.length, end: size }
+  const last = await content.get(path, range)
+  if (last !== undefined && Buffer.from(last).toString('latin1').endsWith(mark)) return
+  throw new CatalogError(
+    'InvalidTableState',
+    `The manifest of version ${version} of ${formatIdentifier(id)}${onBranch(branch)} is ${last === undefined ? 'not there' : 'damaged'} (${manifest_path}), so the location holds no dataset of Lance, or half of one. Bring its files back, or read another version.`,
+  )
+}

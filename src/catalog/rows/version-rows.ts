@@ -1,0 +1,44 @@
+import type { Schema } from '@uwdata/flechette'
+import type { TextSearch } from '../../engine/lance/index.ts'
+import type { QueryOptions, WorkOptions } from '../../engine/table/index.ts'
+
+/*
+ * Rows are written by one of two engines: our own, or Lance. What a version is decides which one reads them. Operations
+ * ask this interface alone, and do not know the engine.
+ */
+
+/** A query of the rows of a version, whoever wrote them. */
+export interface RowsQuery extends QueryOptions {
+  /** Finds the rows with the words of a text, by an index of them. */
+  readonly text?: TextSearch | undefined
+}
+
+/** The columns of a version, and what is known of its fragments. */
+export interface DescribedRows {
+  readonly schema: Schema
+  readonly metadata: ReadonlyMap<string, string>
+  /** Undefined where the engine does not tell. */
+  readonly deletedRows?: number | undefined
+  readonly fragments: number
+}
+
+/** Sizes of a version. */
+export interface RowsStats {
+  readonly bytes: number
+  readonly rows: number
+  readonly indices: number
+  readonly fragments: number
+  /** Fragments of fewer than 100,000 rows. */
+  readonly smallFragments: number
+  readonly lengths: Readonly<Record<'min' | 'max' | 'mean' | 'p25' | 'p50' | 'p75' | 'p99', number>>
+}
+
+/** The rows of one version. */
+export interface VersionRows {
+  count(predicate: string | undefined, work: WorkOptions): Promise<number>
+  /** The bytes of an Arrow IPC file. In parts, if `inParts` and there are many. */
+  query(asked: RowsQuery, inParts: boolean): Promise<Uint8Array | AsyncIterable<Uint8Array>>
+  explain(asked: RowsQuery): Promise<readonly string[]>
+  stats(): Promise<RowsStats>
+  describe(): Promise<DescribedRows>
+}

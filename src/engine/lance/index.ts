@@ -1,0 +1,181 @@
+import type { Schema } from '@uwdata/flechette'
+import { decodeSchema } from '../arrow/ipc/decode.ts'
+import type { WorkOptions } from '../table/table-engine.ts'
+import { answerOf } from './answer.ts'
+import { Bridge, type Dataset } from './bridge.ts'
+import { cannotOpen, fromLance } from './errors.ts'
+import { type Connection, loadLance, type NativeStats, type NativeTable, tooOld } from './native.ts'
+import { buildQuery, type LanceQuery } from './query.ts'
+
+export type { Dataset, DatasetVersion, DatasetVersions } from './bridge.ts'
+export type { LanceQuery, TextSearch } from './query.ts'
+
+/** A version of a dataset that is to be read. */
+export interface DatasetToRead extends Dataset {
+  /** What errors call it, such as `version 3 of docs`. */
+  readonly shown: string
+  /** What identifies the content of the version: no other version, and no other dataset, has the same. */
+  readonly key: string
+  /** `''` is the main branch. */
+  readonly branch: string
+  readonly version: number
+}
+
+/** How an engine may use memory. */
+export interface LanceOptions {
+  /** Most bytes of indexes and of metadata that Lance keeps in memory. */
+  readonly cacheBytes: number
+}
+
+/** Most versions that stay open after they were read. */
+const keptOpen = 32
+
+interface Opened {
+  readonly name: string
+  readonly table: Promise<NativeTable>
+  users: number
+}
+
+/**
+ * Reads rows of Lance's datasets by Lance's own package, which is loaded by the first of them. The engine knows
+ * locations and versions, and no names of tables.
+ */
+export class LanceEngine {
+  readonly #options: LanceOptions
+  #bridge = new Bridge()
+  #connection: Promise<Connection> | undefined
+  /** By the keys of versions, the one that was used last at the end. */
+  readonly #opened = new Map<string, Opened>()
+
+  constructor(options: LanceOptions) {
+    this.#options = options
+  }
+
+  /** Counts all rows of a version, or those that match a predicate. */
+  count(dataset: DatasetToRead, predicate: string | undefined, work: WorkOptions): Promise<number> {
+    return this.#read(dataset, work, (table) => table.countRows(predicate))
+  }
+
+  /** Rows as the bytes of an Arrow IPC file. */
+  query(dataset: DatasetToRead, asked: LanceQuery): Promise<Uint8Array> {
+    return this.#read(dataset, asked, (table) => answerOf(buildQuery(table, asked), asked))
+  }
+
+  /** Lance's plan of a query, a line for each step, the last one first. */
+  explain(dataset: DatasetToRead, asked: LanceQuery): Promise<readonly string[]> {
+    return this.#read(dataset, asked, async (table) => {
+      const plan = await buildQuery(table, asked).explainPlan(true)
+      return plan.trimEnd().split('\n')
+    })
+  }
+
+  /** Sizes of a version. */
+  stats(dataset: DatasetToRead): Promise<NativeStats> {
+    return this.#read(dataset, {}, (table) => table.stats())
+  }
+
+  /** The columns of a version; `metadata` is the schema metadata. */
+  schema(dataset: DatasetToRead): Promise<Schema> {
+    return this.#read(dataset, {}, async (table) => decodeSchema(await table.schema()))
+  }
+
+  /** Closes all handles and the listener. A later call would open them again. */
+  async close(): Promise<void> {
+    const opened = [...this.#opened.values()]
+    this.#opened.clear()
+    for (const one of opened) await this.#release(one)
+    const connection = this.#connection
+    this.#connection = undefined
+    await connection?.then((found) => found.close()).catch(() => {})
+    const bridge = this.#bridge
+    this.#bridge = new Bridge()
+    await bridge.close()
+  }
+
+  async #read<T>(
+    dataset: DatasetToRead,
+    { signal }: WorkOptions,
+    read: (table: NativeTable) => Promise<T>,
+  ): Promise<T> {
+    signal?.throwIfAborted()
+    const opened = this.#open(dataset)
+    opened.users++
+    try {
+      return await abortable(signal, opened.table.then(read))
+    } catch (error) {
+      if (signal?.aborted) throw error
+      throw fromLance(error, dataset.shown)
+    } finally {
+      opened.users--
+      this.#evict()
+    }
+  }
+
+  /** The handle of a version. Each is opened once, and stays open for a while, since opening reads its manifest. */
+  #open(dataset: DatasetToRead): Opened {
+    const { key } = dataset
+    const found = this.#opened.get(key)
+    if (found) {
+      this.#opened.delete(key)
+      this.#opened.set(key, found)
+      return found
+    }
+    const name = this.#bridge.add(dataset)
+    const table = this.#openTable(name, dataset).catch((error) => {
+      throw cannotOpen(error, dataset.shown)
+    })
+    const opened: Opened = { name, table, users: 0 }
+    this.#opened.set(key, opened)
+    opened.table.catch(() => {
+      if (this.#opened.get(key) === opened) this.#opened.delete(key)
+      this.#bridge.remove(name)
+    })
+    return opened
+  }
+
+  async #openTable(name: string, { branch, version }: DatasetToRead): Promise<NativeTable> {
+    this.#connection ??= this.#connect()
+    const connection = await this.#connection
+    const { inner } = await connection.openTable(name, [], { version, ...(branch !== '' && { branch }) })
+    if (typeof inner?.countRows !== 'function') throw tooOld()
+    return inner
+  }
+
+  async #connect(): Promise<Connection> {
+    try {
+      const { connectNamespace, Session } = await loadLance()
+      const { cacheBytes } = this.#options
+      const session = new Session(BigInt(cacheBytes), BigInt(Math.ceil(cacheBytes / 4)))
+      const uri = await this.#bridge.listen()
+      return await connectNamespace('rest', { uri, headers: this.#bridge.headers }, { session })
+    } catch (error) {
+      // The package may be installed while the catalog is open.
+      this.#connection = undefined
+      throw error
+    }
+  }
+
+  #evict(): void {
+    for (const [key, opened] of this.#opened) {
+      if (this.#opened.size <= keptOpen) return
+      if (opened.users > 0) continue
+      this.#opened.delete(key)
+      void this.#release(opened)
+    }
+  }
+
+  async #release({ name, table }: Opened): Promise<void> {
+    this.#bridge.remove(name)
+    await table.then((found) => found.close()).catch(() => {})
+  }
+}
+
+/** The work, or the reason of the signal as soon as that is aborted: Lance itself cannot be stopped. */
+function abortable<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (signal === undefined) return work
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}

@@ -1,0 +1,106 @@
+import { unsupported } from '../../base/errors.ts'
+import { optionalPackage } from '../../base/optional-package.ts'
+
+/*
+ * The part of `@lancedb/lancedb` that is used. Its own handles wrap native ones, which take and answer Arrow as bytes:
+ * its wrappers would decode every batch, by another library of Arrow.
+ */
+
+/** A native handle of a table, at one version or at the latest. */
+export interface NativeTable {
+  close(): void
+  version(): Promise<number>
+  schema(): Promise<Uint8Array>
+  countRows(filter?: string): Promise<number>
+  stats(): Promise<NativeStats>
+  query(): NativeQuery
+}
+
+/** Sizes of a table. */
+export interface NativeStats {
+  readonly totalBytes: number
+  readonly numRows: number
+  readonly numIndices: number
+  readonly fragmentStats: {
+    readonly numFragments: number
+    readonly numSmallFragments: number
+    readonly lengths: Readonly<Record<'min' | 'max' | 'mean' | 'p25' | 'p50' | 'p75' | 'p99', number>>
+  }
+}
+
+/** A query that is built by its setters, and then run. */
+export interface NativeQuery {
+  onlyIf(predicate: string): void
+  select(columns: readonly (readonly [name: string, expression: string])[]): void
+  limit(rows: number): void
+  offset(rows: number): void
+  withRowId(): void
+  orderBy(keys: readonly NativeOrdering[]): void
+  fullTextSearch(query: { readonly query: string; readonly columns: readonly string[] | null }): void
+  nearestTo(vector: Float32Array): NativeVectorQuery
+  outputSchema(): Promise<Uint8Array>
+  execute(maxBatchLength?: number): Promise<{ next(): Promise<Uint8Array | null> }>
+  explainPlan(verbose: boolean): Promise<string>
+}
+
+/** A query for the nearest vectors. */
+export interface NativeVectorQuery extends Omit<NativeQuery, 'nearestTo'> {
+  column(name: string): void
+  addQueryVector(vector: Float32Array): void
+  distanceType(name: string): void
+  distanceRange(lower: number | undefined, upper: number | undefined): void
+  postfilter(): void
+}
+
+/** A key of an order. */
+export interface NativeOrdering {
+  readonly columnName: string
+  readonly ascending: boolean
+  readonly nullsFirst: boolean
+}
+
+/** A connection to the catalog's own listener. */
+export interface Connection {
+  openTable(
+    name: string,
+    namespace: readonly string[],
+    options: {
+      readonly branch?: string
+      readonly version?: number
+      readonly storageOptions?: Readonly<Record<string, string>>
+    },
+  ): Promise<{ readonly inner?: NativeTable }>
+  close(): void
+}
+
+interface LancePackage {
+  connectNamespace(
+    implementation: 'rest',
+    properties: { readonly uri: string; readonly headers: Readonly<Record<string, string>> },
+    options: { readonly session: unknown },
+  ): Promise<Connection>
+  readonly Session: new (indexBytes: bigint, metadataBytes: bigint) => unknown
+}
+
+const name = '@lancedb/lancedb'
+
+/** Loads Lance's package. Fails with `Unsupported`, and what it weighs, when it is not installed. */
+export async function loadLance(): Promise<LancePackage> {
+  const loaded = (await optionalPackage(
+    'Reading or changing rows of Lance',
+    name,
+    () => import('@lancedb/lancedb'),
+    ' (its binary takes 195 MB; docs/lance.md says how to leave out what else it brings).',
+  )) as unknown as Partial<LancePackage> & { readonly default?: Partial<LancePackage> }
+  const { connectNamespace, Session } = loaded.connectNamespace ? loaded : (loaded.default ?? {})
+  if (connectNamespace && Session) return { connectNamespace, Session }
+  throw tooOld()
+}
+
+/** The error for a package that lacks what is used here. */
+export function tooOld(): Error {
+  return unsupported(
+    `The installed package ${name} is of a version that this release does not know.`,
+    `Install one that fits: npm install ${name}@0.39`,
+  )
+}

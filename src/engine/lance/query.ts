@@ -1,0 +1,80 @@
+import { invalid } from '../../base/errors.ts'
+import type { QueryOptions, VectorSearch } from '../table/table-engine.ts'
+import type { NativeQuery, NativeTable } from './native.ts'
+
+/** A search for words, by an index of them. */
+export interface TextSearch {
+  readonly query: string
+  /** Default: every column with such an index. */
+  readonly columns?: readonly string[] | undefined
+}
+
+/** What a query may ask of rows of Lance. */
+export interface LanceQuery extends QueryOptions {
+  readonly text?: TextSearch | undefined
+}
+
+/** Rows for each vector or text, if the request has no limit, as LanceDB has it. */
+const defaultLimit = 10
+
+/** Builds a query of Lance. */
+export function buildQuery(table: NativeTable, asked: LanceQuery): Omit<NativeQuery, 'nearestTo'> {
+  const { search, text, filter, columns, limit, offset, withRowId, orderBy } = asked
+  const plain = table.query()
+  if (text) plain.fullTextSearch({ query: text.query, columns: text.columns ? [...text.columns] : null })
+  const query = search ? nearest(plain, search) : plain
+  if (filter !== undefined) query.onlyIf(filter)
+  if (columns !== undefined) query.select(withScore(pairs(columns), asked))
+  if (withRowId) query.withRowId()
+  const most = limit ?? (search || text ? defaultLimit : undefined)
+  if (most !== undefined) query.limit(most)
+  if (offset !== undefined) query.offset(offset)
+  if (orderBy !== undefined && orderBy.length > 0) {
+    query.orderBy(
+      orderBy.map(({ column, descending, nullsFirst }) => ({
+        columnName: column,
+        ascending: !descending,
+        nullsFirst: nullsFirst === true,
+      })),
+    )
+  }
+  return query
+}
+
+/** The names of the answer's columns, each with its expression. */
+function pairs(columns: NonNullable<QueryOptions['columns']>): [string, string][] {
+  const found = Array.isArray(columns)
+    ? columns.map((text: string): [string, string] => [text, text])
+    : Object.entries(columns as Readonly<Record<string, string>>)
+  const seen = new Set<string>()
+  for (const [name] of found) {
+    if (seen.has(name))
+      throw invalid(`Column ${JSON.stringify(name)} is asked for twice. Name each one once.`)
+    seen.add(name)
+  }
+  return found
+}
+
+/** The columns with the distance or the score of a search. Lance adds these by itself too, with a warning. */
+function withScore(
+  columns: readonly [string, string][],
+  { search, text }: LanceQuery,
+): readonly [string, string][] {
+  const score = search ? '_distance' : text ? '_score' : undefined
+  if (score === undefined || columns.some(([name]) => name === score)) return columns
+  return [...columns, [score, score]]
+}
+
+function nearest(
+  query: NativeQuery,
+  { vectors, column, measure, lower, upper, prefilter }: VectorSearch,
+): Omit<NativeQuery, 'nearestTo'> {
+  const [first, ...others] = vectors
+  const search = query.nearestTo(Float32Array.from(first ?? []))
+  for (const vector of others) search.addQueryVector(Float32Array.from(vector))
+  if (column !== undefined) search.column(column)
+  if (measure !== undefined) search.distanceType(measure)
+  if (lower !== undefined || upper !== undefined) search.distanceRange(lower, upper)
+  if (prefilter === false) search.postfilter()
+  return search
+}
