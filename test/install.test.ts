@@ -66,6 +66,7 @@ test.each([
   ['fastify', 'mount the plugin'],
   ['jose', 'let servers check JSON Web Tokens'],
   ['prom-client', 'ask servers for metrics'],
+  ['@modelcontextprotocol/sdk', 'offer a catalog to language models'],
   ['@aws-sdk/client-s3', 'keep rows in S3'],
   ['@azure/storage-blob', 'keep rows in Azure'],
   ['@google-cloud/storage', 'keep rows in Google Cloud Storage'],

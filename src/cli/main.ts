@@ -12,6 +12,7 @@ import { importIcebergCommand } from './import-iceberg.ts'
 import type { Io } from './io.ts'
 import { resolveLocations } from './location-argument.ts'
 import { vacuumCommand, verifyCommand } from './maintenance.ts'
+import { mcpCommand } from './mcp/mcp-command.ts'
 import { migrateCommand } from './migrate.ts'
 import { suggestionsFor } from './near-miss.ts'
 import { openCommand } from './open-page.ts'
@@ -126,6 +127,7 @@ function addAll(root: Command, io: Io, signal: AbortSignal): void {
   const itself = [
     serveCommand(io, signal),
     openCommand(io, signal),
+    mcpCommand(io, signal),
     fakeCommand(io, signal),
     changesCommand(io, signal),
     migrateCommand(io, signal),

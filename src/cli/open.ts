@@ -39,11 +39,15 @@ export async function openLocation(
 export async function openLocal(
   location: string,
   mayCreate: boolean,
-  { locationRoot: locationRoots }: RootOptions = {},
+  { locationRoot: locationRoots, readOnly = false }: RootOptions & { readonly readOnly?: boolean } = {},
 ) {
   requireDirectory(location)
   if (!mayCreate && !isDatabaseUrl(location) && location !== 'memory:') await requireCatalog(location)
-  return openCatalog(location, locationRoots === undefined ? {} : { locationRoots })
+  return openCatalog(location, {
+    ...(locationRoots !== undefined && { locationRoots }),
+    // A catalog in memory has no such option.
+    ...(readOnly && location !== 'memory:' && { readOnly }),
+  })
 }
 
 /** Refuses URLs of servers and unsupported schemes, for commands that need direct access to the catalog. */

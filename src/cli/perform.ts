@@ -105,19 +105,19 @@ async function textOf(data: Uint8Array, format: 'json' | 'csv'): Promise<string>
 }
 
 /** Converts the rows of a request to the types of the target table, or else of the given schema. */
-async function withTypedRows(
+export async function withTypedRows(
   catalog: Catalog,
   operation: string,
   request: Fields,
   options: OperationOptions,
-  io: Io,
+  note: (text: string) => void,
 ): Promise<Fields> {
   const { data, schema } = request
   if (!(data instanceof TextRows)) return request
   const known = operation === 'insertIntoTable' ? await columnsOf(catalog, request, options) : undefined
   return {
     ...request,
-    ...data.typed(known ?? schema ?? undefined, (text) => io.stderr.write(`note: ${visible(text)}\n`)),
+    ...data.typed(known ?? schema ?? undefined, note),
   }
 }
 
@@ -201,7 +201,8 @@ export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal):
     if (options.output !== undefined) {
       await queryToFile(catalog, request, work, options.output, io)
     } else {
-      const typed = await withTypedRows(catalog, operation.name, request, work, io)
+      const note = (text: string) => io.stderr.write(`note: ${visible(text)}\n`)
+      const typed = await withTypedRows(catalog, operation.name, request, work, note)
       const method = catalog[operation.name] as (
         request: Fields,
         options: OperationOptions,

@@ -29,13 +29,17 @@ type Passed = Pick<
 > &
   Pick<ServeOptions, 'host' | 'port' | 'listing' | 'unknownFields' | 'advertise' | 'staleMillis' | 'log'>
 
-interface Typed extends Passed {
+/** Whom a command that serves answers, as typed. */
+export interface TypedAuth {
   readonly token?: readonly string[]
   readonly auth: boolean
   readonly jwksUrl?: string
   readonly issuer?: string
   readonly audience?: readonly string[]
   readonly algorithms: string
+}
+
+interface Typed extends Passed, TypedAuth {
   readonly root?: string
   readonly contentCache?: string
   readonly contentCacheSize?: number
@@ -77,7 +81,8 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
         './catalog',
       ),
     )
-  addCallerOptions(command)
+  addListenOptions(command, 2333)
+  addAnswerOptions(command)
   addStorageOptions(command)
   addRunningOptions(command)
   return command.addHelpText('after', examples).action(async (location: string, typed: Typed) => {
@@ -89,16 +94,21 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
   })
 }
 
-function addCallerOptions(command: Command): void {
-  command
+/** The options of commands that serve: where they listen, and whom they answer. */
+export function addListenOptions(command: Command, port: number): Command {
+  return command
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--port <number>', 'port to listen on; 0 takes a free one', toNumber, 2333)
+    .option('--port <number>', 'port to listen on; 0 takes a free one', toNumber, port)
     .option('--token <token>', 'a token that callers may send (repeat it; or TABULARIUM_TOKEN)', collect)
     .option('--no-auth', 'accept every caller on this machine, and no other caller')
     .option('--jwks-url <url>', 'accept JSON Web Tokens signed by the keys at this URL')
     .option('--issuer <url>', 'required issuer of the tokens')
     .option('--audience <text>', 'required audience of the tokens (repeat it)', collect)
     .option('--algorithms <list>', 'signature algorithms of the tokens', 'RS256,ES256')
+}
+
+function addAnswerOptions(command: Command): void {
+  command
     .addOption(
       new Option('--listing <kind>', 'what a listing of tables answers: full identifiers, or direct children')
         .choices(['recursive', 'children'])
@@ -192,7 +202,8 @@ function collect(text: string, before: readonly string[] = []): readonly string[
   return [...before, text]
 }
 
-function authOf(typed: Typed, io: Io): ServeOptions['auth'] {
+/** The option `auth` of a server, from what was typed. */
+export function authOf(typed: TypedAuth, io: Pick<Io, 'env'>): ServeOptions['auth'] {
   const { TABULARIUM_TOKEN: fromEnvironment } = io.env
   const tokens = typed.token ?? (fromEnvironment ? [fromEnvironment] : [])
   const jwt = jwtOf(typed)
@@ -209,7 +220,7 @@ function authOf(typed: Typed, io: Io): ServeOptions['auth'] {
   return { tokens, jwt }
 }
 
-function jwtOf({ jwksUrl, issuer, audience, algorithms }: Typed) {
+function jwtOf({ jwksUrl, issuer, audience, algorithms }: TypedAuth) {
   if (jwksUrl === undefined && issuer === undefined && audience === undefined) return undefined
   if (jwksUrl === undefined || issuer === undefined || audience === undefined) {
     throw new UsageError('JSON Web Tokens need all of --jwks-url, --issuer and --audience')

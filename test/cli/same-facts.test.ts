@@ -106,6 +106,7 @@ const script: readonly (readonly string[])[] = [
 const elsewhere: Readonly<Record<string, string>> = {
   serve: 'serves until an interrupt: below',
   open: 'serves until an interrupt: below',
+  mcp: 'speaks a protocol until its input ends: mcp/',
   fake: 'serves until an interrupt: below',
   watch: 'prints until an interrupt: watch.test.ts',
   changes: 'tells tokens and times: changes.test.ts',

@@ -44,6 +44,7 @@ const tokens = ['has at least 16 characters', 'src/server/auth/tokens.ts', 'minL
 const busy = ['30 seconds', 'src/stores/lmdb/environment.ts', 'defaultTimeout = 30_000'] as const
 const postgres = 'src/stores/postgres'
 const page = 'src/page'
+const mcp = 'src/cli/mcp/mcp-command.ts'
 const icebergClients = 'test/iceberg/clients/programs.ts'
 
 export const held: Readonly<Record<string, readonly Held[]>> = {
@@ -104,6 +105,18 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['256 streams', limits, 'given.streams ?? 256'],
     ['32 of one caller', limits, 'given.streamsPerCaller ?? 32'],
     ['1,000 refusals', 'src/cli/audit-log.ts', 'maxWaiting = 1_000'],
+  ],
+  'docs/mcp.md': [
+    ['A query without `limit` gets 100 rows', 'src/cli/mcp/answers.ts', 'usualRows = 100'],
+    ['(default: 1,000)', mcp, "'most rows of one answer', toCount, 1_000"],
+    ['(default: 256 KiB)', mcp, 'toBytes, 256 * 1024'],
+    [
+      '1,000 changes, or 16 MiB of them',
+      'src/cli/mcp/workspace.ts',
+      'maxChanges = 1_000\nconst maxBytes = 16 * 1024 * 1024',
+    ],
+    ['at most 100 (`--sessions`)', mcp, "most clients at once', toCount, 100"],
+    ['nothing for 30 minutes', mcp, 'toMillis, 1_800_000'],
   ],
   'docs/command-line.md': [
     ['the first rows, 10 unless', 'src/cli/table-commands.ts', "'how many rows', toNumber, 10"],
