@@ -18,6 +18,6 @@ export async function* prefetch<T, R>(
     }
     while (waiting.length > 0) yield await waiting.shift()!
   } finally {
-    await Promise.allSettled(waiting)
+    if (waiting.length > 0) await Promise.allSettled(waiting)
   }
 }

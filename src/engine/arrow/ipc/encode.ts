@@ -1,8 +1,9 @@
 import { type Schema, Table, tableToIPC } from '@uwdata/flechette'
 import { type AnyBatch, makeColumn } from '../batch.ts'
 import { nullBatch } from '../null-batch.ts'
-import { type Block, readFooter } from './message.ts'
+import { type Block, magic, readFooter } from './message.ts'
 import { counter, prepareBatches } from './prepare.ts'
+import { encodeBatch } from './record-batch.ts'
 
 /**
  * The table as an Arrow IPC file or stream, in parts to be written in order. Buffers are not copied, and begin at
@@ -68,19 +69,17 @@ export function joinParts(parts: readonly Uint8Array[]): Uint8Array {
 const endLength = 8
 
 /**
- * Writes an Arrow IPC file batch by batch, without knowing later batches. A file lists its batches at its end. The
- * schema must have no dictionaries: in a file each dictionary precedes the first batch.
+ * What all Arrow IPC files of a schema have in common. Whoever writes many keeps it. The schema must have no
+ * dictionaries: in a file each dictionary precedes the first batch.
  */
-export class FileEncoder {
-  readonly #schema: Schema
+export class FileLayout {
   /** A file with one empty batch. Its beginning and end are the same for every file with this schema. */
   readonly #template: Uint8Array
-  readonly #blocks: Block[] = []
   readonly #headLength: number
-  #size: number
+  /** The end of files, up to the list of their batches. */
+  readonly #end: Uint8Array
 
   constructor(schema: Schema) {
-    this.#schema = schema
     this.#template = joinParts(
       encodeArrow(
         schema,
@@ -88,7 +87,22 @@ export class FileEncoder {
       ),
     )
     this.#headLength = readFooter(this.#template).records[0]!.offset
-    this.#size = this.#headLength
+    this.#end = endOfFiles(this.#template)
+  }
+
+  /** How many bytes it takes. */
+  get bytes(): number {
+    return this.#template.length + this.#end.length
+  }
+
+  /** The file of some batches, each with one for each column. Buffers are not copied. */
+  encode(batches: readonly (readonly AnyBatch[])[]): Uint8Array[] {
+    // A file lists at least one batch.
+    if (batches.length === 0) return [this.#template.slice()]
+    const file = new FileEncoder(this)
+    const parts = [file.head()]
+    for (const batch of batches) parts.push(...file.batch(batch))
+    return [...parts, file.end()]
   }
 
   /** The bytes before the first batch. */
@@ -96,79 +110,74 @@ export class FileEncoder {
     return this.#template.subarray(0, this.#headLength)
   }
 
-  /** The next batch, in parts to be written in order. Its buffers are not copied. */
-  batch(columns: readonly AnyBatch[]): Uint8Array[] {
-    const parts = encodeArrow(
-      this.#schema,
-      columns.map((batch) => [batch]),
-      'stream',
-    )
-    // The schema precedes it as in the file, except for the eight bytes at the file's beginning.
-    const message = withoutEnd(withoutBeginning(parts, this.#headLength - 8))
-    const size = message.reduce((sum, { length }) => sum + length, 0)
-    const [first] = message as [Uint8Array]
-    const metadataLength = 8 + new DataView(first.buffer, first.byteOffset).getInt32(4, true)
-    this.#blocks.push({ offset: this.#size, metadataLength, bodyLength: size - metadataLength })
-    this.#size += size
-    return message
-  }
-
   /** The bytes after the last batch: the footer with the position of every batch. */
-  end(): Uint8Array {
-    const template = this.#template
-    const lengthAt = template.length - 10
-    const view = new DataView(template.buffer, template.byteOffset, template.byteLength)
-    const footerAt = lengthAt - view.getInt32(lengthAt, true)
-    const footer = withBlocks(template.subarray(footerAt, lengthAt), this.#blocks)
-    const tail = new Uint8Array(endLength + footer.length + 10)
-    tail.set(template.subarray(footerAt - endLength, footerAt))
-    tail.set(footer, endLength)
-    new DataView(tail.buffer).setInt32(endLength + footer.length, footer.length, true)
-    tail.set(template.subarray(-6), tail.length - 6)
-    return tail
+  end(blocks: readonly Block[]): Uint8Array {
+    const start = this.#end.length
+    const size = start + blocks.length * 24
+    const bytes = new Uint8Array(size + 10)
+    bytes.set(this.#end)
+    const view = new DataView(bytes.buffer)
+    view.setUint32(start - 4, blocks.length, true)
+    for (let i = 0; i < blocks.length; i++) {
+      const { offset, metadataLength, bodyLength } = blocks[i]!
+      const at = start + i * 24
+      view.setBigInt64(at, BigInt(offset), true)
+      view.setInt32(at + 8, metadataLength, true)
+      view.setBigInt64(at + 16, BigInt(bodyLength), true)
+    }
+    view.setInt32(size, size - endLength, true)
+    bytes.set(magic, size + 4)
+    return bytes
   }
 }
 
 /**
- * The footer with other record batch blocks. They are appended, and the field with their offset is changed.
+ * The end of a file up to the list of its batches, which is moved to the end: the marker that ends its messages, and its
+ * footer. The count of the list is its last four bytes.
  *
  * Format: `File.fbs` of Apache Arrow, and https://flatbuffers.dev/internals/
  */
-function withBlocks(footer: Uint8Array, blocks: readonly Block[]): Uint8Array {
+function endOfFiles(file: Uint8Array): Uint8Array {
+  const lengthAt = file.length - 10
+  const length = new DataView(file.buffer, file.byteOffset).getInt32(lengthAt, true)
   // The length of a vector takes four bytes. Blocks begin at a multiple of eight.
-  const at = ((footer.length + 4 + 7) & ~7) - 4
-  const bytes = new Uint8Array(at + 4 + blocks.length * 24)
-  bytes.set(footer)
-  const view = new DataView(bytes.buffer)
+  const list = ((length + 4 + 7) & ~7) - 4
+  const bytes = new Uint8Array(endLength + list + 4)
+  bytes.set(file.subarray(lengthAt - length - endLength, lengthAt))
+  const view = new DataView(bytes.buffer, endLength)
   const root = view.getUint32(0, true)
   const table = root - view.getInt32(root, true)
   const field = root + view.getUint16(table + 4 + 3 * 2, true)
-  view.setUint32(field, at - field, true)
-  view.setUint32(at, blocks.length, true)
-  for (const [i, { offset, metadataLength, bodyLength }] of blocks.entries()) {
-    const block = at + 4 + i * 24
-    view.setBigInt64(block, BigInt(offset), true)
-    view.setInt32(block + 8, metadataLength, true)
-    view.setBigInt64(block + 16, BigInt(bodyLength), true)
-  }
+  view.setUint32(field, list - field, true)
   return bytes
 }
 
-function withoutBeginning(parts: readonly Uint8Array[], length: number): Uint8Array[] {
-  let left = length
-  const rest: Uint8Array[] = []
-  for (const part of parts) {
-    if (left >= part.length) left -= part.length
-    else {
-      rest.push(part.subarray(left))
-      left = 0
-    }
-  }
-  return rest
-}
+/** Writes an Arrow IPC file batch by batch, without knowing later batches. A file lists its batches at its end. */
+export class FileEncoder {
+  readonly #layout: FileLayout
+  readonly #blocks: Block[] = []
+  #size: number
 
-function withoutEnd(parts: Uint8Array[]): Uint8Array[] {
-  const last = parts.pop()!
-  if (last.length > endLength) parts.push(last.subarray(0, last.length - endLength))
-  return parts
+  constructor(layout: FileLayout) {
+    this.#layout = layout
+    this.#size = layout.head().length
+  }
+
+  /** The bytes before the first batch. */
+  head(): Uint8Array {
+    return this.#layout.head()
+  }
+
+  /** The next batch, in parts to be written in order. Its buffers are not copied. */
+  batch(columns: readonly AnyBatch[]): readonly Uint8Array[] {
+    const { parts, metadataLength, bodyLength } = encodeBatch(columns)
+    this.#blocks.push({ offset: this.#size, metadataLength, bodyLength })
+    this.#size += metadataLength + bodyLength
+    return parts
+  }
+
+  /** The bytes after the last batch: the footer with the position of every batch. */
+  end(): Uint8Array {
+    return this.#layout.end(this.#blocks)
+  }
 }

@@ -127,7 +127,8 @@ function cutOff(length: number) {
   )
 }
 
-const magic = Uint8Array.of(65, 82, 82, 79, 87, 49) // ARROW1
+/** ARROW1, with which a file begins and ends. */
+export const magic = Uint8Array.of(65, 82, 82, 79, 87, 49)
 
 /** The location of a message in an Arrow file: its length prefix begins at `offset`. */
 export interface Block {

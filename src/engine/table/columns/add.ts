@@ -3,7 +3,7 @@ import { invalid } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
 import { typeName } from '../../arrow/type-name.ts'
 import type { ValueExpression } from '../../predicate/index.ts'
-import { compileValues } from '../scan/evaluate.ts'
+import { compileValues } from '../scan/compile.ts'
 import type { NewColumn } from '../table-engine.ts'
 import type { EditColumns } from './column-change.ts'
 import { checkNames, idsFrom, treeOfSchema } from './edits.ts'
@@ -22,7 +22,7 @@ interface Computed {
  * is the time that `now()` returns.
  */
 export function addColumns(columns: readonly NewColumn[], now: number): EditColumns {
-  return async (schema, timeSlice) => {
+  return async (schema, job) => {
     const { tree, nextId } = treeOfSchema(schema)
     const ids = idsFrom(nextId)
     const added: FieldNode[] = []
@@ -32,7 +32,7 @@ export function addColumns(columns: readonly NewColumn[], now: number): EditColu
         added.push(...treeOf([nullField(column.field)], ids))
         continue
       }
-      const expression = await compileValues(column.expression, schema, now, timeSlice)
+      const expression = await compileValues(column.expression, schema, now, job)
       if (expression.columns.some((index) => index >= schema.fields.length)) {
         throw invalid(
           `The expression of column ${quote(column.name)} reads row ids or places, which differ from version to version. Compute it of columns of the table.`,

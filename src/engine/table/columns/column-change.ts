@@ -1,5 +1,4 @@
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
-import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { Bitmap } from '../../arrow/bitmap.ts'
 import { covers, readLive } from '../format/deletions.ts'
 import {
@@ -15,6 +14,7 @@ import { storedColumnsOf, type TableSchema, withLayout, withSchema } from '../fo
 import { withIndexesOf } from '../indexes/indexed-fields.ts'
 import { Job } from '../job.ts'
 import { readColumns } from '../read/fragment-read.ts'
+import type { Compiling } from '../scan/compile.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { ApplyOptions, ChangeResult, SchemaChange, Snapshot, WorkOptions } from '../table-engine.ts'
 import { Growth } from '../write/growth.ts'
@@ -32,7 +32,7 @@ export interface ColumnEdit {
 }
 
 /** Plans the new columns of a schema. Refuses what the schema does not allow. */
-export type EditColumns = (schema: TableSchema, timeSlice: TimeSlice) => Promise<ColumnEdit>
+export type EditColumns = (schema: TableSchema, job: Compiling) => Promise<ColumnEdit>
 
 /** The completed work for the live rows of a fragment: a file written, or the rows checked. */
 interface CompletedWork {
@@ -57,7 +57,7 @@ export class ColumnChange implements SchemaChange {
   }
 
   async check(base: Snapshot): Promise<void> {
-    await this.#edit((base as LoadedSnapshot).schema, new TimeSlice(undefined))
+    await this.#edit((base as LoadedSnapshot).schema, new Job(this.#storage))
   }
 
   async prepare(base: Snapshot, options: WorkOptions = {}): Promise<void> {

@@ -135,7 +135,14 @@ export async function* groupsOf(
 }
 
 /** The fragments, in row order. */
-export async function* fragmentsOf(
+export function fragmentsOf(storage: ReadStorage, snapshot: LoadedSnapshot): Fragments {
+  // Those of a small table lie in the manifest, and need no generator.
+  return snapshot.body.segments.length === 0 ? snapshot.body.tail : fragmentsOfGroups(storage, snapshot)
+}
+
+export type Fragments = Iterable<FragmentEntry> | AsyncIterable<FragmentEntry>
+
+async function* fragmentsOfGroups(
   storage: ReadStorage,
   snapshot: LoadedSnapshot,
 ): AsyncGenerator<FragmentEntry> {

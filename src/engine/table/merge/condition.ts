@@ -6,7 +6,8 @@ import { RunBuilder } from '../../arrow/take/runs.ts'
 import { assemble } from '../../arrow/take/take.ts'
 import type { Predicate, WorkBudget } from '../../predicate/index.ts'
 import { noMetadata } from '../columns/field-tree.ts'
-import { compile, walk } from '../scan/evaluate.ts'
+import { type Compiling, compile } from '../scan/compile.ts'
+import { walk } from '../scan/evaluate.ts'
 import type { MergeSource } from './source.ts'
 
 /** Pairs of a table row and a source row with the same key, at equal positions of both lists. */
@@ -44,18 +45,18 @@ export class PairCondition {
     source: MergeSource,
     schema: Schema,
     now: number,
-    timeSlice: TimeSlice,
+    job: Compiling,
   ): Promise<PairCondition> {
     const all = [...schema.fields.keys()]
     const given = all.filter((i) => source.has(i))
     // Errors list all existing columns. Only those in the text are read.
-    await compile(text, pairSchema(schema, given, all), now, timeSlice)
+    await compile(text, pairSchema(schema, given, all), now, job)
     const isNamed = (i: number) => {
       const { name } = schema.fields[i]!
       return i === source.keys[0]!.path[0] || text.includes(name) || name.includes('`')
     }
     const sides = [given.filter(isNamed), all.filter(isNamed)] as const
-    const predicate = await compile(text, pairSchema(schema, ...sides), now, timeSlice)
+    const predicate = await compile(text, pairSchema(schema, ...sides), now, job)
     return new PairCondition(source, schema, sides, predicate)
   }
 

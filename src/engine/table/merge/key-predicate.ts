@@ -1,10 +1,9 @@
 import { type DataType, Type } from '@uwdata/flechette'
-import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type AnyBatch, dictionaryOf, isNullAt } from '../../arrow/batch.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { indexedFields } from '../indexes/indexed-fields.ts'
-import { compile } from '../scan/evaluate.ts'
+import { type Compiling, compile } from '../scan/compile.ts'
 import type { MergeSource } from './source.ts'
 
 /** Most distinct values of a column that rows are searched by. For more, hashing every row takes less time. */
@@ -25,7 +24,7 @@ export async function keyPredicate(
   source: MergeSource,
   snapshot: LoadedSnapshot,
   now: number,
-  timeSlice: TimeSlice,
+  job: Compiling,
 ): Promise<Predicate | undefined> {
   if (source.rows > maxRows) return undefined
   const { schema } = snapshot
@@ -40,7 +39,7 @@ export async function keyPredicate(
     return literals.length === 1 ? `${name} = ${literals[0]!}` : `${name} IN (${literals.join(', ')})`
   })
   const text = parts.join(' AND ')
-  return text === '' || text.length > maxLength ? undefined : compile(text, schema, now, timeSlice)
+  return text === '' || text.length > maxLength ? undefined : compile(text, schema, now, job)
 }
 
 function isText({ typeId }: DataType): boolean {

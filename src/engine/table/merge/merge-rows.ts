@@ -1,5 +1,4 @@
 import type { Schema, Table } from '@uwdata/flechette'
-import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import {
   addRow,
   type Bitmap,
@@ -19,7 +18,8 @@ import { Job } from '../job.ts'
 import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import { piecesOf, selectRows } from '../read/row-selection.ts'
 import { readSelected, type SelectedColumns } from '../read/selected-columns.ts'
-import { compile, prune } from '../scan/evaluate.ts'
+import { type Compiling, compile } from '../scan/compile.ts'
+import { prune } from '../scan/evaluate.ts'
 import { minPrefetchDepth, prefetchDepth } from '../scan/prefetch-depth.ts'
 import type { Storage } from '../storage/storage.ts'
 import type {
@@ -100,21 +100,19 @@ class Merge implements Change {
     this.#now = storage.now()
   }
 
-  async prepare(base: LoadedSnapshot, timeSlice: TimeSlice): Promise<Prepared> {
+  async prepare(base: LoadedSnapshot, job: Compiling): Promise<Prepared> {
     const { prefix, schema } = base
     const known = this.#prepared
     if (known && haveSameColumns(known.schema, schema)) return known
     const { on, matched, matchedIf, inserts, orphans, orphansIf } = this.#options
-    const source = await MergeSource.of(this.#table, schema, on, inserts, timeSlice)
+    const source = await MergeSource.of(this.#table, schema, on, inserts, job)
     const condition =
-      matchedIf === undefined
-        ? undefined
-        : await PairCondition.of(matchedIf, source, schema, this.#now, timeSlice)
+      matchedIf === undefined ? undefined : await PairCondition.of(matchedIf, source, schema, this.#now, job)
     const orphanPredicate =
-      orphansIf === undefined ? undefined : await compile(orphansIf, schema, this.#now, timeSlice)
+      orphansIf === undefined ? undefined : await compile(orphansIf, schema, this.#now, job)
     this.#prepared = {
       schema,
-      keyPredicate: await keyPredicate(source, base, this.#now, timeSlice),
+      keyPredicate: await keyPredicate(source, base, this.#now, job),
       source,
       matched,
       condition,

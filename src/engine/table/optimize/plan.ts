@@ -1,4 +1,5 @@
 import { type ColumnFile, type FragmentEntry, filesOf } from '../format/manifest.ts'
+import type { Fragments } from '../format/snapshot.ts'
 import type { TableSchema } from '../format/table-schema.ts'
 import type { OptimizeOptions } from '../table-engine.ts'
 import { fragmentBytes } from '../write/write-rows.ts'
@@ -28,7 +29,7 @@ const gentleFactor = 2
  */
 export async function* planMerges(
   schema: TableSchema,
-  entries: AsyncIterable<FragmentEntry>,
+  entries: Fragments,
   maxRows: number,
   options: OptimizeOptions,
 ): AsyncGenerator<MergeGroup> {

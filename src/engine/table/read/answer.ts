@@ -1,15 +1,16 @@
-import type { DataType, Schema } from '@uwdata/flechette'
+import type { DataType } from '@uwdata/flechette'
 import { type CatalogError, invalid } from '../../../base/errors.ts'
 import { type AnyBatch, byteLength, dictionaryBytes } from '../../arrow/batch.ts'
 import { encodeArrow, FileEncoder, joinParts } from '../../arrow/ipc/encode.ts'
-import { hasDictionary, layoutOf } from '../../arrow/layout.ts'
+import { layoutOf } from '../../arrow/layout.ts'
 import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
 import type { Piece } from '../../arrow/take/take.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
-import type { LoadedSnapshot } from '../format/snapshot.ts'
+import type { Fragments, LoadedSnapshot } from '../format/snapshot.ts'
 import { bytesOfColumn, type TableSchema } from '../format/table-schema.ts'
 import { bytesOf } from '../scan/prefetch-depth.ts'
 import type { QueryOptions } from '../table-engine.ts'
+import type { AnswerLayout } from './answer-layout.ts'
 import { partBytes } from './answer-reader.ts'
 import { PlainColumns } from './plain-columns.ts'
 import type { Pick } from './projection.ts'
@@ -25,15 +26,8 @@ export type ColumnBatches = readonly AnyBatch[]
 
 /** Collects the rows of an answer into batches of a good size, and writes them as an Arrow IPC file. */
 export class AnswerEncoder {
-  /** Whether the answer must be written as a whole: an Arrow file has each dictionary once, before the first batch. */
-  readonly isWhole: boolean
   readonly #table: TableSchema
-  readonly #schema: Schema
-  readonly #picks: readonly Pick[]
-  /** The picks with different paths. Aliases of one path share their batches. */
-  readonly #distinct: readonly Pick[]
-  /** For each pick, the index of its distinct pick. */
-  readonly #distinctOf: readonly number[]
+  readonly #layout: AnswerLayout
   readonly #plain: PlainColumns
   readonly #maxBytes: number
   readonly #batchBytes: number
@@ -44,66 +38,48 @@ export class AnswerEncoder {
   #total = 0
   /** Bytes of computed values that `#bytes` does not include yet. */
   #made = 0
-  /** For each distinct pick, how many columns of the answer use it. */
-  readonly #uses: readonly number[]
   /** Bytes of the dictionaries of each distinct pick. */
   readonly #dictionaries: number[]
 
   /** Batches take about `batchBytes` at most. */
   constructor(
     snapshot: LoadedSnapshot,
-    picks: readonly Pick[],
+    layout: AnswerLayout,
     maxBytes = Number.POSITIVE_INFINITY,
     batchBytes = Number.POSITIVE_INFINITY,
     plain?: QueryOptions['plain'],
   ) {
-    const { schema } = snapshot
-    this.#picks = picks
-    this.#table = schema
-    const indices = new Map<string, number>()
-    const uses: number[] = []
-    const distinct: Pick[] = []
-    this.#distinctOf = this.#picks.map((pick) => {
-      const key = pick.path?.join() ?? `=${pick.expression!.text}`
-      const index = indices.get(key) ?? distinct.push(pick) - 1
-      indices.set(key, index)
-      uses[index] = (uses[index] ?? 0) + 1
-      return index
+    this.#table = snapshot.schema
+    this.#layout = layout
+    this.#plain = new PlainColumns(layout.fields, plain, (bytes) => {
+      if (this.#bytes + bytes > maxBytes) throw tooLarge(maxBytes)
     })
-    this.#distinct = distinct
-    this.#uses = uses
-    this.#plain = new PlainColumns(
-      distinct.map(({ field }) => field),
-      plain,
-      (bytes) => {
-        if (this.#bytes + bytes > maxBytes) throw tooLarge(maxBytes)
-      },
-    )
-    const fields = this.#picks.map(({ field }) => (plain ? plain(field) : field))
-    this.#schema = { fields, metadata: schema.metadata ?? null }
-    this.isWhole = distinct.some(({ field }) => hasDictionary(field.type))
+    const { isWhole, isComputed, uses, distinct } = layout
     this.#maxBytes = maxBytes
     // No column is used more often than this one.
-    const isComputed = distinct.some(({ expression }) => expression !== undefined)
-    this.#mayExceed =
-      this.isWhole || isComputed || !this.#plain.isSame || snapshot.bytes * maxOf(uses) > maxBytes
-    this.#batchBytes = this.isWhole ? Number.POSITIVE_INFINITY : batchBytes
+    this.#mayExceed = isWhole || isComputed || !this.#plain.isSame || snapshot.bytes * maxOf(uses) > maxBytes
+    this.#batchBytes = isWhole ? Number.POSITIVE_INFINITY : batchBytes
     this.#pieces = distinct.map(() => [])
     this.#dictionaries = distinct.map(() => 0)
   }
 
+  /** Whether the answer must be written as a whole. */
+  get isWhole(): boolean {
+    return this.#layout.isWhole
+  }
+
   /** The columns to read or compute, each once. */
   get distinct(): readonly Pick[] {
-    return this.#distinct
+    return this.#layout.distinct
   }
 
   /** The columns of the table to read, and the row columns after them. */
   get indices(): ReadonlySet<number> {
-    return new Set(this.#distinct.flatMap(({ path, expression }) => expression?.columns ?? [path![0]!]))
+    return this.#layout.indices
   }
 
   /** Refuses an answer without a filter that exceeds the limit, before anything is read. */
-  async checkSize(fragments: AsyncIterable<FragmentEntry>, skip: number, left: number): Promise<void> {
+  async checkSize(fragments: Fragments, skip: number, left: number): Promise<void> {
     if (!this.#mayExceed) return
     let bytes = 0
     for await (const entry of fragments) {
@@ -139,9 +115,9 @@ export class AnswerEncoder {
 
   /** Refuses an answer that the newly computed values make too large, before more of them are computed. */
   checkMade(distinct: number, bytes: number): void {
-    this.#made += bytes * this.#uses[distinct]!
+    this.#made += bytes * this.#layout.uses[distinct]!
     // Columns are computed one by one. Only rows that all of them have are used.
-    const unused = partBytes * maxOf(this.#uses)
+    const unused = partBytes * maxOf(this.#layout.uses)
     if (this.#bytes + this.#made > this.#maxBytes + unused) throw tooLarge(this.#maxBytes)
   }
 
@@ -163,24 +139,25 @@ export class AnswerEncoder {
   /** The batches of the rows that were added since the last one. */
   *rest(): Generator<ColumnBatches> {
     if (this.#rows === 0) return
-    const fields = this.#distinct.map(({ field }) => field)
-    const assembled = assembleColumns(fields, this.#pieces)
-    this.#pieces = this.#distinct.map(() => [])
+    const assembled = assembleColumns(this.#layout.fields, this.#pieces)
+    this.#pieces = this.#layout.distinct.map(() => [])
     this.#rows = 0
     this.#made = 0
     for (const made of assembled) {
       for (const batches of this.#plain.of(made)) {
         this.#count(batches)
-        yield this.#distinctOf.map((index) => batches[index]!)
+        yield this.#layout.distinctOf.map((index) => batches[index]!)
       }
     }
   }
 
   /** The file of all batches, in parts. */
   whole(batches: readonly ColumnBatches[]): Uint8Array[] {
+    const { schema, picks } = this.#layout
+    if (!this.isWhole) return this.#layout.file.encode(batches)
     return encodeArrow(
-      this.#schema,
-      this.#picks.map((_, i) => batches.map((columns) => columns[i]!)),
+      schema,
+      picks.map((_, i) => batches.map((columns) => columns[i]!)),
     )
   }
 
@@ -190,7 +167,7 @@ export class AnswerEncoder {
     rest: AsyncGenerator<ColumnBatches>,
   ): AsyncGenerator<Uint8Array> {
     try {
-      const file = new FileEncoder(this.#schema)
+      const file = new FileEncoder(this.#layout.file)
       yield file.head()
       for (const batch of first) yield* file.batch(batch)
       for await (const batch of rest) yield* file.batch(batch)
@@ -202,12 +179,12 @@ export class AnswerEncoder {
 
   #count(batches: readonly AnyBatch[]): void {
     if (!this.#mayExceed) return
-    for (const index of this.#distinctOf) this.#bytes += byteLength(batches[index]!)
+    for (const index of this.#layout.distinctOf) this.#bytes += byteLength(batches[index]!)
     let sum = this.#bytes
     if (this.isWhole) {
       for (const [i, batch] of batches.entries())
         this.#dictionaries[i] = Math.max(this.#dictionaries[i]!, dictionaryBytes(batch))
-      for (const index of this.#distinctOf) sum += this.#dictionaries[index]!
+      for (const index of this.#layout.distinctOf) sum += this.#dictionaries[index]!
     }
     this.#total = sum
     if (sum > this.#maxBytes) throw tooLarge(this.#maxBytes)
@@ -216,12 +193,12 @@ export class AnswerEncoder {
   /** The least number of bytes that a row takes in the answer. */
   bytesPerRow(entry: FragmentEntry): number {
     const { length } = this.#table.fields
-    const sizes = this.#distinct.map(({ path, field }) =>
+    const sizes = this.#layout.distinct.map(({ path, field }) =>
       path?.length === 1 && path[0]! < length
         ? bytesOfColumn(this.#table, entry, path[0]!) / Math.max(1, entry.rows)
         : fixedBytes(field.type),
     )
-    return this.#distinctOf.reduce((sum, index) => sum + sizes[index]!, 0)
+    return this.#layout.distinctOf.reduce((sum, index) => sum + sizes[index]!, 0)
   }
 }
 

@@ -5,13 +5,16 @@ import { joinParts } from '../../arrow/ipc/encode.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
+import type { TableSchema } from '../format/table-schema.ts'
 import type { Job } from '../job.ts'
-import { compile, compileValues, prune } from '../scan/evaluate.ts'
+import { bytesOfCompiled, compile, compileValues, isLasting, keyOfMade } from '../scan/compile.ts'
+import { prune } from '../scan/evaluate.ts'
 import { readsOffsets, withPositions } from '../scan/row-columns.ts'
 import { startScan } from '../scan/scan.ts'
 import { searchRows } from '../search/search.ts'
 import type { QueryOptions } from '../table-engine.ts'
 import { AnswerEncoder, type ColumnBatches, inChunks, streamedBytes } from './answer.ts'
+import { AnswerLayout } from './answer-layout.ts'
 import { AnswerReader } from './answer-reader.ts'
 import { orderedRows } from './ordered.ts'
 import { projection } from './projection.ts'
@@ -81,15 +84,39 @@ export async function planQuery(
   const { schema } = snapshot
   // All texts of a query use the same time.
   const now = job.storage.now()
-  const picks = await projection(schema, options, (text) => compileValues(text, schema, now, job))
+  const layout = await layoutFor(job, schema, options, now)
   const skip = bound('offset', options.offset) ?? 0
   const limit = bound('limit', options.limit) ?? Number.POSITIVE_INFINITY
-  const answer = new AnswerEncoder(snapshot, picks, options.maxBytes, batchBytes, options.plain)
+  const answer = new AnswerEncoder(snapshot, layout, options.maxBytes, batchBytes, options.plain)
   const keys = sortKeys(schema, options.orderBy ?? [], options.maxKeys)
   const { filter } = options
   if (filter === undefined) await answer.checkSize(fragmentsOf(job.storage, snapshot), skip, limit)
   const predicate = filter === undefined ? undefined : await compile(filter, schema, now, job)
   return { answer, keys, predicate, skip, limit }
+}
+
+/** The columns that a query asks for. They are kept by what names them, if they are the same at any time. */
+async function layoutFor(
+  job: Job,
+  schema: TableSchema,
+  options: QueryOptions,
+  now: number,
+): Promise<AnswerLayout> {
+  const { columns, withRowId, plain } = options
+  const { cache } = job.storage
+  const text = columns === undefined ? '' : JSON.stringify(columns)
+  const key = keyOfMade(withRowId ? 'answer with ids' : 'answer', schema, text)
+  const isCommon = plain === undefined && schema.metadata === null
+  const known = isCommon ? cache.made<AnswerLayout>(key) : undefined
+  if (known) return known
+  const picks = await projection(schema, options, (text) => compileValues(text, schema, now, job))
+  const layout = new AnswerLayout(schema, picks, plain)
+  const isLastingText = picks.every(
+    ({ expression }) => expression === undefined || isLasting(expression, schema),
+  )
+  if (isCommon && !layout.isWhole && isLastingText)
+    cache.keepMade(key, layout, bytesOfCompiled(text) + layout.file.bytes)
+  return layout
 }
 
 /** Reads the rows in batches, and reserves the memory for them. */

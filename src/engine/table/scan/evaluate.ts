@@ -1,4 +1,3 @@
-import { type DataType, type Field, type Schema, Type } from '@uwdata/flechette'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { allRows, type Bitmap, isEmpty, noRows, wordsFor } from '../../arrow/bitmap.ts'
@@ -10,63 +9,7 @@ import type { TableFiles, TableSchema } from '../format/table-schema.ts'
 import { type FragmentRows, readColumns } from '../read/fragment-read.ts'
 import type { ReadStorage } from '../storage/objects.ts'
 import type { ScanResultKind } from './message.ts'
-import { bindingSchema, type FragmentPosition, rowStatistics } from './row-columns.ts'
-
-/**
- * The predicates that were used last, by their schemas and texts. Counting a table of 1,000 rows takes 30 µs with a
- * kept one, and 70 µs when the text is compiled.
- */
-const compiled = new Map<string, Predicate>()
-let keptCharacters = 0
-const schemaNumbers = new WeakMap<Schema, number>()
-let schemas = 0
-/** Most characters of all kept texts, and of each. A text takes up to 2,000 times as many bytes when compiled. */
-const maxKept = 16_384
-const maxText = 1_024
-
-/**
- * Compiles a predicate for the given time, and yields when it is due. Loads the predicate language when first called.
- */
-export async function compile(
-  text: string,
-  schema: Schema,
-  now: number,
-  timeSlice: TimeSlice,
-): Promise<Predicate> {
-  const number = schemaNumbers.get(schema) ?? schemas++
-  schemaNumbers.set(schema, number)
-  const key = `${number} ${text}`
-  const found = compiled.get(key)
-  if (found !== undefined) {
-    // The last one is the one that was used last.
-    compiled.delete(key)
-    compiled.set(key, found)
-    return found
-  }
-  const { compileSteps } = await import('../../predicate/index.ts')
-  const made = await walk(compileSteps(text, bindingSchema(schema, text), now), timeSlice)
-  // Predicates on dictionaries remember a result for each entry.
-  const isSmall = text.length <= maxText && !made.columns.some((i) => hasEntries(schema.fields[i]?.type))
-  if (made.now === undefined && isSmall) keep(key, made)
-  return made
-}
-
-function keep(key: string, made: Predicate): void {
-  if (!compiled.has(key)) keptCharacters += key.length
-  compiled.set(key, made)
-  for (const oldest of compiled.keys()) {
-    if (keptCharacters <= maxKept) break
-    compiled.delete(oldest)
-    keptCharacters -= oldest.length
-  }
-}
-
-/** Whether a type has a dictionary or runs in it. Columns that the schema lacks have neither. */
-function hasEntries(type: DataType | undefined): boolean {
-  if (type === undefined) return false
-  if (type.typeId === Type.Dictionary || type.typeId === Type.RunEndEncoded) return true
-  return 'children' in type && type.children.some((child: Field) => hasEntries(child.type))
-}
+import { type FragmentPosition, rowStatistics } from './row-columns.ts'
 
 /** Which rows of a fragment may match, by statistics alone. */
 export function prune(
@@ -150,18 +93,6 @@ export async function walk<T>(steps: Generator<void, T>, timeSlice: TimeSlice): 
     const { done, value } = steps.next()
     if (done) return value
   }
-}
-
-/** Compiles a value expression for the given time, and yields when it is due. `target`: as for an assignment to it. */
-export async function compileValues(
-  text: string,
-  schema: Schema,
-  now: number,
-  timeSlice: TimeSlice,
-  target?: Field,
-): Promise<ValueExpression> {
-  const { compileExpressionSteps } = await import('../../predicate/index.ts')
-  return walk(compileExpressionSteps(text, bindingSchema(schema, text), now, target), timeSlice)
 }
 
 /** Bytes of texts and lists that are computed at a time. */

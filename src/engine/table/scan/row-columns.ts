@@ -41,7 +41,7 @@ export function readsOffsets(schema: Schema, columns: readonly number[]): boolea
 
 /** Adds positions to fragments, so that `_rowoffset` can be read. */
 export async function* withPositions(
-  entries: AsyncIterable<FragmentEntry>,
+  entries: AsyncIterable<FragmentEntry> | Iterable<FragmentEntry>,
 ): AsyncGenerator<FragmentEntry & FragmentPosition> {
   let liveBefore = 0
   for await (const entry of entries) {

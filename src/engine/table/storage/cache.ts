@@ -1,7 +1,12 @@
 interface Entry {
-  readonly value: Promise<unknown>
+  readonly value: unknown
   bytes: number
 }
+
+/** Most made values that are kept. */
+const maxMade = 1_024
+/** Part of the limit that one of them may take. */
+const shareOfMade = 1 / 16
 
 /**
  * A cache of values that were read, up to a number of bytes. Evicts the least recently used value first. All values are
@@ -13,6 +18,8 @@ export class ByteCache {
   readonly #entries = new Map<string, Entry>()
   /** Those of the entries that are evicted before others, in the same order. */
   readonly #spare = new Set<string>()
+  /** Keys of the made values, in the same order. */
+  readonly #made = new Set<string>()
   readonly #demand = new Demand()
   readonly #demandOfIndexes = new Demand()
   readonly #demandOfMade = new Demand()
@@ -43,6 +50,30 @@ export class ByteCache {
       () => this.#forget(key, entry),
     )
     return value
+  }
+
+  /** A value that was made and is still kept. It counts as no request. */
+  made<T>(key: string): T | undefined {
+    const known = this.#entries.get(key)
+    if (known === undefined) return undefined
+    this.#entries.delete(key)
+    this.#entries.set(key, known)
+    this.#made.delete(key)
+    this.#made.add(key)
+    return known.value as T
+  }
+
+  /** Keeps a value that was made of others, among the values that were read. */
+  keepMade(key: string, value: unknown, bytes: number): void {
+    if (bytes > this.#limit * shareOfMade || this.#entries.has(key)) return
+    const entry: Entry = { value, bytes: 0 }
+    this.#entries.set(key, entry)
+    this.#made.add(key)
+    this.#account(key, entry, bytes)
+    for (const oldest of this.#made) {
+      if (this.#made.size <= maxMade) break
+      this.#forget(oldest, this.#entries.get(oldest)!)
+    }
   }
 
   /** Whether the value of `key` is cached, or is being loaded. */
@@ -127,6 +158,7 @@ export class ByteCache {
     if (this.#entries.get(key) !== entry) return
     this.#entries.delete(key)
     this.#spare.delete(key)
+    this.#made.delete(key)
     this.#bytes -= entry.bytes
   }
 }

@@ -1,9 +1,9 @@
-import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import { haveSameColumns, type TableSchema } from '../format/table-schema.ts'
 import { Job } from '../job.ts'
-import { compile, prune } from '../scan/evaluate.ts'
+import { compile } from '../scan/compile.ts'
+import { prune } from '../scan/evaluate.ts'
 import { startScan } from '../scan/scan.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { ApplyOptions, Change, ChangeResult, Snapshot } from '../table-engine.ts'
@@ -42,12 +42,12 @@ export class Deletion implements Change {
     }))
   }
 
-  async #compile(schema: TableSchema, timeSlice: TimeSlice): Promise<Compiled> {
+  async #compile(schema: TableSchema, job: Job): Promise<Compiled> {
     const known = this.#compiled
     // Matches for other columns are not valid for these.
     const isSame = known && haveSameColumns(known.schema, schema)
     if (!isSame) {
-      const predicate = await compile(this.#text, schema, this.#now, timeSlice)
+      const predicate = await compile(this.#text, schema, this.#now, job)
       this.#compiled = { schema, predicate, removal: new Removal() }
     }
     return this.#compiled!

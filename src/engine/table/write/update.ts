@@ -1,7 +1,6 @@
 import type { Schema } from '@uwdata/flechette'
 import { CatalogError, invalid, unsupported } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
-import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { allRows, type Bitmap, countRows, intersect, noRows } from '../../arrow/bitmap.ts'
 import { bytesInUse } from '../../arrow/cast/cast-size.ts'
 import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
@@ -15,7 +14,7 @@ import { rowIn } from '../read/answer-reader.ts'
 import { resolve } from '../read/projection.ts'
 import { piecesOf, type RowSelection, selectRows } from '../read/row-selection.ts'
 import { readSelected } from '../read/selected-columns.ts'
-import { compile, compileValues } from '../scan/evaluate.ts'
+import { type Compiling, compile, compileValues } from '../scan/compile.ts'
 import { liveRowsOf, rowNumbers } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { ApplyOptions, Change, ChangeResult, Snapshot, UpdateOptions } from '../table-engine.ts'
@@ -68,7 +67,7 @@ class Update implements Change {
     this.#now = storage.now()
   }
 
-  async prepare({ prefix, schema }: TableFiles, timeSlice: TimeSlice): Promise<Prepared> {
+  async prepare({ prefix, schema }: TableFiles, job: Compiling): Promise<Prepared> {
     const known = this.#prepared
     if (known && haveSameColumns(known.schema, schema)) return known
     const { updates, predicate: text } = this.#options
@@ -78,11 +77,11 @@ class Update implements Change {
       if (assignments.has(index)) {
         throw invalid(`Column ${quote(column)} is updated twice. Give it one value.`)
       }
-      const expression = await compileFor(value, schema, index, this.#now, timeSlice)
+      const expression = await compileFor(value, schema, index, this.#now, job)
       assignments.set(index, { expression, budget: expression.budget() })
     }
     if (assignments.size === 0) throw invalid('There is nothing to update. Name a column and its new value.')
-    const predicate = text === undefined ? undefined : await compile(text, schema, this.#now, timeSlice)
+    const predicate = text === undefined ? undefined : await compile(text, schema, this.#now, job)
     this.#prepared = {
       schema,
       predicate,
@@ -294,11 +293,11 @@ async function compileFor(
   schema: Schema,
   index: number,
   now: number,
-  timeSlice: TimeSlice,
+  job: Compiling,
 ): Promise<ValueExpression> {
   const field = schema.fields[index]!
   try {
-    return await compileValues(text, schema, now, timeSlice, field)
+    return await compileValues(text, schema, now, job, field)
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error
     throw new CatalogError(error.code, `The new value of column ${quote(field.name)}: ${error.message}`, {
