@@ -6,7 +6,7 @@ import type { AnyOperation } from '../src/catalog/operations/framework/operation
 import { operations } from '../src/catalog/operations/index.ts'
 import { requestDoc, responseDoc } from '../src/catalog/operations/types/field-docs.ts'
 import { dataType } from '../src/catalog/rows/columns.ts'
-import { rowsInput, schemaInput } from '../src/catalog/rows/input.ts'
+import { rowsInput, schemaInput, streamedRowsInput } from '../src/catalog/rows/input.ts'
 
 /*
  * Writes the types of all requests, responses and methods, as interfaces: types that are inferred of schemas have no
@@ -44,6 +44,7 @@ const known = new Map<unknown, string>([
   [moment, 'string | Date'],
   [stringMap.pipe[0], 'Readonly<Record<string, string>>'],
   [rowsInput, 'RowsInput'],
+  [streamedRowsInput, 'RowsInput | RowsSource'],
   [schemaInput.wrapped, 'SchemaInput'],
   [tableVersion, 'TableVersion'],
   [dataType, 'JsonArrowType | string'],
@@ -58,7 +59,7 @@ const byField: Readonly<Record<string, string>> = {
 }
 
 const head = `import type { OperationOptions } from '../framework/operation.ts'
-import type { ColumnSelection, JsonArrowSchema, JsonArrowType, OrderKey, RowsInput, SchemaInput, VectorInput } from './inputs.ts'
+import type { ColumnSelection, JsonArrowSchema, JsonArrowType, OrderKey, RowsInput, RowsSource, SchemaInput, VectorInput } from './inputs.ts'
 
 /*
  * What each operation takes and answers with, and the methods of a handle. build/operation-types.ts writes this file,

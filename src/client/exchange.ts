@@ -51,7 +51,9 @@ async function sendWithToken(
   const first = await send(settings, outgoing, token, timeout, signal)
   if ('error' in first || first.status !== 401) return first
   const renewed = await credentials.renewed(token)
-  return renewed === undefined ? first : send(settings, outgoing, renewed, timeout, signal)
+  // Rows of a source were read, and cannot be sent twice.
+  const isRead = typeof outgoing.body === 'object' && !(outgoing.body instanceof Uint8Array)
+  return renewed === undefined || isRead ? first : send(settings, outgoing, renewed, timeout, signal)
 }
 
 export function errorOf({ base }: Settings, { status, headers, body }: Received, path: string): CatalogError {

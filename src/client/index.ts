@@ -19,6 +19,7 @@ export type {
   WatchRequest,
 } from '../catalog/index.ts'
 
+import { isRowsSource } from '../base/model/rows-source.ts'
 import type { Catalog, OperationOptions, Transaction, TransactionOptions } from '../catalog/index.ts'
 import { checkCallerHook, checkRequest, createHandle, transactionNamed } from '../catalog/index.ts'
 import type { OperationName } from '../catalog/operations/index.ts'
@@ -78,8 +79,9 @@ export function connect(url: string | URL, options: ClientOptions = {}): ServedC
         const outgoing = await requestOf(catalog, name, checked, types, transaction)
         return exchange(settings, tokens, operation, outgoing, signal)
       }
-      const response = await (transaction !== undefined && Array.isArray(checked.data)
-        ? sendWithOutsideTypes(send, { signal }, { signal, transaction })
+      const response = await (transaction !== undefined &&
+      (Array.isArray(checked.data) || isRowsSource(checked.data))
+        ? sendWithOutsideTypes(send, { signal }, { signal, transaction }, checked.data)
         : send({ signal }))
       return rejoin(answerOf(operation, response), delimiter)
     },
@@ -99,13 +101,20 @@ async function sendWithOutsideTypes<T>(
   send: (types: OperationOptions) => Promise<T>,
   outside: OperationOptions,
   inside: OperationOptions,
+  data: unknown,
 ): Promise<T> {
   try {
     return await send(outside)
   } catch (error) {
     if (!(error instanceof CatalogError && typeErrors.has(error.code))) throw error
+    // A source is begun only once the types are known, and cannot be read twice.
+    if (isRowsSource(data) && !isNotFound(error.code)) throw error
     return send(inside)
   }
+}
+
+function isNotFound(code: ErrorCode): boolean {
+  return code === 'TableNotFound' || code === 'TableBranchNotFound'
 }
 
 /** The errors of an insert whose rows have other types than the table. */

@@ -1,5 +1,6 @@
 import { CatalogError, invalid } from '../base/errors.ts'
 import { type Identifier, quote } from '../base/model/identifier.ts'
+import { isRowsSource, type RowsSource } from '../base/model/rows-source.ts'
 import { inTransactionHeader } from '../base/model/transaction-id.ts'
 import type { AnyOperation, Catalog, OperationOptions } from '../catalog/index.ts'
 import { type OperationName, operations } from '../catalog/operations/index.ts'
@@ -23,7 +24,7 @@ export interface Outgoing {
   /** Path and query string. */
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Uint8Array | string | undefined
+  readonly body: Uint8Array | string | AsyncIterable<Uint8Array> | undefined
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -158,7 +159,7 @@ type ArrowSchema = NonNullable<
 >
 
 interface ArrowBody {
-  readonly bytes: Uint8Array
+  readonly bytes: Uint8Array | AsyncIterable<Uint8Array>
   readonly type: string
 }
 
@@ -172,11 +173,16 @@ async function arrowBody(
   request: Readonly<Record<string, unknown>>,
   options: OperationOptions,
 ): Promise<ArrowBody> {
-  const data = request.data as ArrowInput | undefined
+  const data = request.data as ArrowInput | RowsSource | undefined
   if (data === undefined) return { bytes: new Uint8Array(), type: arrowStreamType }
   if (data instanceof Uint8Array) return { bytes: data, type: typeOf(data) }
   if (data instanceof ArrayBuffer)
     return arrowBody(catalog, operation, { data: new Uint8Array(data) }, options)
+  if (isRowsSource(data)) {
+    const schema = await schemaFor(catalog, operation, request, options)
+    const { encodeStream } = await import('../engine/arrow/index.ts')
+    return { bytes: encodeStream(data, { schema, signal: options.signal }), type: arrowStreamType }
+  }
   const schema = Array.isArray(data) ? await schemaFor(catalog, operation, request, options) : undefined
   const { encodeArrow, joinParts, toArrowTable } = await import('../engine/arrow/index.ts')
   const table = await toArrowTable(data, { schema, partial: operation === 'mergeInsertIntoTable' })

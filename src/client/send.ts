@@ -51,20 +51,25 @@ export async function send(
   signal?.addEventListener('abort', onAbort)
   const timer = whenLate(timeout, () => abort())
   let hasBegun = false
+  const { body, failure } = bodyToSend(outgoing.body)
   try {
     request = new Request(`${base}${outgoing.target}`, {
       method: outgoing.method,
       headers: headersOf(headers, outgoing.headers, token),
-      body: outgoing.body ?? null,
+      body,
       redirect: 'manual',
       signal: stop.signal,
+      // Required for streams, and not known to the types of `fetch`.
+      ...(body instanceof ReadableStream && { duplex: 'half' }),
     })
     const response = await fetch(request)
     hasBegun = true
-    const body = new Uint8Array(await response.arrayBuffer())
-    return { status: response.status, headers: response.headers, body }
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    if (failure()) throw failure()
+    return { status: response.status, headers: response.headers, body: bytes }
   } catch (cause) {
     signal?.throwIfAborted()
+    if (failure()) throw failure()
     if (stop.signal.aborted) return timedOut(base, timeout)
     const codes = codesOf(cause)
     if (codes.some((code) => /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code))) {
@@ -78,6 +83,38 @@ export async function send(
     clearTimeout(timer)
     signal?.removeEventListener('abort', onAbort)
   }
+}
+
+interface BodyToSend {
+  readonly body: Uint8Array<ArrayBuffer> | string | ReadableStream<Uint8Array> | null
+  /** The error of the source of the body, if it failed. The server got no end of the body then. */
+  readonly failure: () => unknown
+}
+
+/** The body of a request. A source is pulled only as fast as it is sent. */
+function bodyToSend(body: Outgoing['body']): BodyToSend {
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array)
+    return { body: (body as Uint8Array<ArrayBuffer> | string | undefined) ?? null, failure: () => undefined }
+  const chunks = body[Symbol.asyncIterator]()
+  let failed: unknown
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await chunks.next()
+          if (done) controller.close()
+          else controller.enqueue(value)
+        } catch (error) {
+          failed = error
+          controller.error(error)
+        }
+      },
+      // Not awaited: a source may be in the middle of an item that takes long.
+      cancel: () => void chunks.return?.().catch(() => {}),
+    },
+    { highWaterMark: 0 },
+  )
+  return { body: stream, failure: () => failed }
 }
 
 /**

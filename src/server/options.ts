@@ -123,8 +123,13 @@ export interface LimitOptions {
   readonly jsonMembers?: number | undefined
   /** Most bytes of one text or number of a JSON body, with its key. Default: 1 MiB. */
   readonly jsonTextBytes?: number | undefined
-  /** Most bytes of an Arrow body. Default: 256 MiB. */
+  /** Most bytes of an Arrow body, and of one record batch where rows are written while they arrive. Default: 256 MiB. */
   readonly arrowBytes?: number | undefined
+  /**
+   * Most bytes of an Arrow stream that is sent without its length, to create a table or to insert rows. They are written
+   * while they arrive, in memory that does not grow with them. Default: 64 GiB.
+   */
+  readonly streamedBytes?: number | undefined
   /**
    * The memory budget of all requests, in bytes: for bodies, as received and decoded, and for answers that clients
    * still read. Bodies count as they arrive. A request that waits too long for room gets 503. Default: 1 GiB.
@@ -160,6 +165,7 @@ export function limitsOf(given: LimitOptions = {}): Limits {
     jsonMembers: given.jsonMembers ?? 20_000,
     jsonTextBytes: given.jsonTextBytes ?? mebibyte,
     arrowBytes: given.arrowBytes ?? 256 * mebibyte,
+    streamedBytes: given.streamedBytes ?? 64 * 1024 * mebibyte,
     bodyBytes: given.bodyBytes ?? 1024 * mebibyte,
     answerBytes: given.answerBytes ?? 32 * mebibyte,
     streams: given.streams ?? 256,

@@ -233,6 +233,8 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['256 MiB; more wait', 'src/engine/table/write/value-memory.ts', 'new ByteBudget(256 << 20'],
     ['64 MiB, and', 'src/engine/table/write/new-values.ts', 'maxBytesOfRow = 64 << 20'],
     ['128 MiB; more', 'src/engine/table/write/write-rows.ts', 'fragmentBytes = 128 * 1024 * 1024'],
+    ['64 GiB as sent', limits, 'streamedBytes ?? 64 * 1024 * mebibyte'],
+    ['in 64 MiB of the memory', 'src/server/core/body.ts', 'arrivingBytes = 64 * 1024 * 1024'],
     ['version 3.5.6', [versionOf('lmdb')]],
     ['looks every 2 ms', 'src/stores/lmdb/write-lock.ts', 'sliceMillis = 2'],
     ['Others wait for 30 seconds.', busy[1], busy[2]],
@@ -300,6 +302,9 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['up to 1,000', 'src/catalog/handle/iteration/rows.ts', 'firstPage = 1_000'],
   ],
   'docs/rows.md': [
+    ['first 8,192 row objects', 'src/engine/arrow/input/row-stream.ts', 'sampleRows = 8_192'],
+    ['16 MiB of values', 'src/engine/arrow/input/row-stream.ts', 'sampleBytes = 16 * 1024 * 1024'],
+    ['ends within 1 MiB', 'src/server/core/body.ts', 'fewBytes = 1024 * 1024'],
     ['may take 1 GiB in an insert', core, '1024 * 1024 * 1024'],
     ['(64 KiB,', ...predicate],
     ['200 levels', ...depth],

@@ -10,6 +10,7 @@ import {
   version,
 } from '../../base/model/fields.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
+import { isRowsSource } from '../../base/model/rows-source.ts'
 import type { TableRecord } from '../../base/store/records.ts'
 import { claimLocation } from '../locations/claim.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
@@ -21,7 +22,7 @@ import { putVersion } from '../lookup/versions.ts'
 import { changeRows, createRows } from '../rows/change.ts'
 import { requireReadable, requireSameColumns } from '../rows/client-columns.ts'
 import type { RowsContext } from '../rows/context.ts'
-import { checkRows, rowsInput, schemaInput } from '../rows/input.ts'
+import { checkRows, schemaInput, streamedRowsInput } from '../rows/input.ts'
 import { openVersion, retryIfReplaced, versionOf } from '../rows/rows.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
@@ -35,7 +36,7 @@ const request = v.object({
   mode: v.nullish(choice('Create', 'ExistOk', 'Overwrite')),
   properties: v.nullish(stringMap),
   storage_options: v.nullish(stringMap),
-  data: rowsInput,
+  data: streamedRowsInput,
   schema: schemaInput,
 })
 
@@ -48,8 +49,8 @@ const response = v.object({
 })
 
 /**
- * Creates a table with rows, as version 1. `data` is an Arrow IPC stream or file, an Arrow table, or an array
- * of row objects. A `schema` says the columns of row objects; without one they are inferred. `mode` says what happens
+ * Creates a table with rows, as version 1. `data` is an Arrow IPC stream or file, an Arrow table, an array of row
+ * objects, or an iterable of rows that are read while they are written. A `schema` says the columns of row objects; without one they are inferred. `mode` says what happens
  * when a table has that name already. `Create` (the default) fails, `ExistOk` leaves that table as it is, and
  * `Overwrite` drops it and creates it again. A declared table is created where it was declared.
  *
@@ -74,6 +75,7 @@ export const createTable = operation({
     body: 'arrow',
     query: { mode: 'text', properties: 'map', storage_options: 'map' },
     rows: true,
+    streams: true,
   }),
   command: {
     group: 'Tables',
@@ -133,11 +135,15 @@ async function createDeclared(
       id,
       branch: '',
       check: () => checkRows(core, data, schema, options),
-      prepare: (_, work, pending) => pending.build(work),
-      apply: (found, { rows, work: { onProgress } }, current, work) => {
+      awaitsSource: isRowsSource(data),
+      prepare: async ({ engine, folder }, given, pending) => {
+        const { rows, work } = await pending.build(given)
+        return engine.overwriteRows(folder.prefix, rows, work)
+      },
+      apply: (_, written, current, work) => {
         // It was declared when the work began, and created by another writer since.
         if (current !== undefined) throw new TargetReplaced(id)
-        return createRows(found, rows, { ...work, onProgress })
+        return createRows(written, work)
       },
     })
   const { version, transaction_id } = await retryIfReplaced(core, id, declared, create, isDeclared)
@@ -183,6 +189,8 @@ async function create(
       options,
       { operation: 'CreateTable', subject: id, vacuums },
       async (transaction, given) => {
+        // A source may be slow, and must not keep others from their work.
+        if (isRowsSource(data)) transaction.releaseSlot()
         const { rows, work } = await pending.build(given)
         await requireReadable(options, rows.schema)
         const writing = engine.writtenBy(transaction.id)

@@ -8,18 +8,19 @@ import {
   tableIdentifier,
   version,
 } from '../../base/model/fields.ts'
-import type { Identifier } from '../../base/model/identifier.ts'
+import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
+import { isRowsSource, type RowsSource } from '../../base/model/rows-source.ts'
 import type { RowsInput, SchemaInput } from '../../engine/arrow/types.ts'
-import type { Change, Snapshot, WorkOptions } from '../../engine/table/index.ts'
+import type { Change, Overwrite } from '../../engine/table/index.ts'
 import { changeRows, createRows } from '../rows/change.ts'
-import type { TableToChange } from '../rows/change-types.ts'
-import { checkRows, type Rows, rowsInput, schemaInput } from '../rows/input.ts'
+import { arrive, checkRows, type Rows, schemaInput, streamedRowsInput } from '../rows/input.ts'
+import { declaredOnly } from '../rows/rows.ts'
 import { type OperationContext, type OperationOptions, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 /**
  * Inserts rows into a table and answers with the version that has them. `data` is an Arrow IPC stream or
- * file, an Arrow table, or an array of row objects. Columns, and fields of structs, are matched by name; those that
+ * file, an Arrow table, an array of row objects, or an iterable of rows that are read while they are written. Columns, and fields of structs, are matched by name; those that
  * are left out and may be null become NULL. Values of another type than the column's are cast, and refused where they do
  * not fit. `mode` is `Append` (the default) or `Overwrite`, which replaces all rows
  * and the columns too, while earlier versions stay. Rows inserted into a declared table create it.
@@ -36,7 +37,7 @@ export const insertIntoTable = operation({
     id: tableIdentifier,
     branch,
     mode: v.nullish(choice('Append', 'Overwrite')),
-    data: rowsInput,
+    data: streamedRowsInput,
     schema: schemaInput,
   }),
   response: v.object({ ...changeFields, num_inserted_rows: version, version }),
@@ -52,6 +53,7 @@ export const insertIntoTable = operation({
     body: 'arrow',
     query: { branch: 'text', mode: 'text' },
     rows: true,
+    streams: true,
   }),
   command: {
     group: 'Rows',
@@ -79,11 +81,19 @@ interface InsertRequest {
   readonly id: Identifier
   readonly branch: string
   readonly mode?: Mode
-  readonly data: RowsInput
+  readonly data: RowsInput | RowsSource
   readonly schema?: SchemaInput | null | undefined
 }
 
 type Mode = 'Append' | 'Overwrite' | null | undefined
+
+/** Rows that were read, and what was written of them. */
+interface Prepared {
+  readonly rows: Rows
+  change: Change | undefined
+  /** For a table without rows: they make it, and do not follow others. */
+  readonly first: Overwrite | undefined
+}
 
 /** Inserts rows as a version of their own. */
 function insertAlone(
@@ -95,40 +105,47 @@ function insertAlone(
     operation: 'InsertIntoTable',
     id,
     branch,
+    awaitsSource: isRowsSource(data),
     check: ({ base }) =>
       checkRows(core, data, mode === 'Overwrite' ? schema : (base?.schema ?? schema), options),
-    prepare: async (found, given, pending) => {
+    prepare: async (found, given, pending): Promise<Prepared> => {
       const { rows, work } = await pending.build(given)
-      const change = found.base && (await write(found, found.base, rows, mode, work))
-      return { rows, change, onProgress: work.onProgress }
+      const { base, engine, folder } = found
+      if (base === undefined || mode === 'Overwrite') {
+        const first = await engine.overwriteRows(folder.prefix, rows, work)
+        return { rows, first, change: mode === 'Overwrite' ? first : undefined }
+      }
+      return { rows, first: undefined, change: await engine.insertRows(base, rows, work) }
     },
-    // Whether the table is declared or created may have changed since the work began.
-    apply: async (found, prepared, current, work) => {
-      if (current === undefined)
-        return createRows(found, prepared.rows, { ...work, onProgress: prepared.onProgress })
-      prepared.change ??= await write(found, current, prepared.rows, mode, work)
+    apply: async ({ engine }, prepared, current, work) => {
+      // Whether the table is declared or created may have changed since the work began.
+      if (current === undefined) {
+        if (prepared.first === undefined) throw declaredOnly(id)
+        return createRows(prepared.first, work)
+      }
+      const insert = async () => {
+        if (arrive(prepared.rows)) throw arrivedBefore(id)
+        return engine.insertRows(current, prepared.rows, { signal: work.signal })
+      }
+      prepared.change ??= await insert()
       try {
         return await prepared.change.apply(current, work)
       } catch (error) {
-        if (!(error instanceof CatalogError && error.code === 'ConcurrentModification')) throw error
+        const isStale = error instanceof CatalogError && error.code === 'ConcurrentModification'
+        if (!isStale || arrive(prepared.rows)) throw error
         // The columns changed meanwhile. The rows are written for those that there are now.
         const pending = await checkRows(core, data, current.schema, options)
         const { rows } = await pending.build({ signal: work.signal })
-        prepared.change = await write(found, current, rows, mode, { signal: work.signal })
+        prepared.change = await engine.insertRows(current, rows, { signal: work.signal })
         return prepared.change.apply(current, work)
       }
     },
   })
 }
 
-function write(
-  { engine, folder }: TableToChange,
-  base: Snapshot,
-  rows: Rows,
-  mode: Mode,
-  options: WorkOptions,
-): Promise<Change> {
-  return mode === 'Overwrite'
-    ? engine.overwriteRows(folder.prefix, rows, options)
-    : engine.insertRows(base, rows, options)
+function arrivedBefore(id: Identifier): CatalogError {
+  return new CatalogError(
+    'ConcurrentModification',
+    `Another writer created the table ${formatIdentifier(id)} while the rows arrived. Send them again.`,
+  )
 }

@@ -1,3 +1,4 @@
+import type { Table } from '@uwdata/flechette'
 import * as v from 'valibot'
 import { CatalogError, invalid } from '../../base/errors.ts'
 import {
@@ -16,7 +17,7 @@ import { clearTimeout, setTimeout } from '../../base/time.ts'
 import type { Change, MergeOptions, Snapshot, WorkOptions } from '../../engine/table/index.ts'
 import { changeRows, createAnd } from '../rows/change.ts'
 import type { TableToChange } from '../rows/change-types.ts'
-import { checkRows, type Rows, rowsInput, schemaInput } from '../rows/input.ts'
+import { checkRows, rowsInput, schemaInput } from '../rows/input.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -152,7 +153,7 @@ export const mergeInsertIntoTable = operation({
 function merging(
   { engine }: TableToChange,
   base: Snapshot,
-  rows: Rows,
+  rows: Table,
   task: Task,
   work: WorkOptions,
 ): Promise<Change> {

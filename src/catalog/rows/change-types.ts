@@ -39,6 +39,8 @@ export interface RowsChange<Checked, Prepared> {
   readonly require?: (reader: Reader, table: FoundTable) => void
   /** Checks what it can before anything is recorded. `prepare` gets its result. */
   readonly check?: (found: TableToChange) => Checked | Promise<Checked>
+  /** Whether it waits for rows of its caller, and so must not keep others from their work. */
+  readonly awaitsSource?: boolean
   /** Does the slow work, once. */
   readonly prepare: (
     found: TableToChange,

@@ -1,4 +1,4 @@
-import type { ApplyOptions, Change, ChangeResult, Snapshot } from '../../engine/table/index.ts'
+import type { ApplyOptions, Change, ChangeResult, Overwrite, Snapshot } from '../../engine/table/index.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { inlineOf } from '../locations/inline-objects.ts'
 import { findTable } from '../lookup/names.ts'
@@ -100,6 +100,8 @@ async function changeIn<Checked, Prepared>(
         const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id, small) }
         // A transaction over many operations keeps the small objects of all of them.
         const inline = core.staging ? undefined : small
+        // A source may be slow. Memory bounds how many of them there are.
+        if (change.awaitsSource) transaction.releaseSlot()
         const prepare = async () => change.prepare(found, work, checked)
         const prepared = await prepare().catch((error) => {
           inline?.release()
@@ -148,26 +150,22 @@ export async function applyToRows(
   return change.apply(current, options)
 }
 
-/** Gives a table that is declared only its first rows. */
-export async function createRows(
-  { engine, folder }: TableToChange,
-  rows: Rows,
-  options: ApplyOptions,
-): Promise<ChangeResult> {
-  const snapshot = await engine.create(folder.prefix, rows, options)
+/** Gives a table that is declared only its first rows, which are written. */
+export async function createRows(written: Overwrite, options: ApplyOptions): Promise<ChangeResult> {
+  const snapshot = await written.create(options)
   return { snapshot, affected: snapshot.rows }
 }
 
 /** Gives a table that is declared only the columns of some rows, and changes it at once. */
 export async function createAnd(
   { id, engine, folder }: TableToChange,
-  rows: Rows,
+  { schema }: Pick<Rows, 'schema'>,
   inserts: boolean,
   change: (base: Snapshot) => Promise<Change>,
   options: ApplyOptions,
 ): Promise<ChangeResult> {
   if (!inserts) throw declaredOnly(id)
   const { toArrowTable } = await import('../../engine/table/index.ts')
-  const empty = await engine.create(folder.prefix, await toArrowTable([], { schema: rows.schema }))
+  const empty = await engine.create(folder.prefix, await toArrowTable([], { schema }))
   return (await change(empty)).apply(empty, options)
 }

@@ -2,7 +2,7 @@ import type { Content } from '../../base/content/content.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { RequestMemory, requestMemory } from '../../base/scheduling/request-memory.ts'
 import type { Store } from '../../base/store/store.ts'
-import type { RowsInput } from '../../engine/arrow/types.ts'
+import type { RowsInput, RowsSource } from '../../engine/arrow/types.ts'
 import type { LanceEngine } from '../../engine/lance/index.ts'
 import type { TableEngine } from '../../engine/table/index.ts'
 import type { LanceContext, LanceStaging } from '../lance/context.ts'
@@ -123,7 +123,7 @@ export interface Appends {
 export interface Append {
   readonly id: Identifier
   readonly branch: string
-  readonly data: RowsInput
+  readonly data: RowsInput | RowsSource
 }
 
 /** The answer to an insert that is held. */

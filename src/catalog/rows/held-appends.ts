@@ -2,7 +2,7 @@ import { CatalogError } from '../../base/errors.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
 import { keys, recordFormat, type TransactionRecord } from '../../base/store/records.ts'
 import type { Store, Writer } from '../../base/store/store.ts'
-import type { RowsInput } from '../../engine/arrow/types.ts'
+import type { RowsInput, RowsSource } from '../../engine/arrow/types.ts'
 import type { Change, MatchedRows, Snapshot } from '../../engine/table/index.ts'
 import { afterChange, type ChangeContext } from '../transactions/commit.ts'
 import { succeed } from '../transactions/long-transaction.ts'
@@ -202,7 +202,7 @@ export class HeldAppends implements Appends {
   }
 }
 
-function mayHold(data: RowsInput, options: RowsOptions): boolean {
+function mayHold(data: RowsInput | RowsSource, options: RowsOptions): boolean {
   // A listener learns the id of each transaction as it begins.
   if (options.onProgress || options[clientRules]) return false
   if (Array.isArray(data)) return data.length <= mostRows

@@ -1,18 +1,31 @@
-import type { Table as Rows } from '@uwdata/flechette'
+import type { Table } from '@uwdata/flechette'
 import * as v from 'valibot'
 import { invalid } from '../../base/errors.ts'
+import { isRowsSource, type RowsSource } from '../../base/model/rows-source.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import type { RowsInput, SchemaInput } from '../../engine/arrow/types.ts'
-import type { ArrowInput, WorkOptions } from '../../engine/table/index.ts'
+import type { ArrowInput, ArrowRows, WorkOptions } from '../../engine/table/index.ts'
 import type { RowsContext, RowsOptions } from './context.ts'
 
 /** Rows as callers give them: Arrow IPC bytes, an Arrow table, or an array of row objects. */
 export const rowsInput = v.custom<RowsInput>(
-  (given) => typeof given === 'object' && given !== null,
+  (given) => typeof given === 'object' && given !== null && !isRowsSource(given),
   'must be Arrow IPC bytes, an Arrow table or an array of row objects',
 )
 
-export type { Rows }
+/** The same, or an iterable of rows that are read while they are written. */
+export const streamedRowsInput = v.custom<RowsInput | RowsSource>(
+  (given) => typeof given === 'object' && given !== null,
+  'must be Arrow IPC bytes, an Arrow table, an array of row objects, or an iterable of such parts',
+)
+
+/** Rows as columns: all of them, or those that arrive one after the other. */
+export type Rows = ArrowRows
+
+/** Whether rows arrive while they are written. They are read once. */
+export function arrive(rows: Rows): boolean {
+  return 'tables' in rows
+}
 
 type ArrowOptions = NonNullable<Parameters<typeof import('../../engine/table/index.ts').toArrowTable>[1]>
 
@@ -32,8 +45,8 @@ const fewRows = 4_096
  * Rows that passed the quick checks. `build` returns them as columns, and the options for the work after it, which
  * report the progress of both together.
  */
-export interface PendingRows {
-  build(work: WorkOptions): Promise<{ readonly rows: Rows; readonly work: WorkOptions }>
+export interface PendingRows<Built extends Rows = Rows> {
+  build(work: WorkOptions): Promise<{ readonly rows: Built; readonly work: WorkOptions }>
 }
 
 /**
@@ -41,13 +54,27 @@ export interface PendingRows {
  * built, as a part of the transaction, so that it can be canceled and reports progress. With `partial`, columns that no
  * row object has are left out.
  */
-export async function checkRows(
+export function checkRows(
   core: RowsContext,
   input: RowsInput,
   schema: SchemaInput | null | undefined,
   options: RowsOptions,
+  partial?: boolean,
+): Promise<PendingRows<Table>>
+export function checkRows(
+  core: RowsContext,
+  input: RowsInput | RowsSource,
+  schema: SchemaInput | null | undefined,
+  options: RowsOptions,
+): Promise<PendingRows>
+export async function checkRows(
+  core: RowsContext,
+  input: RowsInput | RowsSource,
+  schema: SchemaInput | null | undefined,
+  options: RowsOptions,
   partial = false,
 ): Promise<PendingRows> {
+  if (isRowsSource(input)) return streamedRows(core, input, schema, options)
   // Both are checked further when they are read.
   const data = input as ArrowInput
   const bytes = data instanceof Uint8Array || data instanceof ArrayBuffer ? data.byteLength : 0
@@ -75,6 +102,30 @@ export async function checkRows(
     reserve: hold && ((more) => (more > uncounted ? hold.take(more, options.signal) : undefined)),
   })
   return { build: async (work) => ({ rows, work }) }
+}
+
+/** Rows that are read when they are written, as a part of the transaction. */
+async function streamedRows(
+  { settings }: RowsContext,
+  source: RowsSource,
+  schema: SchemaInput | null | undefined,
+  options: RowsOptions,
+): Promise<PendingRows> {
+  const { openRowStream } = await import('../../engine/table/index.ts')
+  const hold = options[requestMemory]?.hold
+  return {
+    build: async (work) => {
+      const { signal } = work
+      const rows = await openRowStream(source, {
+        schema: (schema ?? undefined) as ArrowOptions['schema'],
+        signal,
+        maxMessageBytes: settings.arrowBytes,
+        maxDecodedBytes: settings.decodedBytes,
+        reserve: hold && ((bytes) => (bytes > hold.held ? hold.take(bytes - hold.held, signal) : undefined)),
+      })
+      return { rows, work }
+    },
+  }
 }
 
 /** Fewer bytes are not counted, because the number of requests bounds them. */

@@ -2,6 +2,7 @@
  * Conversion of rows to and from Arrow without a table: for clients, and for iteration over answers.
  */
 
+export { encodeStream } from './input/encode-stream.ts'
 export { type ArrowInput, toArrowTable, toSchema } from './input/input.ts'
 export { decodeArrow } from './ipc/decode.ts'
 export { encodeArrow, joinParts } from './ipc/encode.ts'

@@ -3,11 +3,9 @@
  * package need the types of none.
  */
 
-/** A table of an Arrow library: `apache-arrow` of any version, or `@uwdata/flechette`. */
-export interface ArrowTable {
-  readonly schema: { readonly fields: readonly unknown[] }
-  readonly numRows: number
-}
+export type { ArrowTable, RowsItem, RowsSource } from '../../base/model/rows-source.ts'
+
+import type { ArrowTable } from '../../base/model/rows-source.ts'
 
 /**
  * Accepted as rows: Arrow IPC bytes (stream or file), an Arrow table, or row objects. Bytes and the buffers of tables

@@ -1,4 +1,3 @@
-import type { Table } from '@uwdata/flechette'
 import type { Content, PutGroup } from '../../base/content/content.ts'
 import { isInline } from '../../base/content/path.ts'
 import { pathIn } from '../../base/model/relative-path.ts'
@@ -10,6 +9,7 @@ import { dropColumns, updateMetadata } from './columns/edits.ts'
 import type { ManifestRef } from './format/manifest.ts'
 import { pathsOf } from './format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './format/snapshot.ts'
+import type { TableFiles } from './format/table-schema.ts'
 import { brokenIndexes } from './indexes/broken-indexes.ts'
 import { coverageOf, createIndicesChange, dropIndexChange, indicesOf, requireIndex } from './indices.ts'
 import { Job } from './job.ts'
@@ -22,7 +22,7 @@ import { ScanPool } from './scan/pool.ts'
 import { ByteCache } from './storage/cache.ts'
 import { type InlineObjects, type NewName, type ObjectWriter, uniqueName } from './storage/objects.ts'
 import type { Storage } from './storage/storage.ts'
-import type { TableEngine, WritingEngine } from './table-engine.ts'
+import type { ArrowRows, TableEngine, WritingEngine } from './table-engine.ts'
 import {
   appendChange,
   metadataChange,
@@ -36,6 +36,7 @@ import { joinMatched, type MatchedColumns, matchRows } from './write/matched-row
 import { matchSchema } from './write/schema-match.ts'
 import { updateRows } from './write/update.ts'
 import { writeRows } from './write/write-rows.ts'
+import { writeStream } from './write/write-stream.ts'
 
 const defaultCacheBytes = 256 * 1024 * 1024
 const defaultFragmentRows = 1_048_576
@@ -99,7 +100,10 @@ export function tableEngine(options: EngineOptions): TableEngine {
 const maxBegun = 16
 
 /** Puts small objects into `inline`, and others into a content or group. */
-function writerOver(below: Pick<Content, 'put'>, inline: InlineObjects): Omit<ObjectWriter, 'begin'> {
+function writerOver(
+  below: Pick<Content, 'put'>,
+  inline: InlineObjects,
+): Pick<ObjectWriter, 'put' | 'isInline'> {
   return {
     isInline: (bytes) => inline.fits(bytes),
     async put(path, bytes) {
@@ -113,11 +117,13 @@ function writerOver(below: Pick<Content, 'put'>, inline: InlineObjects): Omit<Ob
 /** Puts the objects of one writer, which become durable together. */
 class GroupWriter implements ObjectWriter {
   readonly put: ObjectWriter['put']
+  readonly remove: ObjectWriter['remove']
   readonly isInline: ObjectWriter['isInline']
   /** Puts under way. A failed one remains, so that no later sync succeeds. */
   readonly begun = new Set<Promise<void>>()
 
-  constructor(group: PutGroup, inline: InlineObjects | undefined) {
+  constructor(group: PutGroup, remove: ObjectWriter['remove'], inline: InlineObjects | undefined) {
+    this.remove = remove
     const { put, isInline } = inline
       ? writerOver(group, inline)
       : { put: group.put.bind(group), isInline: undefined }
@@ -140,12 +146,13 @@ class GroupWriter implements ObjectWriter {
 function writingEngine(storage: Storage, name: string, inline: InlineObjects | undefined): WritingEngine {
   const newName = () => storage.newName(name)
   const group = storage.writer.group?.()
+  const remove = (path: string) => storage.writer.remove(path)
   if (group === undefined) {
-    const writer = inline ? writerOver(storage.writer, inline) : storage.writer
+    const writer = inline ? { ...writerOver(storage.writer, inline), remove } : storage.writer
     const nothing = async () => {}
     return { ...engineOn({ ...storage, newName, writer }), written: nothing, sync: nothing }
   }
-  const writer = new GroupWriter(group, inline)
+  const writer = new GroupWriter(group, remove, inline)
   return {
     ...engineOn({ ...storage, newName, writer }),
     async written() {
@@ -159,33 +166,31 @@ function writingEngine(storage: Storage, name: string, inline: InlineObjects | u
 }
 
 function engineOn(storage: Storage): TableEngine {
-  const overwrite = async (job: Job, prefix: string, table: Table) => {
-    const { schema } = table
-    const columns = await matchSchema(table, schema, job)
-    const written = await writeRows(job, { prefix, schema }, columns)
-    return overwriteChange(storage, prefix, schema, written)
+  const write = async (job: Job, files: TableFiles, rows: ArrowRows) =>
+    'tables' in rows
+      ? writeStream(job, files, rows.tables)
+      : writeRows(job, files, await matchSchema(rows, files.schema, job))
+  const overwrite = async (job: Job, prefix: string, rows: ArrowRows) => {
+    const { schema } = rows
+    return overwriteChange(storage, prefix, schema, await write(job, { prefix, schema }, rows))
   }
   return {
     writtenBy: (writer, inline) => writingEngine(storage, writer, inline),
-    async create(prefix, table, work) {
-      const job = new Job(storage, work)
-      const change = await overwrite(job, normalPrefix(prefix), table)
-      return change.create(job)
+    async create(prefix, rows, work) {
+      const change = await overwrite(new Job(storage, work), normalPrefix(prefix), rows)
+      return change.create(work)
     },
     open: (prefix, ref) => openSnapshot(storage, normalPrefix(prefix), ref),
-    async insertRows(base, table, work) {
-      const job = new Job(storage, work)
-      const columns = await matchSchema(table, base.schema, job)
-      return appendChange(storage, base as LoadedSnapshot, await writeRows(job, base, columns))
-    },
+    insertRows: async (base, rows, work) =>
+      appendChange(storage, base as LoadedSnapshot, await write(new Job(storage, work), base, rows)),
     matchRows: (base, table, work) => matchRows(new Job(storage, work), base.schema, table),
     async insertMatched(base, rows, work) {
       const job = new Job(storage, work)
       const columns = await joinMatched(job, base.schema, rows as readonly MatchedColumns[])
       return appendChange(storage, base as LoadedSnapshot, await writeRows(job, base, columns))
     },
-    overwriteRows: async (prefix, table, work) =>
-      overwrite(new Job(storage, work), normalPrefix(prefix), table),
+    overwriteRows: async (prefix, rows, work) =>
+      overwrite(new Job(storage, work), normalPrefix(prefix), rows),
     updateRows: async (base, update, work) =>
       updateRows(new Job(storage, work), base as LoadedSnapshot, update),
     mergeRows: async (base, table, merge, work) =>

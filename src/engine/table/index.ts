@@ -1,4 +1,5 @@
 export { type ArrowInput, toArrowTable, toSchema } from '../arrow/input/input.ts'
+export { openRowStream, type RowStream } from '../arrow/input/row-stream.ts'
 export { decodeArrow } from '../arrow/ipc/decode.ts'
 export { type PlainRow, plainRows } from '../arrow/plain-rows.ts'
 export {
@@ -17,6 +18,7 @@ export type { Measure } from './search/measures.ts'
 export { type InlineObjects, namesFrom } from './storage/objects.ts'
 export type {
   ApplyOptions,
+  ArrowRows,
   CacheUse,
   Change,
   ChangeResult,
@@ -30,6 +32,7 @@ export type {
   NewIndex,
   OptimizeOptions,
   Ordering,
+  Overwrite,
   Progress,
   QueryOptions,
   QueryStep,

@@ -3,6 +3,7 @@ import type { Content } from '../../base/content/content.ts'
 import type { CatalogError } from '../../base/errors.ts'
 import type { IndexType } from '../../base/model/index-types.ts'
 import type { Hold } from '../../base/scheduling/byte-budget.ts'
+import type { RowStream } from '../arrow/input/row-stream.ts'
 import type { IndexParameters, ManifestRef, StoredIndex } from './format/manifest.ts'
 import type { Measure } from './search/measures.ts'
 import type { InlineObjects } from './storage/objects.ts'
@@ -48,6 +49,18 @@ export interface ApplyOptions extends WorkOptions {
 export interface Change {
   apply(base: Snapshot, options?: ApplyOptions): Promise<ChangeResult>
 }
+
+/** A change that replaces the whole content, or makes the first one. */
+export interface Overwrite extends Change {
+  /** Makes the first version of a table that has none. */
+  create(options?: ApplyOptions): Promise<Snapshot>
+}
+
+/**
+ * Rows to write: a table, or a stream of tables. A stream is read once, and only as fast as it is written. If it fails,
+ * so does the work, and files that it wrote are removed.
+ */
+export type ArrowRows = Table | RowStream
 
 /** A change of columns. Each of its members throws if it does not fit the table. */
 export interface SchemaChange extends Change {
@@ -231,7 +244,7 @@ export interface TableEngine {
    */
   writtenBy(writer: string, inline?: InlineObjects): WritingEngine
   /** Writes a table's rows and a first manifest under `prefix`. */
-  create(prefix: string, table: Table, options?: ApplyOptions): Promise<Snapshot>
+  create(prefix: string, rows: ArrowRows, options?: ApplyOptions): Promise<Snapshot>
   /** Reads a manifest. Throws `InvalidTableState` for one that is missing, damaged or of a newer format. */
   open(prefix: string, ref: ManifestRef): Promise<Snapshot>
   /**
@@ -239,13 +252,13 @@ export interface TableEngine {
    * columns that differ. Applying the change throws `ConcurrentModification` if the columns of the base have changed
    * since.
    */
-  insertRows(base: Snapshot, table: Table, options?: WorkOptions): Promise<Change>
+  insertRows(base: Snapshot, rows: ArrowRows, options?: WorkOptions): Promise<Change>
   /** Checks rows as `insertRows` does, and writes nothing. The buffers of the table must not change afterwards. */
   matchRows(base: Snapshot, table: Table, options?: WorkOptions): Promise<MatchedRows>
   /** As `insertRows`, for rows that were matched before with this base, or with one whose columns have changed since. */
   insertMatched(base: Snapshot, rows: readonly MatchedRows[], options?: WorkOptions): Promise<Change>
   /** Writes the rows as fragments that will replace the whole content, schema and schema metadata included. */
-  overwriteRows(prefix: string, table: Table, options?: WorkOptions): Promise<Change>
+  overwriteRows(prefix: string, rows: ArrowRows, options?: WorkOptions): Promise<Overwrite>
   /** Deletes the rows for which a predicate is true. The predicate is checked when the change is applied. */
   deleteRows(predicate: string): Change
   /**

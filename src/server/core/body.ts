@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { type CatalogError, invalid } from '../../base/errors.ts'
 import type { Hold } from '../../base/scheduling/byte-budget.ts'
 import { TimeSlice } from '../../base/scheduling/time-slice.ts'
-import { clearInterval, setInterval } from '../../base/time.ts'
+import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../base/time.ts'
 import { arrowFileType, arrowStreamType, bytesType, jsonType, type Route } from '../../protocol/wire.ts'
 import type { AdmissionControl } from '../limits/admission-control.ts'
 import type { Exchange } from './exchange.ts'
@@ -13,6 +13,8 @@ export interface Body {
   readonly bytes: Buffer
   /** Its share of the memory budget. Release it when the bytes are no longer needed. Absent for a small body. */
   readonly hold?: Hold
+  /** The rows of a body of unknown length, as they arrive. `bytes` is empty then. */
+  readonly arriving?: AsyncIterable<Uint8Array>
 }
 
 /** What a body is. Other protocols also send forms. */
@@ -46,6 +48,91 @@ export function readBody(
     if (bytes !== null) return { bytes }
   }
   return readStream(body, length, limit, admission)
+}
+
+/** A body of unknown length whose rows are written while they arrive begins with more than this. */
+const fewBytes = 1024 * 1024
+
+/** About the memory that rows take while they arrive and are written. */
+const arrivingBytes = 64 * 1024 * 1024
+
+/**
+ * Reads an Arrow body of unknown length, or returns a larger one as it arrives. Its memory does not grow with its rows.
+ * An Arrow file is read whole, because it is read from its end.
+ */
+export async function readOrStream(exchange: Exchange, admission: AdmissionControl): Promise<Body> {
+  const { limits, memory, silences } = admission
+  checkHeaders(exchange.headers, 'arrow')
+  const chunks = chunksOf(exchange.body, silences.upload)
+  const hold = memory.hold(arrivingBytes)
+  const buffer = new BodyBuffer(undefined)
+  try {
+    for (let isFile = false; isFile || buffer.size <= fewBytes; ) {
+      const { done, value } = await chunks.next()
+      if (done) return { bytes: await buffer.complete(), hold }
+      if (buffer.size === 0) isFile = isArrowFile(value)
+      buffer.add(value)
+      if (buffer.size > limits.arrowBytes) throw tooLarge(limits.arrowBytes)
+      if (buffer.size > Math.max(uncounted, hold.held)) await hold.take(buffer.size - hold.held)
+    }
+    const first = await buffer.complete()
+    await hold.take(Math.max(0, arrivingBytes - hold.held))
+    return { bytes: none.bytes, hold, arriving: limited(first, chunks, limits.streamedBytes) }
+  } catch (error) {
+    hold.release()
+    await chunks.return(undefined)
+    throw error
+  }
+}
+
+/** Whether a body begins as an Arrow file does. */
+function isArrowFile(first: Uint8Array): boolean {
+  return Buffer.from(first.subarray(0, 6)).toString('latin1').startsWith('ARROW1'.slice(0, first.length))
+}
+
+async function* limited(
+  first: Uint8Array,
+  rest: AsyncGenerator<Buffer, undefined>,
+  most: number,
+): AsyncGenerator<Uint8Array> {
+  let size = first.length
+  try {
+    yield first
+    for await (const chunk of rest) {
+      size += chunk.length
+      if (size > most) throw tooLarge(most)
+      yield chunk
+    }
+  } finally {
+    await rest.return(undefined)
+  }
+}
+
+/**
+ * The chunks of a body, read only when they are asked for. Fails when the body breaks off, or when nothing of it arrives
+ * for `idleMillis` milliseconds while it is asked for.
+ */
+async function* chunksOf(stream: Readable, idleMillis: number): AsyncGenerator<Buffer, undefined> {
+  // An `error` event without a listener would crash the process.
+  stream.on('error', () => {})
+  // The connection stays open for the answer.
+  const chunks = stream.iterator({ destroyOnReturn: false })
+  try {
+    for (;;) {
+      const { done, value } = await within(chunks.next(), idleMillis)
+      if (done) return undefined
+      yield typeof value === 'string' ? Buffer.from(value) : value
+    }
+  } finally {
+    void chunks.return?.()
+  }
+}
+
+function within<T>(work: Promise<T>, idleMillis: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(stopped(idleMillis)), idleMillis)
+    work.then(resolve, () => reject(incomplete())).finally(() => clearTimeout(timer))
+  })
 }
 
 async function readStream(
@@ -201,6 +288,12 @@ export function tooLarge(limit: number): CatalogError {
 
 function incomplete(): CatalogError {
   return invalid('The body broke off before its end. Send the request again.')
+}
+
+function stopped(millis: number): CatalogError {
+  return invalid(
+    `The body stood still: nothing of it came in ${millis / 1_000} seconds. Nothing was written. Send the request again, on a faster way or in parts.`,
+  )
 }
 
 function stalled(millis: number): CatalogError {

@@ -25,7 +25,7 @@ import { dialectOf } from '../dialects/index.ts'
 import { Throttled } from '../limits/rate-limit.ts'
 import { endsTransaction } from '../servers/forwarder.ts'
 import { answerOf, type StreamableAnswer } from './answer.ts'
-import { type Body, readBody, uncounted } from './body.ts'
+import { type Body, readBody, readOrStream, uncounted } from './body.ts'
 import type { HttpContext } from './context.ts'
 import type { Exchange } from './exchange.ts'
 import { parseJson } from './json.ts'
@@ -111,8 +111,11 @@ export function responder(context: HttpContext): Responder {
     }
     const arrowField = exchange.dialect!.arrowField && arrowFieldOf(exchange, operation)
     const reading = bodyOf(exchange, match, arrowField ? 'arrow' : route.body, admission)
-    const { bytes, hold = route.rows ? admission.memory.hold() : undefined } =
-      reading instanceof Promise ? await reading : reading
+    const {
+      bytes,
+      arriving,
+      hold = route.rows ? admission.memory.hold() : undefined,
+    } = reading instanceof Promise ? await reading : reading
     let isStream = false
     try {
       // A request inside of a transaction is not answered from the cache. With a hook, each body is checked.
@@ -124,7 +127,7 @@ export function responder(context: HttpContext): Responder {
         const forwarded = await forwarder.forwardEnd(exchange, address.id, bytes)
         if (forwarded !== undefined) return forwarded
       }
-      const answer = await perform(exchange, match, { address, arrowField, bytes, hold })
+      const answer = await perform(exchange, match, { address, arrowField, bytes, arriving, hold })
       isStream = answer.body instanceof Readable
       return answer
     } finally {
@@ -139,13 +142,14 @@ export function responder(context: HttpContext): Responder {
   async function perform(
     exchange: Exchange,
     match: Match,
-    { address, arrowField, bytes, hold }: ReadRequest,
+    { address, arrowField, bytes, arriving, hold }: ReadRequest,
   ): Promise<StreamableAnswer> {
     const { operation, route } = match
     const { headers, principal } = exchange
     const dialect = exchange.dialect!
     const { definition } = operations[operation]
-    const parsed = arrowField || route.body === 'arrow' ? bytes : parseJson(bytes, admission.limits)
+    const parsed =
+      arrowField || route.body === 'arrow' ? (arriving ?? bytes) : parseJson(bytes, admission.limits)
     const value = parsed instanceof Promise ? await parsed : parsed
     // The other fields of a JSON route's Arrow body are in the query.
     const content = arrowField ? { [arrowField]: value, ...address.repeated } : value
@@ -207,6 +211,7 @@ interface ReadRequest {
   /** The field of an Arrow body on a JSON route. */
   readonly arrowField: string | undefined
   readonly bytes: Buffer
+  readonly arriving: Body['arriving']
   readonly hold: Hold | undefined
 }
 
@@ -241,11 +246,14 @@ async function respondWith(
 /** The body of a request. An unsupported operation accepts any body, so that the answer is `Unsupported`. */
 function bodyOf(
   exchange: Exchange,
-  { operation }: Match,
+  { operation, route }: Match,
   kind: Match['route']['body'],
   admission: HttpContext['admission'],
 ): Body | Promise<Body> {
   try {
+    const { headers } = exchange
+    const isOpenEnded = headers['content-length'] === undefined && headers['transfer-encoding'] !== undefined
+    if (route.streams && isOpenEnded) return readOrStream(exchange, admission)
     return readBody(exchange, kind, admission)
   } catch (error) {
     if (!isUnsupported(operations[operation].definition)) throw error

@@ -28,6 +28,8 @@ export interface Route {
   readonly answer: 'json' | 'count' | 'plan' | 'analysis' | 'metadata' | 'arrow'
   /** Whether it reads or writes rows, and so may take long. */
   readonly rows: boolean
+  /** Whether rows of an unknown length are written while they arrive. */
+  readonly streams: boolean
   /**
    * The statuses of errors that the service document lists for it. Where that of a code is not among them, the answer
    * is 400 with that code: clients send a request again on 409. Absent for operations that the document does not have.
@@ -48,6 +50,7 @@ export function post(path: string, more: Partial<Route> = {}): Route {
     body: 'json',
     answer: 'json',
     rows: false,
+    streams: false,
     ...more,
   }
 }

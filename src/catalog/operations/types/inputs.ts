@@ -8,6 +8,8 @@ export type {
   JsonArrowSchema,
   JsonArrowType,
   RowsInput,
+  RowsItem,
+  RowsSource,
   SchemaInput,
 } from '../../../engine/arrow/types.ts'
 

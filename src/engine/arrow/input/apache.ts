@@ -85,6 +85,28 @@ export function isApacheTable(data: unknown): data is ApacheTable {
   )
 }
 
+/** A record batch of the `apache-arrow` package. */
+interface ApacheBatch {
+  readonly schema: ApacheTable['schema']
+  readonly data: ApacheData
+  readonly numRows: number
+}
+
+/** Whether this looks like a record batch of the `apache-arrow` package. */
+export function isApacheBatch(data: unknown): data is ApacheBatch {
+  const batch = data as Partial<ApacheBatch> | null | undefined
+  return (
+    Array.isArray(batch?.data?.children) &&
+    Array.isArray(batch.schema?.fields) &&
+    typeof batch.numRows === 'number'
+  )
+}
+
+/** The table of one record batch. */
+export function tableOfBatch(batch: ApacheBatch): ApacheTable {
+  return { schema: batch.schema, batches: [batch], numRows: batch.numRows }
+}
+
 /**
  * The table over the same buffers, made without the package itself. The package's IPC writer only takes tables of the
  * same copy of the package, and writes some columns of nulls wrongly.

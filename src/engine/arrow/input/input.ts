@@ -34,6 +34,8 @@ interface ArrowInputOptions extends DecodeOptions {
   readonly schema?: ArrowSchemaInput | undefined
   /** Whether to omit columns of the schema that no row object has. Default: they are null. */
   readonly partial?: boolean | undefined
+  /** The number of the first row object, for errors. Default: 0. */
+  readonly firstRow?: number | undefined
   /** Called from time to time while columns are built from row objects. */
   readonly onProgress?:
     | ((progress: { readonly rowsDone: number; readonly rowsTotal: number }) => void)
@@ -102,12 +104,17 @@ const fewRows = 16
 async function tableFromRows(
   rows: readonly Row[],
   given: Schema | undefined,
-  { signal, onProgress, partial = false }: Pick<ArrowInputOptions, 'signal' | 'onProgress' | 'partial'>,
+  {
+    signal,
+    onProgress,
+    partial = false,
+    firstRow = 0,
+  }: Pick<ArrowInputOptions, 'signal' | 'onProgress' | 'partial' | 'firstRow'>,
 ): Promise<Table> {
   const timeSlice = new TimeSlice(signal)
-  const whole = given ?? (await inferSchema(rows, timeSlice))
+  const whole = given ?? (await inferSchema(rows, signal))
   checkColumns(whole)
-  const used = given === undefined ? undefined : await checkNames(rows, whole, timeSlice)
+  const used = given === undefined ? undefined : await checkNames(rows, whole, timeSlice, firstRow)
   const fields =
     partial && used && used.size > 0 ? whole.fields.filter(({ name }) => used.has(name)) : whole.fields
   const schema = { ...whole, fields }
@@ -120,7 +127,7 @@ async function tableFromRows(
     const end = Math.min(start + size, rows.length)
     const began = performance.now()
     for (const [i, field] of fields.entries()) {
-      if (!isWhole[i]) columns[i]!.push(buildBatch(field, cells(rows, field.name, start, end)))
+      if (!isWhole[i]) columns[i]!.push(buildBatch(field, cells(rows, field.name, start, end, firstRow)))
     }
     size = nextSize(size, performance.now() - began)
     lengths.push(end - start)
@@ -130,7 +137,7 @@ async function tableFromRows(
   }
   for (const [i, field] of fields.entries()) {
     if (rows.length === 0 || !isWhole[i]) continue
-    const whole = buildBatch(field, cells(rows, field.name, 0, rows.length))
+    const whole = buildBatch(field, cells(rows, field.name, 0, rows.length, firstRow))
     let at = 0
     for (const length of lengths) {
       columns[i]!.push(sliceBatch(whole, at, at + length))
@@ -151,17 +158,19 @@ function nextSize(rows: number, took: number): number {
 }
 
 /** The values of a column in rows from `start` up to `end`. */
-function cells(rows: readonly Row[], name: string, start: number, end: number) {
+function cells(rows: readonly Row[], name: string, start: number, end: number, firstRow: number) {
   const values: unknown[] = []
   const numbers: number[] = []
   for (let i = start; i < end; i++) {
     values.push(ownValue(rows[i]!, name))
-    numbers.push(i)
+    numbers.push(firstRow + i)
   }
   return { values, rows: numbers }
 }
 
-async function inferSchema(rows: readonly Row[], timeSlice: TimeSlice): Promise<Schema> {
+/** The columns of row objects, each with the type of its values. */
+export async function inferSchema(rows: readonly Row[], signal: AbortSignal | undefined): Promise<Schema> {
+  const timeSlice = new TimeSlice(signal)
   const inference = new Inference('')
   for (const [i, row] of rows.entries()) {
     requireObject(row, i)
@@ -182,13 +191,14 @@ async function checkNames(
   rows: readonly Row[],
   { fields }: Schema,
   timeSlice: TimeSlice,
+  firstRow: number,
 ): Promise<ReadonlySet<string>> {
   const names = new Set(fields.map(({ name }) => name))
   const used = new Set<string>()
   for (const [i, row] of rows.entries()) {
-    requireObject(row, i)
+    requireObject(row, firstRow + i)
     for (const name of Object.keys(row)) {
-      if (!names.has(name)) throw unknownField(name, i)
+      if (!names.has(name)) throw unknownField(name, firstRow + i)
       used.add(name)
     }
     if (i % fewRows === 0 && timeSlice.due) await timeSlice.rest()

@@ -127,7 +127,7 @@ async function decompressed(
 }
 
 /** A type, and the name that errors call its column. */
-type NamedType = Pick<Field, 'name' | 'type'>
+export type NamedType = Pick<Field, 'name' | 'type'>
 
 interface Messages {
   readonly schema: Schema
@@ -157,7 +157,7 @@ function fileMessages(bytes: Uint8Array): Messages {
   return { schema: schema(), messages: blocks.map((block) => readBlock(bytes, block)) }
 }
 
-async function readRecords(
+export async function readRecords(
   { message, body }: EncapsulatedMessage,
   fields: readonly Field[],
   context: BodyContext,
@@ -190,7 +190,7 @@ export function checkRowCount(rows: number, bytes: number): void {
   }
 }
 
-async function readDictionary(
+export async function readDictionary(
   { message, body }: EncapsulatedMessage,
   types: ReadonlyMap<number, NamedType>,
   context: BodyContext,
@@ -216,7 +216,7 @@ async function readDictionary(
 }
 
 /** The type of every dictionary's values, by id. */
-function dictionaryTypes(fields: readonly Field[]): Map<number, NamedType> {
+export function dictionaryTypes(fields: readonly Field[]): Map<number, NamedType> {
   const types = new Map<number, NamedType>()
   const visit = (type: DataType, column: string): void => {
     if (type.typeId === Type.Dictionary) {

@@ -29,7 +29,7 @@ export interface InlineObjects {
 }
 
 /** Puts new objects: a content, or the group of objects that one writer makes durable together. */
-export interface ObjectWriter extends Pick<Content, 'put' | 'group'> {
+export interface ObjectWriter extends Pick<Content, 'put' | 'remove' | 'group'> {
   /**
    * Begins to put an object. Resolves at once, unless many puts are under way. The writer's next sync waits for them.
    * Absent if objects are durable once they are put.

@@ -16,7 +16,7 @@ import {
 import { Job } from '../job.ts'
 import { mergeLevels } from '../optimize/levels.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { Change } from '../table-engine.ts'
+import type { Change, Overwrite } from '../table-engine.ts'
 import { reviseManifest, storeSchema, writeManifest } from './write-manifest.ts'
 
 /** Adds fragments that were written for a table with the columns of `made`. */
@@ -91,10 +91,10 @@ export function overwriteChange(
   prefix: string,
   schema: Schema,
   written: readonly FragmentEntry[],
-): Change & { create(job: Job): Promise<LoadedSnapshot> } {
+): Overwrite {
   const parts = { ...storeSchema(schema), segments: [], tail: written }
   return {
-    create: (job) => writeManifest(job, prefix, parts),
+    create: async (options) => writeManifest(new Job(storage, options), prefix, parts),
     async apply(base, options) {
       const { nextId } = (base as LoadedSnapshot).body
       const snapshot = await writeManifest(new Job(storage, options), prefix, {

@@ -49,6 +49,11 @@ export class RowWriter {
     this.#pending = table.schema.fields.map(() => [])
   }
 
+  /** The paths of the fragments written so far. */
+  get paths(): string[] {
+    return this.#written.map(({ path }) => path)
+  }
+
   /** Adds rows: a batch for each column. */
   async add(job: Job, batches: readonly AnyBatch[]): Promise<void> {
     const { length } = batches[0]!
@@ -64,9 +69,15 @@ export class RowWriter {
     if (this.#pending[0]!.length >= maxBatches) this.#join()
   }
 
-  /** The fragments of the rows that `live` has. Rows that are not written yet are written first. */
-  async fragmentsOf(job: Job, livePositions: LivePositions): Promise<readonly FragmentEntry[]> {
+  /** The fragments of all rows. Rows that are not written yet are written first. */
+  async allFragments(job: Job): Promise<readonly FragmentEntry[]> {
     while (this.#pendingRows > 0) await this.#write(job, Math.min(this.#fragmentRows, this.#pendingRows))
+    return this.#written
+  }
+
+  /** The fragments of all rows, where those that `live` lacks are deleted. */
+  async fragmentsOf(job: Job, livePositions: LivePositions): Promise<readonly FragmentEntry[]> {
+    await this.allFragments(job)
     const deleted = livePositions.unused(this.rows)
     if (isEmpty(deleted)) return this.#written
     return withoutRows(job.storage, this.#table.prefix, this.#written, deleted)

@@ -16,14 +16,22 @@ import { sliceBatch } from '../../arrow/take/take.ts'
 
 /**
  * The table's columns in the order of the schema. Missing nullable columns and struct fields become nulls, and values
- * of another type are cast. Throws if the columns or values do not fit the schema.
+ * of another type are cast. Throws if the columns or values do not fit the schema; `firstRow` is the number of the first
+ * row in these errors.
  */
-export async function matchSchema(table: Table, schema: Schema, timeSlice: TimeSlice): Promise<AnyColumn[]> {
+export async function matchSchema(
+  table: Table,
+  schema: Schema,
+  timeSlice: TimeSlice,
+  firstRow = 0,
+): Promise<AnyColumn[]> {
   const columns: AnyColumn[] = []
   for (const [i, match] of matchFields(table, schema, { castBytes: 0 }).entries()) {
     const wanted = schema.fields[i]!
     if (match === undefined && !wanted.nullable) throw missingColumn(wanted.name)
-    columns.push(match ? await fitColumn(wanted, match, timeSlice) : nullColumn(wanted, table.numRows))
+    columns.push(
+      match ? await fitColumn(wanted, match, timeSlice, firstRow) : nullColumn(wanted, table.numRows),
+    )
   }
   return columns
 }
@@ -66,13 +74,18 @@ function matchFields(table: Table, schema: Schema, filling: Filling | undefined)
 /** Rows that are adapted at a time. */
 const fitRows = 16_384
 
-async function fitColumn(wanted: Field, { given, fit }: Match, timeSlice: TimeSlice): Promise<AnyColumn> {
+async function fitColumn(
+  wanted: Field,
+  { given, fit }: Match,
+  timeSlice: TimeSlice,
+  from: number,
+): Promise<AnyColumn> {
   if (fit === undefined) {
     checkNulls(wanted, given.data as readonly AnyBatch[], wanted.name)
     return given
   }
   const batches: AnyBatch[] = []
-  let firstRow = 0
+  let firstRow = from
   for (const batch of given.data as readonly AnyBatch[]) {
     for (let start = 0; start < batch.length; start += fitRows) {
       const part = sliceBatch(batch, start, Math.min(batch.length, start + fitRows))
