@@ -23,6 +23,7 @@ interface Schema {
   readonly items?: readonly Schema[]
   readonly options?: readonly (string | Schema)[]
   readonly words?: readonly string[]
+  readonly alternatives?: readonly Schema[]
   readonly pipe?: readonly (Schema & { readonly kind: string })[] | undefined
 }
 
@@ -53,8 +54,8 @@ const known = new Map<unknown, string>([
 const byField: Readonly<Record<string, string>> = {
   'updateFieldMetadata.request.metadata': 'Readonly<Record<string, string | null>>',
   'alterTableAddColumns.request.virtual_column': 'Readonly<Record<string, unknown>> | null',
-  'mergeInsertIntoTable.request.on': 'string | readonly string[]',
   'queryTable.response.data': 'Uint8Array',
+  'tableChanges.response.data': 'Uint8Array',
   'describeTable.response.schema': 'JsonArrowSchema',
 }
 
@@ -146,7 +147,7 @@ function typeOf(schema: Schema, operation: AnyOperation, side: Side, name: strin
   const at = `${operation.name}.${side}.${name}`
   if (byField[at] !== undefined) return byField[at]
   const inside = (inner: Schema) => typeOf(inner, operation, side, name)
-  const { type, wrapped, pipe, entries, item, items, value, options, words } = schema
+  const { type, wrapped, pipe, entries, item, items, value, options, words, alternatives } = schema
   if (known.has(schema)) return known.get(schema)!
   if (words !== undefined)
     return [...words.map((word) => `'${word}'`), ...(side === 'request' ? ['(string & {})'] : [])].join(' | ')
@@ -161,6 +162,7 @@ function typeOf(schema: Schema, operation: AnyOperation, side: Side, name: strin
     return inside(typed === schema ? { ...typed, pipe: undefined } : typed)
   }
   if (type === 'string' || type === 'number' || type === 'boolean' || type === 'unknown') return type
+  if (alternatives !== undefined) return alternatives.map(inside).join(' | ')
   if (type === 'union') return options!.map((option) => inside(option as Schema)).join(' | ')
   if (type === 'picklist') return options!.map((option) => `'${option}'`).join(' | ')
   if (entries !== undefined) {

@@ -4,7 +4,7 @@ import { type Field, fieldsOf } from './fields.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { addCatalogOptions, optionsOf, toNumber } from './options.ts'
-import { perform, type SharedOptions } from './perform.ts'
+import { perform, readsRows, type SharedOptions } from './perform.ts'
 import { type AnyOperation, kebab } from './record.ts'
 import { readIdentifier, readRequest, type Typed } from './request.ts'
 
@@ -138,7 +138,7 @@ function isWantedTag({ name, required }: Field, fields: readonly Field[]): boole
 }
 
 function addSharedOptions(command: Command, operation: AnyOperation): void {
-  if (operation.name === 'queryTable') {
+  if (readsRows(operation)) {
     command.option(
       '-o, --output <file>',
       'write the rows to a .arrow, .jsonl or .csv file, or an Arrow stream to -',

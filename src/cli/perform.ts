@@ -5,7 +5,6 @@ import {
   type OperationName,
   type OperationOptions,
   operations,
-  type QueryTableRequest,
 } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
 import { isUrl, openLocation } from './open.ts'
@@ -28,7 +27,7 @@ async function runAndPrint(
   printer: Printer,
   io: Io,
 ): Promise<void> {
-  if (name === 'queryTable') {
+  if (readsRows(operations[name as OperationName].definition)) {
     const { data } = await run(request)
     const { arrowRows } = await import('./rows/arrow.ts')
     printer.rows(arrowRows(data as Uint8Array))
@@ -53,9 +52,15 @@ function print(printer: Printer, name: string, answer: Fields): void {
   else printer.one(shaped.one)
 }
 
+/** Whether an operation answers with rows. */
+export function readsRows({ route }: Pick<AnyOperation, 'route'>): boolean {
+  return route.answer === 'arrow'
+}
+
 /** Runs a query and writes its rows to a file, or to standard output (`-`), as Arrow, JSON lines or CSV. */
 async function queryToFile(
   catalog: Catalog,
+  name: OperationName,
   request: Fields,
   options: OperationOptions,
   path: string,
@@ -67,7 +72,8 @@ async function queryToFile(
       '--output - writes binary Arrow data, and standard output is a terminal: redirect it to a file or a program, or leave --output out to see the rows',
     )
   }
-  const { data } = await catalog.queryTable(request as unknown as QueryTableRequest, options)
+  const method = catalog[name] as (request: Fields, options: OperationOptions) => Promise<Fields>
+  const data = (await method(request, options)).data as Uint8Array
   const content =
     format === 'file' ? data : format === 'stream' ? await streamOf(data) : await textOf(data, format)
   if (path === '-') {
@@ -199,7 +205,7 @@ export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal):
   const work = { signal, onProgress: bar.onProgress, transaction }
   try {
     if (options.output !== undefined) {
-      await queryToFile(catalog, request, work, options.output, io)
+      await queryToFile(catalog, operation.name, request, work, options.output, io)
     } else {
       const note = (text: string) => io.stderr.write(`note: ${visible(text)}\n`)
       const typed = await withTypedRows(catalog, operation.name, request, work, note)

@@ -48,6 +48,7 @@ const script: readonly (readonly string[])[] = [
   ['clone-table', place, 'prod.copy', '--source', 'prod.flights'],
   ['count-table-rows', ...table],
   ['query-table', ...table, '--order-by', 'delay desc', '--limit', '2'],
+  ['table-changes', ...table, '--from', '1', '--to', 'latest', '--on', 'origin,delay'],
   ['explain-table-query-plan', ...table, '--query', '{"filter":"delay > 60"}'],
   ['get-table-stats', ...table],
   ['create-table-scalar-index', ...table, '--column', 'delay', '--index-type', 'BTREE'],

@@ -166,6 +166,8 @@ const knownFields: Readonly<Record<string, Known>> = {
     draw.oneOf(['source.x > target.x', 'length(repeat(source.s, 1000)) > 1']),
   when_not_matched_by_source_delete_filt: (world, draw) => predicateAt(world.columns, draw),
   on: () => 'x',
+  from: (_, draw) => draw.oneOf([1, '1', 'latest', 'main@1']),
+  to: (_, draw) => draw.oneOf([1, 2, 'latest', 'main']),
   timeout: () => '10s',
   expression: (world, draw) => expressionAt(world.columns, draw),
   updates: ({ columns }, draw, name) =>
@@ -182,7 +184,7 @@ const knownFields: Readonly<Record<string, Known>> = {
   alterations: () => [{ path: 'x', nullable: true }],
   columns: ({ columns }, draw, name) => {
     if (name === 'alterTableDropColumns') return ['missing']
-    return draw.chance(0.3)
+    return draw.chance(0.3) || name === 'tableChanges'
       ? [...columns.numbers, ...columns.texts].slice(0, 5)
       : { column_aliases: aliasesAt(columns, draw) }
   },

@@ -50,6 +50,7 @@ import { registerTable } from './register-table.ts'
 import { renameTable } from './rename-table.ts'
 import { restoreTable } from './restore-table.ts'
 import { rollbackTransaction } from './rollback-transaction.ts'
+import { tableChanges } from './table-changes.ts'
 import { tableExists } from './table-exists.ts'
 import { alterTableBackfillColumns, createMaterializedView, refreshMaterializedView } from './unsupported.ts'
 import { updateFieldMetadata } from './update-field-metadata.ts'
@@ -85,6 +86,7 @@ export const operations = {
   mergeInsertIntoTable,
   countTableRows,
   queryTable,
+  tableChanges,
   explainTableQueryPlan,
   analyzeTableQueryPlan,
   getTableStats,
@@ -178,6 +180,7 @@ export {
   renameTable,
   restoreTable,
   rollbackTransaction,
+  tableChanges,
   tableExists,
   updateFieldMetadata,
   updateTable,

@@ -89,7 +89,7 @@ const searchFields = {
 type SearchFields = { [Name in keyof typeof searchFields]?: v.InferOutput<(typeof searchFields)[Name]> }
 
 /** A number of rows. Clients write "all of them" as the largest 64-bit integer, which is past safe numbers. */
-const rowCount = v.pipe(
+export const rowCount = v.pipe(
   v.number('must be a whole number from 0'),
   v.check((given) => Number.isInteger(given) && given >= 0, 'must be a whole number from 0'),
   v.metadata({ type: 'integer', minimum: 0 }),

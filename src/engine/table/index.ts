@@ -22,6 +22,7 @@ export type {
   CacheUse,
   Change,
   ChangeResult,
+  ChangesOptions,
   CheckedObject,
   ColumnAlteration,
   CountOptions,

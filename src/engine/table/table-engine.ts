@@ -149,6 +149,18 @@ export interface QueryOptions extends WorkOptions {
   readonly plain?: ((field: Field) => Field) | undefined
 }
 
+/** What to tell of the rows that differ between two versions. */
+export interface ChangesOptions
+  extends WorkOptions,
+    Pick<QueryOptions, 'withRowId' | 'limit' | 'offset' | 'maxBytes' | 'memory' | 'plain'> {
+  /** The columns to compare and to answer. Default: all of the later version. */
+  readonly columns?: readonly string[] | undefined
+  /** The columns whose values tell rows apart. Without them no row is known to be updated. */
+  readonly on?: readonly string[] | undefined
+  /** Schema metadata of the answer, besides the table's. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined
+}
+
 /** A completed step of a query. */
 export interface QueryStep {
   /** Its result: the rows of the answer, or their columns. */
@@ -315,6 +327,18 @@ export interface TableEngine {
   queryRows(snapshot: Snapshot, options?: QueryOptions): Promise<Uint8Array>
   /** As `query`: as a whole if it is short, otherwise in parts that are created on demand. */
   streamRows(snapshot: Snapshot, options?: QueryOptions): Promise<Uint8Array | AsyncIterable<Uint8Array>>
+  /**
+   * The rows that differ between two versions of a table, as the bytes of an Arrow IPC file: those that only `from` has,
+   * and then those that only `to` has. The column `_change_type` says how each changed. Reads no row of fragments that
+   * both have. Throws for columns that do not exist, and for keys that are null or not unique.
+   */
+  queryChanges(from: Snapshot, to: Snapshot, options?: ChangesOptions): Promise<Uint8Array>
+  /** As `queryChanges`: as a whole if it is short, otherwise in parts that are created on demand. */
+  streamChanges(
+    from: Snapshot,
+    to: Snapshot,
+    options?: ChangesOptions,
+  ): Promise<Uint8Array | AsyncIterable<Uint8Array>>
   /**
    * The plan of a query, a line for each step, the last one first. Throws the query's errors that are known in advance.
    */

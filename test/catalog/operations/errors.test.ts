@@ -318,6 +318,24 @@ const refusals: {
     Unsupported: inTheStore,
   },
   queryTable: queryRefusals((fields) => fields),
+  tableChanges: {
+    TableNotFound: noTable({ from: 1 }),
+    TableVersionNotFound: { ...noVersion(), request: { ...rows, from: 9 } },
+    TableTagNotFound: {
+      request: { ...rows, from: 'none' },
+      says: ['rows', 'no tag or branch "none"', 'Name a version by'],
+    },
+    TableBranchNotFound: { ...noBranch(), request: { ...rows, from: 'none@1' } },
+    TableColumnNotFound: { request: { ...rows, from: 1, on: 'other' }, says: ['other'] },
+    InvalidTableState: foreign({ from: 1 }),
+    TableSchemaValidationError: {
+      request: async ({ catalog }) => {
+        await catalog.insertIntoTable({ ...rows, mode: 'Overwrite', data: [{ n: 'text' }] })
+        return { ...rows, from: 1 }
+      },
+      says: ['"n"', 'Name the other columns'],
+    },
+  },
   analyzeTableQueryPlan: queryRefusals((fields) => fields),
   explainTableQueryPlan: queryRefusals(({ id, ...query }) => ({ ...(id !== undefined && { id }), query })),
   getTableStats: {

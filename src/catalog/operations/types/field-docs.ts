@@ -89,6 +89,12 @@ const requests: Docs = {
     'Words to search for, by a full-text index of a table of Lance: a text, or `{ query, columns }`.',
   order_by:
     'Keys to sort by, the first one first: `{ column_name, ascending, nulls_first }`, or text such as `delay desc`. Default: the order of inserting.',
+  from: 'The version to compare with: a number, a tag, a branch, `latest`, or a number on a branch, such as `dev@3`.',
+  to: 'The version whose changes are told, named as `from` is. Default: the latest.',
+  'tableChanges.on':
+    'The columns whose values tell rows apart: a name, or a list of them. Default: no row is known to be updated.',
+  'tableChanges.columns': 'The columns to compare, and to answer. Default: all of the later version.',
+  'tableChanges.limit': 'The most rows to read. Default: all.',
   with_row_id: 'Whether to answer with `_rowid`, too, which names rows. Default: false.',
   target_rows: 'The most rows of a merged fragment. Default: 1,048,576.',
   target_bytes: 'About the most bytes of a merged fragment. Default: 128 MiB.',

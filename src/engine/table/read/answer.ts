@@ -6,7 +6,7 @@ import { layoutOf } from '../../arrow/layout.ts'
 import { assembleColumns, part } from '../../arrow/take/assemble-columns.ts'
 import type { Piece } from '../../arrow/take/take.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
-import type { Fragments, LoadedSnapshot } from '../format/snapshot.ts'
+import type { Fragments } from '../format/snapshot.ts'
 import { bytesOfColumn, type TableSchema } from '../format/table-schema.ts'
 import { bytesOf } from '../scan/prefetch-depth.ts'
 import type { QueryOptions } from '../table-engine.ts'
@@ -43,7 +43,7 @@ export class AnswerEncoder {
 
   /** Batches take about `batchBytes` at most. */
   constructor(
-    snapshot: LoadedSnapshot,
+    snapshot: { readonly schema: TableSchema; readonly bytes: number },
     layout: AnswerLayout,
     maxBytes = Number.POSITIVE_INFINITY,
     batchBytes = Number.POSITIVE_INFINITY,

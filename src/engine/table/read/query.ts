@@ -16,6 +16,7 @@ import type { QueryOptions } from '../table-engine.ts'
 import { AnswerEncoder, type ColumnBatches, inChunks, streamedBytes } from './answer.ts'
 import { AnswerLayout } from './answer-layout.ts'
 import { AnswerReader } from './answer-reader.ts'
+import { HeldMemory } from './held-memory.ts'
 import { orderedRows } from './ordered.ts'
 import { projection } from './projection.ts'
 import { type SelectedRows, selectedRows } from './selected-rows.ts'
@@ -29,9 +30,17 @@ export async function queryRows(
 ): Promise<Uint8Array> {
   if (options.search) return searchRows(job, snapshot, options, options.search)
   const plan = await planQuery(job, snapshot, options)
-  const batches: ColumnBatches[] = []
-  for await (const batch of readBatches(job, snapshot, options, plan)) batches.push(batch)
-  return joinParts(plan.answer.whole(batches))
+  return wholeAnswer(plan.answer, readBatches(job, snapshot, options, plan))
+}
+
+/** The file of an answer as a whole. */
+export async function wholeAnswer(
+  answer: AnswerEncoder,
+  batches: AsyncGenerator<ColumnBatches>,
+): Promise<Uint8Array> {
+  const all: ColumnBatches[] = []
+  for await (const batch of batches) all.push(batch)
+  return joinParts(answer.whole(all))
 }
 
 /**
@@ -45,8 +54,14 @@ export async function streamRows(
 ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
   if (options.search) return searchRows(job, snapshot, options, options.search)
   const plan = await planQuery(job, snapshot, options, streamedBytes)
-  const { answer } = plan
-  const batches = readBatches(job, snapshot, options, plan)
+  return answerInParts(plan.answer, readBatches(job, snapshot, options, plan))
+}
+
+/** The file of an answer: as a whole if its rows are few, otherwise in parts that are created on demand. */
+export async function answerInParts(
+  answer: AnswerEncoder,
+  batches: AsyncGenerator<ColumnBatches>,
+): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
   if (answer.isWhole) {
     const all: ColumnBatches[] = []
     for await (const batch of batches) all.push(batch)
@@ -195,30 +210,6 @@ async function* batchesAsStored(
       }
       before += bytes
     }
-  }
-}
-
-/** The memory that a query holds for the current fragment. */
-class HeldMemory {
-  bytes = 0
-  readonly #memory: QueryOptions['memory']
-
-  constructor(memory: QueryOptions['memory']) {
-    this.#memory = memory
-  }
-
-  get isCounted(): boolean {
-    return this.#memory !== undefined
-  }
-
-  take(bytes: number): Promise<void> | undefined {
-    this.bytes += bytes
-    return this.#memory?.take(bytes)
-  }
-
-  give(bytes: number): void {
-    this.bytes -= bytes
-    this.#memory?.give(bytes)
   }
 }
 

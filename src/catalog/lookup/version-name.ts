@@ -1,0 +1,51 @@
+import { CatalogError, invalid } from '../../base/errors.ts'
+import { formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
+import { keys } from '../../base/store/records.ts'
+import type { Reader } from '../../base/store/store.ts'
+import type { FoundTable } from './names.ts'
+import type { FoundVersion, WantedVersion } from './versions.ts'
+
+/** The latest version, by name. */
+export const latest = 'latest'
+
+const forms = 'Name a version by its number, a tag, a branch, latest, or a number on a branch, such as dev@3'
+
+/**
+ * The version that a name means: a number, a tag, a branch for its latest version, `latest`, or `branch@number`. A tag
+ * comes before a branch of the same name, and `branch@latest` means the branch.
+ */
+export function wantedByName(
+  reader: Reader,
+  id: Identifier,
+  table: FoundTable,
+  name: number | string,
+): WantedVersion {
+  if (typeof name === 'number') return { branch: '', version: name }
+  const at = name.indexOf('@')
+  if (at >= 0) return { branch: branchOf(name.slice(0, at)), version: numberIn(name, name.slice(at + 1)) }
+  if (/^\d+$/.test(name)) return { branch: '', version: numberIn(name, name) }
+  if (name === latest || name === 'main') return { branch: '' }
+  if (reader.get(keys.tag(table.id, name)) !== undefined) return { branch: '', tag: name }
+  if (reader.get(keys.branch(table.id, name)) !== undefined) return { branch: name }
+  throw new CatalogError(
+    'TableTagNotFound',
+    `The table ${formatIdentifier(id)} has no tag or branch ${quote(name)}. ${forms}.`,
+  )
+}
+
+function branchOf(name: string): string {
+  if (name === '') throw invalid(`A version begins with @. ${forms}.`)
+  return name === 'main' ? '' : name
+}
+
+function numberIn(name: string, text: string): number | undefined {
+  if (text === latest) return undefined
+  const number = Number(text)
+  if (/^\d+$/.test(text) && Number.isSafeInteger(number)) return number
+  throw invalid(`${quote(name)} names no version. ${forms}.`)
+}
+
+/** The name of a version by its number, which does not move. */
+export function nameOfVersion({ branch, version }: FoundVersion): string {
+  return branch === '' ? String(version) : `${branch}@${version}`
+}

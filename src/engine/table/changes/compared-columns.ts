@@ -1,0 +1,124 @@
+import { type Field, type Schema, utf8 } from '@uwdata/flechette'
+import { CatalogError, invalid } from '../../../base/errors.ts'
+import { quote } from '../../../base/model/identifier.ts'
+import { canCast } from '../../arrow/cast/cast.ts'
+import { schemaDifference } from '../../arrow/schema.ts'
+import { typeName } from '../../arrow/type-name.ts'
+import type { FragmentEntry } from '../format/manifest.ts'
+import type { LoadedSnapshot } from '../format/snapshot.ts'
+import { haveSameColumns } from '../format/table-schema.ts'
+import { storedColumn } from '../read/few-rows.ts'
+import { namesOf } from '../read/projection.ts'
+
+/** The column that says how a row changed, as in Delta Lake and Iceberg. */
+export const changeType: Field = {
+  name: '_change_type',
+  type: utf8(),
+  nullable: false,
+  metadata: new Map(),
+}
+
+/** A column of the later version, and the column of the earlier one with the same name. */
+export interface ComparedColumn {
+  /** In the answer. */
+  readonly field: Field
+  readonly to: number
+  /** Undefined if the earlier version lacks it: its rows have null there. */
+  readonly from: number | undefined
+}
+
+/** The columns by which the rows of two versions are compared. */
+export interface ComparedColumns {
+  readonly all: readonly ComparedColumn[]
+  /** The positions of the key among `all`. */
+  readonly keys: readonly number[]
+  /** Whether both versions have all columns in common, so that shared segments have equal rows. */
+  readonly areSame: boolean
+}
+
+/** Matches the columns of two versions by name. Those that `from` lacks are null there. */
+export function comparedColumns(
+  from: LoadedSnapshot,
+  to: LoadedSnapshot,
+  names: readonly string[] | undefined,
+  on: readonly string[] | undefined,
+): ComparedColumns {
+  const wanted = names ?? to.schema.fields.map(({ name }) => name)
+  if (wanted.length === 0)
+    throw invalid('The list of columns is empty. Name at least one, or leave it out for all.')
+  const all = unique('columns', wanted).map((name) => compared(from.schema, to.schema, name))
+  if (all.some(({ field }) => field.name === changeType.name)) {
+    throw invalid(
+      `The table has a column ${changeType.name}, which says in the answer how a row changed. Name the other columns in columns, or rename it.`,
+    )
+  }
+  const keys = unique('on', on ?? []).map((name) => {
+    const key = all.findIndex(({ field }) => field.name === name)
+    if (key < 0) {
+      indexOf(to.schema, name)
+      throw invalid(`on names the column ${quote(name)}, which columns leaves out. Name it there, too.`)
+    }
+    if (all[key]!.from === undefined) {
+      throw invalid(
+        `on names the column ${quote(name)}, which the version to compare with does not have. Its columns are ${namesOf(from.schema)}.`,
+      )
+    }
+    return key
+  })
+  const areSame =
+    schemaDifference(from.schema, to.schema) === undefined && haveSameColumns(from.schema, to.schema)
+  return { all, keys, areSame }
+}
+
+function unique(what: string, names: readonly string[]): readonly string[] {
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined)
+    throw invalid(`${what} names the column ${quote(twice)} twice. Name each one once.`)
+  return names
+}
+
+function compared(from: Schema, to: Schema, name: string): ComparedColumn {
+  const index = indexOf(to, name)
+  const field = to.fields[index]!
+  const before = from.fields.findIndex((other) => other.name === name)
+  const earlier = from.fields[before]
+  if (earlier === undefined) return { field: { ...field, nullable: true }, to: index, from: undefined }
+  if (!canCast(earlier.type, field.type)) {
+    throw new CatalogError(
+      'TableSchemaValidationError',
+      `The column ${quote(name)} is ${typeName(earlier.type)} in the one version and ${typeName(field.type)} in the other, so their values cannot be compared. Name the other columns in columns.`,
+    )
+  }
+  return { field: { ...field, nullable: field.nullable || earlier.nullable }, to: index, from: before }
+}
+
+function indexOf(schema: Schema, name: string): number {
+  const index = schema.fields.findIndex((field) => field.name === name)
+  if (index >= 0) return index
+  throw new CatalogError(
+    'TableColumnNotFound',
+    `There is no column ${quote(name)}. The columns are ${namesOf(schema)}.`,
+  )
+}
+
+/** Whether a fragment of both versions has the same values in all compared columns, by the names of its files. */
+export function haveSameValues(
+  { all, areSame }: ComparedColumns,
+  from: LoadedSnapshot,
+  to: LoadedSnapshot,
+  before: FragmentEntry,
+  after: FragmentEntry,
+): boolean {
+  if (areSame && before.files === undefined && after.files === undefined) return true
+  return all.every((column) => {
+    const now = storedColumn(to, after, column.to)
+    const then = column.from === undefined ? undefined : storedColumn(from, before, column.from)
+    if (now === undefined || then === undefined) return now === then
+    if (now.key !== then.key) return false
+    const children = JSON.stringify(now.source.children)
+    return (
+      children === JSON.stringify(then.source.children) &&
+      typeName(from.schema.fields[column.from!]!.type, true) === typeName(column.field.type, true)
+    )
+  })
+}
