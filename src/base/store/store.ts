@@ -4,8 +4,8 @@ import type { StoreHome } from './home.ts'
  * The contract for the records of a catalog. A store is an ordered map from keys to plain values with serializable
  * transactions. It knows nothing of tables or namespaces.
  *
- * To write a store, implement the members of {@link Store}; `state`, `now`, `inTurn`, `isTurnTaken`, `home`, `metrics`,
- * `inspect` and `copyTo` are optional. See
+ * To write a store, implement the members of {@link Store}; `guess`, `state`, `now`, `inTurn`, `isTurnTaken`, `home`,
+ * `metrics`, `inspect` and `copyTo` are optional. See
  * `stores/memory/store.ts` for an example. Keys hold at least one part and encode to at most {@link maxKeyBytes}
  * bytes. Strings in keys are well-formed and hold no character below U+0005, and numbers are finite. A catalog uses
  * no other keys. A store refuses other keys with `InvalidInput`, as `checkedKey` does.
@@ -26,6 +26,14 @@ export interface Store {
    * synchronous, and has no effects except through its writer: a store may run it more than once.
    */
   write<T>(body: (writer: Writer) => T): Promise<T>
+
+  /**
+   * Runs `body` at once on the records that this store read or wrote last, without a request to a server. Returns what
+   * the body returns, or undefined if it throws or needs a record that is not known. The records may be outdated, and
+   * may never have existed together. So only work whose commit compares all of them begins with a guess, and no refusal
+   * follows from one. Optional, for stores that are asked over a network.
+   */
+  guess?<T>(body: (reader: Reader) => T): T | undefined
 
   /**
    * Returns the current state of the store, synchronously and at almost no cost. Caches use it to check whether their

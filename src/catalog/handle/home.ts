@@ -76,7 +76,17 @@ export function guardedStore(store: Store, { id }: CatalogRecord, copy: string |
 }
 
 /** The members that a store may have or not. */
-const optional = ['state', 'now', 'inTurn', 'isTurnTaken', 'home', 'metrics', 'inspect', 'copyTo'] as const
+const optional = [
+  'guess',
+  'state',
+  'now',
+  'inTurn',
+  'isTurnTaken',
+  'home',
+  'metrics',
+  'inspect',
+  'copyTo',
+] as const
 
 function becameAnother(): CatalogError {
   return new CatalogError(

@@ -13,7 +13,7 @@ import { isRowsSource, type RowsSource } from '../../base/model/rows-source.ts'
 import type { RowsInput, SchemaInput } from '../../engine/arrow/types.ts'
 import type { Change, Overwrite } from '../../engine/table/index.ts'
 import { changeRows, createRows } from '../rows/change.ts'
-import { arrive, checkRows, type Rows, schemaInput, streamedRowsInput } from '../rows/input.ts'
+import { areSmall, arrive, checkRows, type Rows, schemaInput, streamedRowsInput } from '../rows/input.ts'
 import { declaredOnly } from '../rows/rows.ts'
 import { type OperationContext, type OperationOptions, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -106,6 +106,7 @@ function insertAlone(
     id,
     branch,
     awaitsSource: isRowsSource(data),
+    mayGuess: mode !== 'Overwrite' && areSmall(data),
     check: ({ base }) =>
       checkRows(core, data, mode === 'Overwrite' ? schema : (base?.schema ?? schema), options),
     prepare: async (found, given, pending): Promise<Prepared> => {

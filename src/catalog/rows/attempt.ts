@@ -4,9 +4,10 @@ import type { VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import type { ChangeResult, Snapshot, TableEngine } from '../../engine/table/index.ts'
 import type { ContentFolder } from '../locations/locations.ts'
-import { type FoundTable, tableById, tableNotFound } from '../lookup/names.ts'
+import { type FoundTable, lookUpTable, tableById, tableNotFound } from '../lookup/names.ts'
 import { findVersion, headOf, nextVersion, putVersion } from '../lookup/versions.ts'
 import { noteFoundSubject } from '../transactions/commit.ts'
+import { TargetReplaced } from '../transactions/retry.ts'
 import type { Attempt, KnownHead, RowsChange, RowsChanged } from './change-types.ts'
 import type { RowsContext } from './context.ts'
 import { foreign, manifestOf, requireOurs, versionOf } from './rows.ts'
@@ -73,6 +74,8 @@ export async function commitDraft(
   let head = to
   const committed = await transaction.commit((committing) => {
     const { writer, now, transactionId } = committing
+    // A change follows its table to another name, but begins with the one that has the name now.
+    if (found.isGuess && lookUpTable(writer, id)?.id !== found.table.id) throw new TargetReplaced(id)
     const table = currentTable(writer, id, found.table)
     noteFoundSubject(committing, table, found.table)
     head = headIn(writer, change, table)

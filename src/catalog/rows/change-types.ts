@@ -23,6 +23,8 @@ export interface TableToChange {
   readonly engine: TableEngine
   /** Its latest version; undefined when the table is declared only. */
   readonly base: Snapshot | undefined
+  /** Whether the table and its head were guessed. The commit also checks that the name still leads to this table. */
+  readonly isGuess?: boolean
 }
 
 /** The same table, with the engine that writes for the change. */
@@ -35,6 +37,8 @@ export interface RowsChange<Checked, Prepared> {
   readonly operation: string
   readonly id: Identifier
   readonly branch: string
+  /** Whether it may begin with a guess of the latest version. Then all but its commit is cheap, and may be done twice. */
+  readonly mayGuess?: boolean
   /** Throws unless a condition holds, at the start and again at the commit. */
   readonly require?: (reader: Reader, table: FoundTable) => void
   /** Checks what it can before anything is recorded. `prepare` gets its result. */
@@ -78,6 +82,8 @@ export interface KnownHead {
   readonly snapshot?: Snapshot | undefined
   /** The number of the next version. */
   readonly version: number
+  /** Whether it was guessed. That a commit does not find it tells of no rival. */
+  readonly isGuess?: boolean
 }
 
 /** What is to be committed as the next version, and how. */

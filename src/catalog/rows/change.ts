@@ -1,11 +1,14 @@
+import type { Reader } from '../../base/store/store.ts'
 import type { ApplyOptions, Change, ChangeResult, Overwrite, Snapshot } from '../../engine/table/index.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { inlineOf } from '../locations/inline-objects.ts'
-import { findTable } from '../lookup/names.ts'
-import { runLong } from '../transactions/long-transaction.ts'
+import { type FoundTable, findTable } from '../lookup/names.ts'
+import { type LongTransaction, runLong } from '../transactions/long-transaction.ts'
+import { TargetReplaced } from '../transactions/retry.ts'
 import { type VacuumsBefore, vacuumsBegun } from '../transactions/work-record.ts'
 import { headIn, openBase } from './attempt.ts'
 import type {
+  Attempt,
   BranchAtWork,
   KnownHead,
   RowsChange,
@@ -45,25 +48,63 @@ export async function changeRows<Checked, Prepared>(
 }
 
 /** Finds a table whose rows are to be changed, with one read. Refuses one whose rows are another engine's. */
-export async function findToChange(
-  core: RowsContext,
-  change: Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require' | 'ifUnreadable'>,
-): Promise<Start> {
+export async function findToChange(core: RowsContext, change: Finding): Promise<Start> {
+  const found = await core.store.read((reader) => findIn(core, reader, change))
+  return retryIfReplaced(core, change.id, found.table, () => opened(core, change, found))
+}
+
+type Finding = Pick<RowsChange<unknown, unknown>, 'id' | 'branch' | 'require' | 'ifUnreadable'>
+
+/** A table as records describe it. */
+type Found = Pick<Start, 'table' | 'folder' | 'head' | 'vacuums'>
+
+function findIn(core: RowsContext, reader: Reader, change: Finding): Found {
+  const table = findTable(reader, change.id)
+  // First: if the content is out of reach, nothing else matters.
+  const folder = requireContentFolder(core, change.id, table)
+  const vacuums: VacuumsBefore = core.staging ? 'harmless' : vacuumsBegun(reader)
+  return { table, folder, head: headIn(reader, change, table), vacuums }
+}
+
+async function opened(core: RowsContext, change: Finding, found: Found): Promise<Start> {
   const { id } = change
-  const { table, folder, head, vacuums } = await core.store.read((reader) => {
-    const table = findTable(reader, id)
-    // First: if the content is out of reach, nothing else matters.
-    const folder = requireContentFolder(core, id, table)
-    const vacuums: VacuumsBefore = core.staging ? 'harmless' : vacuumsBegun(reader)
-    return { table, folder, head: headIn(reader, change, table), vacuums }
-  })
-  return retryIfReplaced(core, id, table, async () => {
-    const engine = await core.engine(folder.content)
-    // Each of two engines at one location would take the rows of the other for leftovers.
-    if (head.current === undefined && (await hasForeignRows(core, table))) throw foreign(id)
-    const base = head.current && (await openBase(engine, folder, change, head.current.record))
-    return { id, table, folder, engine, base, head, vacuums }
-  })
+  const { table, folder, head } = found
+  const engine = await core.engine(folder.content)
+  // Each of two engines at one location would take the rows of the other for leftovers.
+  if (head.current === undefined && (await hasForeignRows(core, table))) throw foreign(id)
+  const base = head.current && (await openBase(engine, folder, change, head.current.record))
+  return { id, engine, base, ...found }
+}
+
+/**
+ * Makes a change from a guess of its table and head, which saves the trip that would read them: the commit compares
+ * them. Resolves to undefined where nothing can be guessed, or the guess was outdated. No error follows from a guess
+ * alone.
+ */
+async function changeGuessed<Checked, Prepared>(
+  core: RowsContext,
+  options: RowsOptions,
+  change: RowsChange<Checked, Prepared>,
+): Promise<(RowsChanged & { transaction_id: string }) | undefined> {
+  // A progress listener learns of a transaction at once, so nothing may begin anew.
+  if (!change.mayGuess || change.branch !== '' || options.onProgress || core.staging) return undefined
+  const found = core.store.guess?.((reader) => findIn(core, reader, change))
+  if (found?.head.current === undefined) return undefined
+  const head = { ...found.head, isGuess: true }
+  const start = await opened(core, change, { ...found, head }).catch(() => undefined)
+  if (start === undefined) return undefined
+  try {
+    return await changeFrom(core, options, change, { ...start, isGuess: true })
+  } catch (error) {
+    if (error instanceof TargetReplaced) return undefined
+    throw error
+  }
+}
+
+/** Whether a table and the head of its main branch are as they were guessed. */
+function isAsGuessed({ table }: Start, now: FoundTable): boolean {
+  const { latest, last } = table.record.main
+  return now.id === table.id && now.record.main.latest === latest && now.record.main.last === last
 }
 
 async function changeIn<Checked, Prepared>(
@@ -72,8 +113,17 @@ async function changeIn<Checked, Prepared>(
   change: RowsChange<Checked, Prepared>,
   given: Start | undefined,
 ): Promise<RowsChanged & { transaction_id: string }> {
+  const made = given === undefined ? await changeGuessed(core, options, change) : undefined
+  return made ?? changeFrom(core, options, change, given ?? (await findToChange(core, change)))
+}
+
+async function changeFrom<Checked, Prepared>(
+  core: RowsContext,
+  options: RowsOptions,
+  change: RowsChange<Checked, Prepared>,
+  start: Start,
+): Promise<RowsChanged & { transaction_id: string }> {
   const { id } = change
-  const start = given ?? (await findToChange(core, change))
   const { table } = start
   const key = `${table.id}/${change.branch}`
   const branch: BranchAtWork = core.branches.get(key) ?? {
@@ -85,42 +135,54 @@ async function changeIn<Checked, Prepared>(
   branch.changes++
   // Others in this process may have committed since a read that began earlier.
   if (start.head.version > branch.head.version) branch.head = start.head
+  const isSame = start.isGuess ? (now: FoundTable) => isAsGuessed(start, now) : undefined
+  const unlessReplaced = <T>(work: () => Promise<T>) => retryIfReplaced(core, id, table, work, isSame)
   try {
-    return await retryIfReplaced(core, id, table, async () => {
+    return await unlessReplaced(async () => {
       const checked = (await change.check?.(start)) as Checked
-      const about = {
-        operation: change.operation,
-        subject: id,
-        subjectId: table.id,
-        vacuums: start.vacuums,
-      }
-      return runLong(core, options, about, async (transaction, work) => {
-        const { content } = start.folder
-        const small = core.staging ? core.staging.inlineOf(content) : inlineOf(core, content)
-        const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id, small) }
-        // A transaction over many operations keeps the small objects of all of them.
-        const inline = core.staging ? undefined : small
-        // A source may be slow. Memory bounds how many of them there are.
-        if (change.awaitsSource) transaction.releaseSlot()
-        const prepare = async () => change.prepare(found, work, checked)
-        const prepared = await prepare().catch((error) => {
-          inline?.release()
-          throw error
-        })
-        const attempt = {
-          change: options[clientRules] ? refusingUnreadable(change, options) : change,
-          found,
-          prepared,
-          inline,
-          transaction,
-          work,
+      const { operation } = change
+      const about = { operation, subject: id, subjectId: table.id, vacuums: start.vacuums }
+      return runLong(core, options, about, (transaction, work) => {
+        const made = async () => {
+          const attempt = await attemptOf(core, options, change, start, { transaction, work, checked })
+          const made = await commitWaiting(core, key, branch, attempt)
+          return { ...made, transaction_id: transaction.id }
         }
-        const made = await commitWaiting(core, key, branch, attempt)
-        return { ...made, transaction_id: transaction.id }
+        // What follows from an outdated guess is no failure to record.
+        return start.isGuess ? unlessReplaced(made) : made()
       })
     })
   } finally {
     if (--branch.changes === 0) core.branches.delete(key)
+  }
+}
+
+/** Does the slow work of a change. */
+async function attemptOf<Checked, Prepared>(
+  core: RowsContext,
+  options: RowsOptions,
+  change: RowsChange<Checked, Prepared>,
+  start: Start,
+  { transaction, work, checked }: Pick<Attempt, 'work'> & { transaction: LongTransaction; checked: Checked },
+): Promise<Attempt> {
+  const { content } = start.folder
+  const small = core.staging ? core.staging.inlineOf(content) : inlineOf(core, content)
+  const found: TableToWrite = { ...start, engine: start.engine.writtenBy(transaction.id, small) }
+  // A transaction over many operations keeps the small objects of all of them.
+  const inline = core.staging ? undefined : small
+  // A source may be slow. Memory bounds how many of them there are.
+  if (change.awaitsSource) transaction.releaseSlot()
+  const prepare = async () => change.prepare(found, work, checked)
+  return {
+    change: options[clientRules] ? refusingUnreadable(change, options) : change,
+    found,
+    prepared: await prepare().catch((error) => {
+      inline?.release()
+      throw error
+    }),
+    inline,
+    transaction,
+    work,
   }
 }
 

@@ -109,9 +109,10 @@ async function commitAfresh(core: RowsContext, key: string, branch: BranchAtWork
 
 async function commitNext(core: RowsContext, key: string, branch: BranchAtWork): Promise<void> {
   const together = branch.waiting.splice(0, maxTogether)
+  const { isGuess } = branch.head
   try {
     const lost = await commitChain(core, branch, together)
-    if (lost.length > 0) rememberContended(core, key)
+    if (lost.length > 0 && !isGuess) rememberContended(core, key)
     branch.waiting.unshift(...lost)
   } catch (error) {
     for (const one of together) one.settle({ error })
@@ -201,7 +202,7 @@ async function commitWritten(
       branch.head = head
       if (made) waiting.settle({ made })
       else {
-        counts.lostRows++
+        if (!draft.from.isGuess) counts.lostRows++
         if (++waiting.losses < maxAttempts) lost.push(waiting)
         else waiting.settle({ error: tooManyLosses(waiting.attempt) })
       }

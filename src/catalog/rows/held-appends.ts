@@ -11,7 +11,7 @@ import { findToChange, type Start } from './change.ts'
 import type { RowsChange, RowsStep, TableToWrite } from './change-types.ts'
 import { clientRules } from './client-rules.ts'
 import type { Append, Appends, Held, RowsOptions, StagedRowsContext } from './context.ts'
-import { checkRows } from './input.ts'
+import { areSmall, checkRows } from './input.ts'
 import { declaredOnly, versionOf } from './rows.ts'
 
 /*
@@ -25,9 +25,8 @@ const operation = 'InsertIntoTable'
 
 const maxAttempts = 100
 
-/** An insert that is larger, or has more rows, is written at once. */
+/** An insert whose rows take more is written at once. */
 const mostOfInsert = 256 * 1024
-const mostRows = 1_024
 
 /** All held inserts of a transaction. They are in memory. */
 const mostBytes = 1024 * 1024
@@ -205,8 +204,7 @@ export class HeldAppends implements Appends {
 function mayHold(data: RowsInput | RowsSource, options: RowsOptions): boolean {
   // A listener learns the id of each transaction as it begins.
   if (options.onProgress || options[clientRules]) return false
-  if (Array.isArray(data)) return data.length <= mostRows
-  return (data instanceof Uint8Array || data instanceof ArrayBuffer) && data.byteLength <= mostOfInsert
+  return areSmall(data)
 }
 
 async function find(

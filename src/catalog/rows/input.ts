@@ -38,6 +38,16 @@ export const schemaInput = v.nullish(
   ),
 )
 
+/** An insert of more bytes or rows is not small. */
+const mostOfSmall = 256 * 1024
+const mostRowsOfSmall = 1_024
+
+/** Whether rows take hardly any time to check and to write. */
+export function areSmall(data: RowsInput | RowsSource): boolean {
+  if (Array.isArray(data)) return data.length <= mostRowsOfSmall
+  return (data instanceof Uint8Array || data instanceof ArrayBuffer) && data.byteLength <= mostOfSmall
+}
+
 /** The most row objects that are converted before anything is recorded. More of them take a while. */
 const fewRows = 4_096
 

@@ -9,6 +9,7 @@ import type { CommitContext, LongWorkContext, LongWorkOptions } from './context.
 import type { Holding } from './heartbeat.ts'
 import { failLapsed } from './lapsed.ts'
 import { NotingWriter } from './noting-writer.ts'
+import { TargetReplaced } from './retry.ts'
 import { hasLapsed, isFinished } from './transaction-record.ts'
 import { type VacuumsBefore, WorkRecord } from './work-record.ts'
 
@@ -233,6 +234,8 @@ async function fail(
   signal: AbortSignal | undefined,
   { atFailure, onUnrecorded }: LongWork,
 ): Promise<boolean> {
+  // The operation begins anew, and nobody knows of this attempt.
+  if (record.written === undefined && error instanceof TargetReplaced) return false
   const aborted = signal?.aborted === true && error === signal.reason
   const failed = ({ lease_until: _, ...current }: TransactionRecord): TransactionRecord => ({
     ...current,

@@ -21,6 +21,7 @@ export class Attempt implements Reads {
   readonly #view: Reads
   readonly #cache: RecordCache
   #guesses = 0
+  #isKnown = true
 
   constructor(view: Reads, cache: RecordCache) {
     this.#view = view
@@ -32,13 +33,19 @@ export class Attempt implements Reads {
     return this.#guesses === 0
   }
 
+  /** Whether each read is in the view or the cache. */
+  get isKnown(): boolean {
+    return this.#isKnown
+  }
+
   point(key: string): Found | null {
     let found = this.points.get(key)
     if (found !== undefined) return found
     found = this.#view.points.get(key)
     if (found === undefined) {
-      found = this.#cache.get(key) ?? null
-      this.#guess()
+      const known = this.#cache.get(key)
+      this.#guess(known !== undefined)
+      found = known ?? null
     }
     this.points.set(key, found)
     return found
@@ -74,13 +81,14 @@ export class Attempt implements Reads {
 
   #piece(piece: Piece) {
     const read = this.pieces.get(piece.id) ?? this.#view.pieces.get(piece.id)
-    if (read === undefined) this.#guess()
+    if (read === undefined) this.#guess(false)
     const { rows } = read ?? { rows: noRows }
     this.pieces.set(piece.id, { piece, rows })
     return rows
   }
 
-  #guess(): void {
+  #guess(isKnown: boolean): void {
+    this.#isKnown &&= isKnown
     if (++this.#guesses <= maxGuesses) return
     throw new CatalogError(
       'Internal',

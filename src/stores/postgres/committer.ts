@@ -123,7 +123,7 @@ export class Committer {
         this.#numberSoon()
         continue
       }
-      if (change === null) cache.forget(bytes)
+      if (change === null) cache.keepAbsent(bytes)
       else cache.keep(bytes, id, change.text, change.value)
     }
     if (++this.#commits % cleaning === 0) void this.#clean()

@@ -10,7 +10,9 @@ const overhead = 200
 /** The most walks whose lengths are cached. */
 const maxWalks = 10_000
 
-interface Kept extends Found {
+interface Kept {
+  /** Null for a record that was found to be absent. */
+  readonly found: Found | null
   readonly bytes: number
 }
 
@@ -32,27 +34,30 @@ export class RecordCache {
     this.#maxYoung = most / 2
   }
 
-  get(key: string): Found | undefined {
-    return this.#young.get(key) ?? this.#old.get(key)
+  /** The record as it was found last; null if it was absent, and undefined if it is not known. */
+  get(key: string): Found | null | undefined {
+    return (this.#young.get(key) ?? this.#old.get(key))?.found
   }
 
   /** Returns a found record, parsed unless it is cached. */
   found(key: string, version: string, text: string): Found {
     const young = this.#young.get(key)
-    if (young?.version === version) return young
-    const old = young === undefined ? this.#old.get(key) : undefined
-    if (old?.version === version) return this.#add(key, old)
-    return this.keep(key, version, text, frozen(JSON.parse(text)) as Value)
+    const kept = young ?? this.#old.get(key)
+    if (kept?.found?.version !== version)
+      return this.keep(key, version, text, frozen(JSON.parse(text)) as Value)
+    if (young === undefined) this.#add(key, kept)
+    return kept.found
   }
 
   keep(key: string, version: string, text: string, value: Value): Found {
-    return this.#add(key, { version, value, bytes: key.length + text.length + overhead })
+    const found = { version, value }
+    this.#add(key, { found, bytes: key.length + text.length + overhead })
+    return found
   }
 
-  forget(key: string): void {
-    this.#youngBytes -= this.#young.get(key)?.bytes ?? 0
-    this.#young.delete(key)
-    this.#old.delete(key)
+  /** Keeps that a record is absent. */
+  keepAbsent(key: string): void {
+    if (this.#young.get(key)?.found !== null) this.#add(key, { found: null, bytes: key.length + overhead })
   }
 
   /** The number of records in the last walk between these bounds. */
@@ -66,7 +71,7 @@ export class RecordCache {
     if (this.#walks.size > maxWalks) this.#walks.delete(this.#walks.keys().next().value!)
   }
 
-  #add(key: string, kept: Kept): Found {
+  #add(key: string, kept: Kept): void {
     this.#youngBytes += kept.bytes - (this.#young.get(key)?.bytes ?? 0)
     this.#young.set(key, kept)
     this.#old.delete(key)
@@ -75,7 +80,6 @@ export class RecordCache {
       this.#young = new Map()
       this.#youngBytes = 0
     }
-    return kept
   }
 }
 

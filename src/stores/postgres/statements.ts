@@ -256,7 +256,7 @@ export function addRows(
     }
     const bytes = key.toString('latin1')
     if (value === null) {
-      cache.forget(bytes)
+      cache.keepAbsent(bytes)
       view.points.set(bytes, null)
       continue
     }
@@ -280,7 +280,7 @@ export function viewOf(
   for (const point of points) view.points.set(point, null)
   for (const { piece } of pieces) view.pieces.set(piece.id, { piece, rows: noRows })
   addRows(rows, pieces, cache, view)
-  for (const point of points) if (view.points.get(point) === null) cache.forget(point)
+  for (const point of points) if (view.points.get(point) === null) cache.keepAbsent(point)
   return view
 }
 

@@ -2,6 +2,7 @@ import { closedError, nestedError } from '../../base/store/body.ts'
 import { isOtherHome, type StoreHome } from '../../base/store/home.ts'
 import type { Reader, Store, StoreFeatures, StoreMetrics, Writer } from '../../base/store/store.ts'
 import type { Address } from './address.ts'
+import { Attempt } from './attempt.ts'
 import { check, engineOf } from './check.ts'
 import { Clock } from './clock.ts'
 import type { Connection } from './connection.ts'
@@ -11,7 +12,7 @@ import { Pool } from './pool.ts'
 import { ProcessTurns } from './process-turns.ts'
 import { ReadPath } from './read-path.ts'
 import { RecordCache } from './record-cache.ts'
-import { type Job, readInto, type StoreContext } from './store-context.ts'
+import { type Job, readInto, runReader, type StoreContext } from './store-context.ts'
 import { View } from './view.ts'
 import { WritePath } from './write-path.ts'
 
@@ -80,6 +81,15 @@ export class PostgresStore implements Store {
   async write<T>(body: (writer: Writer) => T): Promise<T> {
     this.#refuse()
     return this.#settled<T>({ body }, (job) => this.#writes.run(job))
+  }
+
+  guess<T>(body: (reader: Reader) => T): T | undefined {
+    this.#refuse()
+    const attempt = new Attempt(new View(), this.#context.cache)
+    const job: Job = { body }
+    runReader(this.#context, job, attempt)
+    if ('error' in job.outcome! || !attempt.isKnown) return undefined
+    return job.outcome!.result as T
   }
 
   /** The database's time, since the clocks of machines may differ and leases compare their times. */

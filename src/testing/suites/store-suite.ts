@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Store } from '../../base/store/store.ts'
 import { refused } from './checks.ts'
-import { features, states, turns } from './store/features.ts'
+import { features, guesses, states, turns } from './store/features.ts'
 import { histories } from './store/histories.ts'
 import { keys } from './store/keys.ts'
 import { misuse } from './store/misuse.ts'
@@ -75,6 +75,7 @@ export const storeTopics = [
   closing,
   features,
   turns,
+  guesses,
 ] as const
 
 /**

@@ -19,6 +19,7 @@ interface Breaks {
   readonly write?: (store: Store) => Store['write']
   readonly close?: (store: Store) => Store['close']
   readonly state?: (store: Store) => () => number | undefined
+  readonly guess?: (store: Store) => NonNullable<Store['guess']>
   readonly turns?: Required<Pick<Store, 'inTurn' | 'isTurnTaken'>>
   readonly writer?: (writer: Writer) => Partial<Writer>
   readonly reader?: (reader: Reader) => Partial<Reader>
@@ -47,6 +48,7 @@ function broken(breaks: Breaks, store: Store = memoryStore()): Store {
   return {
     ...inner,
     ...(breaks.state ? { state: breaks.state(store) } : {}),
+    ...(breaks.guess ? { guess: breaks.guess(store) } : {}),
     ...breaks.turns,
     ...(breaks.read ? { read: breaks.read(inner) } : {}),
     ...(breaks.write ? { write: breaks.write(inner) } : {}),
@@ -302,6 +304,16 @@ export const brokenStores: readonly (readonly [name: string, rule: string, make:
         state: () => () => Math.floor(changes / 10),
       })
     },
+  ],
+  [
+    'guesses what was never written',
+    'store.guess',
+    () => broken({ guess: () => (body) => body({ get: () => 2 as never, range: () => [] }) }),
+  ],
+  [
+    'lets the error of a guess escape',
+    'store.guess',
+    () => broken({ guess: () => (body) => body({ get: () => undefined, range: () => [] }) }),
   ],
   [
     'hides the error of work in a turn',

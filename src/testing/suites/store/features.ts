@@ -304,3 +304,40 @@ export const turns: Topic<StoreTrial> = {
     ),
   ],
 }
+
+/** A guess may be outdated or missing. So the rule checks only that it never shows what was not committed. */
+export const guesses: Topic<StoreTrial> = {
+  name: 'guesses, where the store makes them',
+  cases: [
+    rule(
+      'store.guess',
+      'Store.guess',
+      'A guess has records that were committed, from one moment or several. If its body throws, it is undefined.',
+      [],
+      async ({ store }: StoreTrial) => {
+        if (store.guess === undefined) return
+        const guess = () => store.guess!((reader) => [reader.get(['a'])])
+        const isOneOf = (...values: unknown[]) => {
+          const found = guess()
+          if (found !== undefined) assert.ok(values.includes(found[0]))
+        }
+        await store.read((reader) => reader.get(['a']))
+        isOneOf(undefined)
+        await store.write((tx) => tx.put(['a'], 1))
+        isOneOf(undefined, 1)
+        const failing = store.write((tx) => {
+          tx.put(['a'], 2)
+          throw Object.assign(new Error('no rows'), { code: 'InvalidInput' })
+        })
+        await refused(failing, 'InvalidInput', /no rows/)
+        isOneOf(undefined, 1)
+        const thrown = store.guess(() => {
+          throw new Error('no rows')
+        })
+        assert.equal(thrown, undefined)
+        await store.write((tx) => tx.remove(['a']))
+        isOneOf(undefined, 1)
+      },
+    ),
+  ],
+}
