@@ -103,6 +103,7 @@ const catalogGroups = {
     'mergeInsertIntoTable',
     'countTableRows',
     'queryTable',
+    'tableChanges',
     'explainTableQueryPlan',
     'analyzeTableQueryPlan',
     'getTableStats',

@@ -647,6 +647,16 @@ export const brokenCatalogs: readonly Mutant[] = [
     })),
   ],
   [
+    'tells differences without regard to keys',
+    'rows.differences',
+    broken((real) => ({ tableChanges: asked(real.tableChanges, ({ on, ...request }) => request) })),
+  ],
+  [
+    'tells differences to the latest version only',
+    'rows.differences',
+    broken((real) => ({ tableChanges: asked(real.tableChanges, ({ to, ...request }) => request) })),
+  ],
+  [
     'takes rows by their places for their ids',
     'rows.ids',
     broken((real) => ({

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { tableFromIPC } from '@uwdata/flechette'
 import { refused } from '../checks.ts'
 import { rule, type Topic } from '../suite.ts'
 import { basic, type CatalogTrial, count, numbered, numbers, unchanged } from './trial.ts'
@@ -201,6 +202,35 @@ export const rowChanges: Topic<CatalogTrial> = {
         assert.equal(await count(catalog, id('t'), { version: 2 }), 0)
         assert.deepEqual(await numbers(catalog, id('t')), [1, 2, 3])
         await refused(catalog.restoreTable({ id: id('t'), version: 9 }), 'TableVersionNotFound')
+      },
+    ),
+    rule(
+      'rows.differences',
+      'decision: row differences',
+      'The rows that differ between two versions are told with how each changed: those of the first version, then those of the second. Keys tell which were updated, and rows that both have are left out.',
+      [...basic, 'insertIntoTable', 'updateTable', 'deleteFromTable', 'tableChanges'],
+      async ({ catalog, id }: CatalogTrial) => {
+        await catalog.createTable({ id: id('t'), data: numbered(3) })
+        await catalog.insertIntoTable({ id: id('t'), data: numbered(2, 3) })
+        await catalog.updateTable({ id: id('t'), updates: [['text', "'new'"]], predicate: 'n = 1' })
+        await catalog.deleteFromTable({ id: id('t'), predicate: 'n IN (2, 4)' })
+        await catalog.updateTable({ id: id('t'), updates: [['n', 'n']] })
+        const told = async (request: object) => {
+          const { data } = await catalog.tableChanges({ id: id('t'), from: 1, ...request })
+          const rows = tableFromIPC(data).toArray() as { n: number; text: string; _change_type: string }[]
+          return rows.map(({ n, text, _change_type }) => `${_change_type} ${n} ${text}`)
+        }
+        const plain = ['delete 1 row 1', 'delete 2 row 2', 'insert 1 new', 'insert 3 null']
+        assert.deepEqual((await told({})).sort(), plain)
+        const keyed = await told({ on: 'n' })
+        const first = ['delete 2 row 2', 'update_preimage 1 row 1']
+        assert.deepEqual(keyed.slice(0, 2).sort(), first)
+        assert.deepEqual(keyed.slice(2).sort(), ['insert 3 null', 'update_postimage 1 new'])
+        assert.deepEqual(await told({ from: 4, to: 'latest' }), [])
+        assert.deepEqual(await told({ from: 4, to: 3 }), ['insert 2 row 2', 'insert 4 row 4'])
+        await refused(catalog.tableChanges({ id: id('t'), from: 9 }), 'TableVersionNotFound')
+        await refused(catalog.tableChanges({ id: id('t'), from: 1, on: 'odd' }), 'InvalidInput')
+        await refused(catalog.tableChanges({ id: id('t'), from: 1, on: 'none' }), 'TableColumnNotFound')
       },
     ),
   ],
