@@ -23,7 +23,7 @@ export function limitFor(asked: unknown, { rows }: AnswerLimits): unknown {
 }
 
 export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
+  return Number.isInteger(value) && (value as number) >= 0
 }
 
 /** An answer of an operation as JSON text. Fails when it is too large. */

@@ -117,43 +117,61 @@ export class HttpSessions implements AsyncDisposable {
     await session.connection.close().catch(this.#report)
   }
 
-  /** The answer of the SDK, unless the caller has gone, has canceled the request, or the session ends before. */
+  /** The answer of the SDK. While it is awaited, the session does not end for being idle. */
   async #ask(session: Session, method: string, request: MountedRequest): Promise<Response> {
-    const { body, principal, headers } = request
-    const { waiting, transport } = session
-    const {
-      id,
-      method: asked,
-      params,
-    } = (body ?? {}) as {
-      id?: unknown
-      method?: unknown
-      params?: { requestId?: unknown }
-    }
-    const key = asked === undefined || id === undefined ? Symbol() : id
-    if (waiting.has(key)) return refusal(400, 'A request of this session with the same id has no answer yet.')
+    const { id, method: asked, params } = (request.body ?? {}) as Message
+    const { waiting } = session
     clearTimeout(session.idle)
-    const options = optionsOf(request)
-    let stop: (answer: Response) => void
-    const stopped = new Promise<Response>((resolve) => {
-      stop = resolve
-    })
-    waiting.set(key, stop!)
-    const onGone = () => stop(accepted())
-    options.signal?.addEventListener('abort', onGone, { once: true })
+    const ask = () => this.#handle(session, method, request)
     try {
-      const given = new Request(`http://localhost${mcpPath}`, { method, headers: plainHeaders(headers) })
-      const authInfo = { token: '', clientId: principal?.name ?? '', scopes: [], extra: { options } }
-      const asking = transport.handleRequest(given, { parsedBody: body, authInfo })
+      if (asked !== undefined && id !== undefined) return await this.#untilStopped(session, id, request, ask)
+      const answer = await ask()
+      // The SDK never answers a request that was canceled.
       if (asked === 'notifications/cancelled') waiting.get(params?.requestId)?.(accepted())
-      return await Promise.race([asking, stopped])
+      return answer
     } finally {
-      options.signal?.removeEventListener('abort', onGone)
-      waiting.delete(key)
-      if (waiting.size === 0 && this.#sessions.has(session.id))
-        session.idle = unrefTimer(setTimeout(() => void this.#end(session), this.#limits.idleMillis))
+      if (waiting.size === 0 && this.#sessions.has(session.id)) this.#endWhenIdle(session)
     }
   }
+
+  #endWhenIdle(session: Session): void {
+    clearTimeout(session.idle)
+    session.idle = unrefTimer(setTimeout(() => void this.#end(session), this.#limits.idleMillis))
+  }
+
+  /** The answer, unless the caller has gone, has canceled the request, or the session ends before. */
+  async #untilStopped(
+    { waiting }: Session,
+    id: unknown,
+    { options: { signal } }: MountedRequest,
+    ask: () => Promise<Response>,
+  ): Promise<Response> {
+    if (waiting.has(id)) return refusal(400, 'A request of this session with the same id has no answer yet.')
+    const stopped = new Promise<Response>((resolve) => waiting.set(id, resolve))
+    const onGone = () => waiting.get(id)?.(accepted())
+    signal?.addEventListener('abort', onGone, { once: true })
+    try {
+      return await Promise.race([ask(), stopped])
+    } finally {
+      signal?.removeEventListener('abort', onGone)
+      waiting.delete(id)
+    }
+  }
+
+  #handle({ transport }: Session, method: string, request: MountedRequest): Promise<Response> {
+    const { body, principal, headers } = request
+    const given = new Request(`http://localhost${mcpPath}`, { method, headers: plainHeaders(headers) })
+    const extra = { options: optionsOf(request) }
+    const authInfo = { token: '', clientId: principal?.name ?? '', scopes: [], extra }
+    return transport.handleRequest(given, { parsedBody: body, authInfo })
+  }
+}
+
+/** The parts of a message that say how it is answered. */
+interface Message {
+  readonly id?: unknown
+  readonly method?: unknown
+  readonly params?: { readonly requestId?: unknown }
 }
 
 /** The options for the operations of a request. */

@@ -34,6 +34,8 @@ export async function serveStreams(
   if (!signal.aborted) await ended
   await close()
   input.destroy()
+  // The client may keep it open.
+  io.stdin.unref?.()
 }
 
 /** Reads on only while the client takes its answers, so that these do not pile up. */

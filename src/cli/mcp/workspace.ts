@@ -132,7 +132,8 @@ export class Workspace {
   }
 
   async #begin({ signal }: OperationOptions): Promise<string> {
-    const request = { idle_timeout_seconds: idleSeconds }
+    // Between two calls of a model there is time for others, whose changes must not take away its own.
+    const request = { idle_timeout_seconds: idleSeconds, isolation: 'ReadCommitted' }
     const { transaction_id } = await this.#call('beginTransaction', request, { signal })
     const id = transaction_id as string
     if (!this.#isClosed) return id
