@@ -25,7 +25,13 @@ type ServeOptions = Parameters<Http['serve']>[1]
 /** The options that reach `openCatalog` and `serve` as they were typed. */
 type Passed = Pick<
   DirectoryCatalogOptions,
-  'content' | 'managedVersioning' | 'readOnly' | 'transactionCount' | 'transactionAge' | 'arrowBytes'
+  | 'content'
+  | 'managedVersioning'
+  | 'readOnly'
+  | 'transactionCount'
+  | 'transactionAge'
+  | 'retainDropped'
+  | 'arrowBytes'
 > &
   Pick<ServeOptions, 'host' | 'port' | 'listing' | 'unknownFields' | 'advertise' | 'staleMillis' | 'log'>
 
@@ -158,6 +164,12 @@ function addStorageOptions(command: Command): void {
       toCount,
     )
     .option('--transaction-age <time>', 'how long they are kept, as 12h or 30d (default: 7d)', toLongMillis)
+    .option(
+      '--retain-dropped <time>',
+      'how long dropped tables are held for undrop, as 12h or 30d; 0s holds none',
+      toLongMillis,
+      toLongMillis('24h'),
+    )
 }
 
 function addRunningOptions(command: Command): void {
@@ -231,6 +243,7 @@ function jwtOf({ jwksUrl, issuer, audience, algorithms }: TypedAuth) {
 function catalogOptions(location: string, typed: Typed): DirectoryCatalogOptions {
   const { contentCache: folder, contentCacheSize: bytes, transactionIdle } = typed
   const { content, managedVersioning, readOnly, transactionCount, transactionAge, arrowBytes } = typed
+  const { retainDropped } = typed
   if (bytes !== undefined && folder === undefined)
     throw new UsageError('--content-cache-size needs --content-cache, the folder')
   const options = {
@@ -243,6 +256,7 @@ function catalogOptions(location: string, typed: Typed): DirectoryCatalogOptions
     openTransactions: transactionIdle === undefined ? undefined : { idleSeconds: transactionIdle },
     transactionCount,
     transactionAge,
+    retainDropped,
     arrowBytes,
   }
   // `openCatalog` refuses names of options that a location does not have.

@@ -85,6 +85,40 @@ describe('serve', () => {
     expect([near.code, near.err]).toEqual([1, expect.stringContaining('has its rows nearby')])
   })
 
+  it('holds dropped tables for a day, or for as long as it was told', async () => {
+    const url = await serving(['memory:', '--no-auth'])
+    await using catalog = await openCatalog(url)
+    const ran = async (...args: string[]) => {
+      const { code, err, out } = await run(args)
+      expect([args, code, err]).toEqual([args, 0, ''])
+      return out
+    }
+    for (const _ of [1, 2]) {
+      await catalog.createTable({ id: ['t'], data: [{ x: 1 }] })
+      await ran('drop', url, 't')
+    }
+    const { tables } = await catalog.listDroppedTables({ id: [] })
+    const [{ table_id, dropped_at, retained_until }] = tables as [(typeof tables)[number]]
+    expect(Date.parse(retained_until) - Date.parse(dropped_at)).toBe(24 * 3_600_000)
+    expect(await ran('dropped', url)).toContain(table_id)
+    await ran('undrop', url, 't', 'back', '--table-id', table_id)
+    await ran('undrop', url, 't')
+    expect((await catalog.listAllTables({})).tables).toEqual(['back', 't'])
+    expect((await run(['undrop', url, 't', '--table-id', table_id])).err).toContain('No dropped table t')
+    await ran('drop', url, 't', '--purge')
+    await ran('drop', url, 'back')
+    expect(await ran('purge', url, 'back')).toContain('1')
+    expect((await catalog.listDroppedTables({ id: [] })).tables).toEqual([])
+
+    const none = await serving(['memory:', '--no-auth', '--retain-dropped', '0s'])
+    await using holding = await openCatalog(none)
+    await holding.declareTable({ id: ['t'] })
+    await ran('drop', none, 't')
+    expect((await holding.listDroppedTables({ id: [] })).tables).toEqual([])
+    const { code, err } = await run(['serve', 'memory:', '--no-auth', '--retain-dropped', '4000d'])
+    expect([code, err]).toEqual([2, expect.stringContaining('--retain-dropped')])
+  })
+
   it('keeps as many records of changes as it was told', async () => {
     const url = await serving([
       'memory:',

@@ -26,6 +26,9 @@ export const sharingFormat = 3
  */
 export const inlineFormat = 4
 
+/** The format of a catalog that holds dropped tables. Releases that do not know them would hold them forever. */
+export const retainedFormat = 5
+
 /** Every record has its format, so that a later release can distinguish formats. */
 interface Versioned {
   readonly v: typeof recordFormat
@@ -77,6 +80,14 @@ export interface StoredTable extends Versioned {
   readonly properties?: Readonly<Record<string, string>>
   readonly main?: Head
   readonly registered?: true
+  readonly dropped?: HeldMark
+}
+
+/** Of a table that was dropped and is held: the identifier that it had, when it was dropped, and until when it is held. */
+export interface HeldMark {
+  readonly id: readonly string[]
+  readonly at: number
+  readonly until: number
 }
 
 /** Maps a table's internal id to its record: the id of its namespace, and its name. */
@@ -94,6 +105,8 @@ export interface TableRecord {
   readonly main: Head
   /** Whether the content existed before the table: another engine may have written it, with its own versions. */
   readonly registered: boolean
+  /** Set while the table is dropped and held. */
+  readonly dropped?: HeldMark
 }
 
 export interface VersionRecord extends Versioned {
@@ -241,6 +254,9 @@ export interface StagedChangeRecord extends Versioned, Origin {
 
 /** The internal id of the root namespace. */
 export const rootId = ''
+
+/** In place of the id of a namespace, of tables that are dropped and held. No identifier leads there. */
+export const droppedId = '-dropped'
 
 /** The first part of the keys of namespaces, tables and what belongs to them: the kind of the record. */
 export const kinds = {

@@ -11,6 +11,7 @@ import type { ContentCache, ContentCacheOptions } from '../../contents/cache/ind
 import type { StorageOptionsHook } from '../locations/context.ts'
 import { InlineContent } from '../locations/inline-objects.ts'
 import type { ContentRoot } from '../locations/locations.ts'
+import { purgeDropped } from '../locations/purge.ts'
 import { finishRemovals } from '../locations/removal.ts'
 import type { AuthorizeHook } from '../lookup/access.ts'
 import { type BackgroundOptimize, background } from '../rows/background.ts'
@@ -98,6 +99,12 @@ export interface CatalogOptions {
    * alone when merging would add little to them. Default: `'off'`.
    */
   readonly optimize?: 'off' | 'background' | BackgroundOptimize
+  /**
+   * How long dropped tables are held, in milliseconds. `listDroppedTables` lists them, `undropTable` brings one back, and
+   * `purgeTable` removes one at once. The upkeep removes those whose time is over, and so does `vacuum`. Default: 0, so
+   * that a drop removes a table for good.
+   */
+  readonly retainDropped?: number
   /** Called with errors of work that no caller waits for. Default: a process warning. */
   readonly onError?: (error: unknown) => void
   /** Returns the time in milliseconds since the epoch. Default: the clock of the database, or else the system's. */
@@ -129,6 +136,7 @@ export const catalogOptionNames: OptionNames<CatalogOptions> = {
   openTransactions: true,
   concurrency: true,
   optimize: true,
+  retainDropped: true,
   onError: true,
   now: true,
   newId: true,
@@ -247,6 +255,7 @@ export function makeCore(
     upkeep: new Upkeep(forUpkeep, markInterval(settings.transactionCount), [
       clearTransactions(forUpkeep),
       clearFeed(forUpkeep),
+      purgeDropped(forUpkeep),
       finishRemovals(forUpkeep),
     ]),
   }
@@ -278,6 +287,16 @@ function sessionSource(limits: SessionLimits): Core['sessions'] {
   }
 }
 
+/** Checks how long dropped tables are held: `NaN` would hold them until a time that never comes, or is past. */
+function heldMillis(given = 0): number {
+  if (typeof given === 'number' && given >= 0 && given <= longestHeld) return Math.floor(given)
+  throw invalid(
+    `retainDropped is ${String(given)}; it is a number of milliseconds from 0 to ${longestHeld.toLocaleString('en')}, which are ten years.`,
+  )
+}
+
+const longestHeld = 3650 * day
+
 function warn(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error))
 }
@@ -298,5 +317,6 @@ function settingsOf(options: CatalogOptions & ReadOnlyOption, copy: string | und
     orderKeys: options.orderKeys ?? 64,
     transactionAge: options.transactionAge ?? 7 * day,
     transactionCount: options.transactionCount ?? 100_000,
+    retainDropped: heldMillis(options.retainDropped),
   }
 }

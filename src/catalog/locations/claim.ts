@@ -3,7 +3,7 @@ import { formatIdentifier, type Identifier, quote } from '../../base/model/ident
 import { keys, type RemovalRecord } from '../../base/store/records.ts'
 import type { Reader, Writer } from '../../base/store/store.ts'
 import type { Access, Question } from '../lookup/access.ts'
-import { type FoundTable, identifierOf, tableById, tableRecord } from '../lookup/names.ts'
+import { type FoundTable, identifierOf, keptTableById, tableRecord } from '../lookup/names.ts'
 import { LocationBusy } from '../transactions/retry.ts'
 import type { LocationContext } from './context.ts'
 import { type ContentRoot, locationOf, normalLocation, segmentsOf, tablesFolder } from './locations.ts'
@@ -102,11 +102,14 @@ function taken(
 ): CatalogError {
   const record = tableRecord(reader, owner)
   const id = identifierOf(reader, record)
+  const way = record.dropped
+    ? `Give a location of its own, or remove that dropped table for good with purgeTable.`
+    : 'Give a location of its own, or deregister that table first.'
   const isShown = access === undefined || (by !== undefined && mayRead(access, id))
   return new CatalogError(
     'TableAlreadyExists',
     isShown
-      ? `The location ${location} belongs to table ${formatIdentifier(id)}, or overlaps its location (${locationOf(contentRoots, owner, record)}). Give a location of its own, or deregister that table first.`
+      ? `The location ${location} belongs to ${record.dropped ? 'the dropped table' : 'table'} ${formatIdentifier(id)}, or overlaps its location (${locationOf(contentRoots, owner, record)}). ${way}`
       : `The location ${location} is that of another table, or overlaps it. Give a location of its own.`,
   )
 }
@@ -178,5 +181,5 @@ function ownerOfChosen(roots: readonly ContentRoot[], reader: Reader, location: 
   const folder = `${roots[0]!.url}${tablesFolder}/`
   if (!location.startsWith(folder)) return undefined
   const internalId = location.slice(folder.length).split('/')[0]!
-  return tableById(reader, internalId)?.record.location === null ? internalId : undefined
+  return keptTableById(reader, internalId)?.record.location === null ? internalId : undefined
 }

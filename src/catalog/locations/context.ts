@@ -33,6 +33,8 @@ export interface LocationSettings extends TransactionSettings {
   readonly declaredRoot?: string | undefined
   /** The same for tables of formats that other protocols serve. */
   readonly formatRoot?: string | undefined
+  /** How long dropped tables are held, in milliseconds. */
+  readonly retainDropped: number
 }
 
 /**

@@ -2,7 +2,7 @@ import { invalid } from '../../base/errors.ts'
 import { formatIdentifier } from '../../base/model/identifier.ts'
 import { type CatalogRecord, keys } from '../../base/store/records.ts'
 import type { Key, Store } from '../../base/store/store.ts'
-import { identifierOf, tableById } from '../lookup/names.ts'
+import { identifierOf, keptTableById } from '../lookup/names.ts'
 import { type ContentRoot, segmentsOf } from './locations.ts'
 
 /** The most locations in one read. */
@@ -35,7 +35,7 @@ async function firstBefore(store: Store, root: readonly string[], time: number):
       const prefix = keys.location(root)
       const entries = [...reader.range<string | object>({ prefix, limit: atATime, ...start })]
       const table = entries
-        .map(({ value }) => (typeof value === 'string' ? tableById(reader, value) : undefined))
+        .map(({ value }) => (typeof value === 'string' ? keptTableById(reader, value) : undefined))
         .find((one) => one !== undefined && one.record.created_at < time)
       return {
         found: table && formatIdentifier(identifierOf(reader, table.record)),

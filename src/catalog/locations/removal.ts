@@ -2,7 +2,7 @@ import type { Content } from '../../base/content/content.ts'
 import { CatalogError } from '../../base/errors.ts'
 import { keys, type RemovalRecord, recordFormat } from '../../base/store/records.ts'
 import type { Key, Reader, Store, Writer } from '../../base/store/store.ts'
-import { tableById } from '../lookup/names.ts'
+import { keptTableById } from '../lookup/names.ts'
 import type { Heartbeat, Holding } from '../transactions/heartbeat.ts'
 import { leaseMillis } from '../transactions/transaction-record.ts'
 import type { UpkeepTask } from '../transactions/upkeep.ts'
@@ -138,7 +138,7 @@ export async function removeUnused(
   try {
     const stays = await onceBackupsEnded(
       core,
-      (reader) => hasBackupLease(reader, core.now()) || tableById(reader, internalId) !== undefined,
+      (reader) => hasBackupLease(reader, core.now()) || keptTableById(reader, internalId) !== undefined,
     )
     return stays || (await removeFolder(folder)) === 'removed'
   } catch {

@@ -1,6 +1,8 @@
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import {
+  droppedId,
+  type HeldMark,
   keys,
   type NamespaceRecord,
   recordFormat,
@@ -77,11 +79,12 @@ export function tableNotFound(reader: Reader, id: Identifier): CatalogError {
 }
 
 export function tableRecord(reader: Reader, internalId: string): TableRecord {
-  return present(tableById(reader, internalId), `table ${internalId}`).record
+  return present(keptTableById(reader, internalId), `table ${internalId}`).record
 }
 
 /** The identifier of a table or namespace, for messages and records. */
 export function identifierOf(reader: Reader, record: { parent: string; name: string }): Identifier {
+  if (record.parent === droppedId) return readTable(reader, droppedId, record.name)?.record.dropped?.id ?? []
   const names = [record.name]
   for (let id = record.parent; id !== rootId; ) {
     const parent = namespaceRecord(reader, id)
@@ -129,7 +132,7 @@ export interface FoundTable {
 export function readTable(reader: Reader, parent: string, name: string): FoundTable | undefined {
   const stored = reader.get<StoredTable>(keys.table(parent, name))
   if (stored === undefined) return undefined
-  const record = {
+  const record: TableRecord & { dropped?: HeldMark } = {
     parent,
     name,
     location: stored.location ?? null,
@@ -138,11 +141,18 @@ export function readTable(reader: Reader, parent: string, name: string): FoundTa
     main: stored.main ?? { latest: null, last: null },
     registered: stored.registered ?? false,
   }
+  if (stored.dropped !== undefined) record.dropped = stored.dropped
   return { id: stored.id, record }
 }
 
-/** The table with a given internal id, whatever its current name. */
+/** The table with a given internal id, whatever its current name. A dropped one is not there. */
 export function tableById(reader: Reader, internalId: string): FoundTable | undefined {
+  const pointer = reader.get<TablePointer>(keys.tablePointer(internalId))
+  return pointer && pointer[0] !== droppedId ? readTable(reader, pointer[0], pointer[1]) : undefined
+}
+
+/** The same, also of a table that is dropped and held: its content is still needed. */
+export function keptTableById(reader: Reader, internalId: string): FoundTable | undefined {
   const pointer = reader.get<TablePointer>(keys.tablePointer(internalId))
   return pointer && readTable(reader, pointer[0], pointer[1])
 }
@@ -170,7 +180,7 @@ export function putTable(writer: Writer, internalId: string, record: TableRecord
  * describe.
  */
 export function changeTable(writer: Writer, internalId: string, record: TableRecord): void {
-  const { location, properties, created_at, main, registered } = record
+  const { location, properties, created_at, main, registered, dropped } = record
   const stored: { -readonly [Member in keyof StoredTable]: StoredTable[Member] } = {
     v: recordFormat,
     id: internalId,
@@ -183,6 +193,7 @@ export function changeTable(writer: Writer, internalId: string, record: TableRec
   }
   if (main.latest !== null || main.last !== null) stored.main = main
   if (registered) stored.registered = true
+  if (dropped !== undefined) stored.dropped = dropped
   writer.put(keys.table(record.parent, record.name), Object.freeze(stored))
 }
 

@@ -2,7 +2,7 @@ import { keys, type RemovalRecord } from '../../base/store/records.ts'
 import type { Entry, Key, Writer } from '../../base/store/store.ts'
 import { type ContentRoot, segmentsOf } from '../locations/locations.ts'
 import { isShared } from '../locations/shared-content.ts'
-import { changeTable, tableById } from '../lookup/names.ts'
+import { changeTable, keptTableById } from '../lookup/names.ts'
 
 /**
  * Adapts the records of a copy to its new root. Locations below the old root, the first of `roots`, move below the new
@@ -29,7 +29,7 @@ export function relocate(writer: Writer, roots: readonly ContentRoot[], to: stri
       )
       // The record of a location names the table whose own record has it, too.
       const table =
-        family === keys.locations && typeof value === 'string' ? tableById(writer, value) : undefined
+        family === keys.locations && typeof value === 'string' ? keptTableById(writer, value) : undefined
       if (table?.record.location?.startsWith(from))
         changeTable(writer, table.id, { ...table.record, location: moved(table.record.location) })
     }

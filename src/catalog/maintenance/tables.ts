@@ -2,7 +2,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { keys, type TableRecord, type VersionRecord } from '../../base/store/records.ts'
 import type { Key, Reader } from '../../base/store/store.ts'
 import { type ContentFolder, contentFolderOf, locationOf } from '../locations/locations.ts'
-import { tableById } from '../lookup/names.ts'
+import { keptTableById } from '../lookup/names.ts'
 import type { MaintenanceContext } from './context.ts'
 import { idOf } from './verify/record-checks.ts'
 
@@ -45,7 +45,7 @@ export async function* tablesWhere(
       return Array.from(pointers, ({ key }) => {
         const internalId = String(key[1])
         // In a damaged catalog, a pointer may lead to no record.
-        const found = tableById(reader, internalId)
+        const found = keptTableById(reader, internalId)
         const isKnown = found !== undefined && isWanted(reader, found.id, found.record)
         return { internalId, known: isKnown ? knownTable(core, reader, found.id, found.record) : undefined }
       })

@@ -4,7 +4,7 @@ import type { Reader } from '../../base/store/store.ts'
 import type { ManifestRef } from '../../engine/table/index.ts'
 import { nameOf } from '../locations/lance-files.ts'
 import { contentFolderOf, locationOf } from '../locations/locations.ts'
-import { type FoundTable, readTable, tableById } from '../lookup/names.ts'
+import { type FoundTable, keptTableById, readTable } from '../lookup/names.ts'
 import { manifestOf } from '../rows/rows.ts'
 import type { MaintenanceContext } from './context.ts'
 import { pointersOf, pointsAtFile } from './own-files.ts'
@@ -17,7 +17,7 @@ export function isAsItWas(
 ): Promise<boolean> {
   return core.store.read((reader) => {
     const now = new Set(Array.from(versionsOf(reader, internalId), ({ manifest_path }) => manifest_path))
-    return tableById(reader, internalId) !== undefined && versions.every(({ path }) => now.has(path))
+    return keptTableById(reader, internalId) !== undefined && versions.every(({ path }) => now.has(path))
   })
 }
 

@@ -7,6 +7,7 @@ import { isStaged, nameOf, waitingAt } from '../locations/lance-files.ts'
 import { folderName, tablesFolder } from '../locations/locations.ts'
 import { mayBeSince, olderThan } from '../locations/object-age.ts'
 import { transactionMark, transactionMarkIn } from '../locations/own-objects.ts'
+import { purgeOverdue } from '../locations/purge.ts'
 import { deregisteredFolders, registrationFolder } from '../locations/registration.ts'
 import { abandonedRemovals, removeContent } from '../locations/removal.ts'
 import { foldersOfUnknownClones } from '../locations/shared-content.ts'
@@ -40,7 +41,7 @@ export interface VacuumReport {
 
 /**
  * Removes unreachable content below the catalog's own root: objects that no version of their table refers to, and the
- * content of tables that were dropped. These objects stay:
+ * content of tables that were dropped and are not held any more. These objects stay:
  * - Objects younger than the grace period, as their content dates them.
  * - Objects that work under way wrote, as their names show: a commit may follow.
  * - Objects that a clone names, even if their own table was dropped.
@@ -55,6 +56,7 @@ export async function vacuum(core: MaintenanceContext, options: VacuumOptions = 
   if (!(graceMillis >= 0)) throw invalid('graceMillis must be a number of milliseconds from 0.')
   if (!dryRun) {
     const now = core.now()
+    await purgeOverdue(core)
     await removeContent(core, await core.store.read((reader) => abandonedRemovals(reader, now)))
   }
   const { content } = core.contentRoots[0]!

@@ -61,7 +61,7 @@ export const createNamespace = operation({
       if (existing === undefined) requireFreeName(writer, parent, id, 'NamespaceAlreadyExists')
       else if (mode !== 'Overwrite') throw alreadyExists(id)
       else {
-        dropped = dropEverythingIn(core, change, existing)
+        dropped = dropEverythingIn(core, change, existing, id)
         writer.remove(keys.namespace(existing))
       }
       noted.noteSubject(internalId)

@@ -211,8 +211,7 @@ async function create(
             return transaction.hasRecord ? {} : undefined
           }
           const parent = findNamespace(writer, id.slice(0, -1))
-          if (existing && mode === 'Overwrite')
-            replaced = [dropRecords(core, change, existing.id, existing.record)]
+          if (existing && mode === 'Overwrite') replaced = dropRecords(core, change, existing, id)
           else requireFreeName(writer, parent, id, 'TableAlreadyExists')
           if (record.location !== null) claimLocation(core, writer, record.location, internalId)
           const table = { id: internalId, record: { ...record, parent, created_at: now } }

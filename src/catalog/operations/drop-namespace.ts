@@ -20,7 +20,8 @@ import { post } from './framework/route.ts'
 /**
  * Drops a namespace and answers with the properties it had. `behavior` says what happens when the namespace is not
  * empty. `Restrict` (the default) fails; `Cascade` drops everything in the namespace in one atomic step, the tables'
- * content included. `mode` says what happens when the namespace does not exist: `Fail` (the default) or `Skip`.
+ * content included. Tables are dropped as `dropTable` does it: where the catalog holds dropped tables, they can be brought
+ * back. `mode` says what happens when the namespace does not exist: `Fail` (the default) or `Skip`.
  */
 export const dropNamespace = operation({
   name: 'dropNamespace',
@@ -56,7 +57,7 @@ export const dropNamespace = operation({
       noted.noteSubject(internalId)
       const { parent, name, properties } = namespaceRecord(writer, internalId)
       if (behavior === 'Cascade') {
-        dropped = dropEverythingIn(core, change, internalId)
+        dropped = dropEverythingIn(core, change, internalId, id)
       } else {
         for (const { key } of writer.range({ prefix: keys.names(internalId), limit: 1, keysOnly: true })) {
           const child = {

@@ -35,6 +35,7 @@ import { getTableStats } from './get-table-stats.ts'
 import { getTableTagVersion } from './get-table-tag-version.ts'
 import { insertIntoTable } from './insert-into-table.ts'
 import { listAllTables } from './list-all-tables.ts'
+import { listDroppedTables } from './list-dropped-tables.ts'
 import { listNamespaces } from './list-namespaces.ts'
 import { listTableBranches } from './list-table-branches.ts'
 import { listTableIndices } from './list-table-indices.ts'
@@ -45,6 +46,7 @@ import { listTransactions } from './list-transactions.ts'
 import { mergeInsertIntoTable } from './merge-insert-into-table.ts'
 import { namespaceExists } from './namespace-exists.ts'
 import { optimizeTable } from './optimize-table.ts'
+import { purgeTable } from './purge-table.ts'
 import { queryTable } from './query-table.ts'
 import { registerTable } from './register-table.ts'
 import { renameTable } from './rename-table.ts'
@@ -52,6 +54,7 @@ import { restoreTable } from './restore-table.ts'
 import { rollbackTransaction } from './rollback-transaction.ts'
 import { tableChanges } from './table-changes.ts'
 import { tableExists } from './table-exists.ts'
+import { undropTable } from './undrop-table.ts'
 import { alterTableBackfillColumns, createMaterializedView, refreshMaterializedView } from './unsupported.ts'
 import { updateFieldMetadata } from './update-field-metadata.ts'
 import { updateTable } from './update-table.ts'
@@ -80,6 +83,9 @@ export const operations = {
   restoreTable,
   deregisterTable,
   dropTable,
+  undropTable,
+  purgeTable,
+  listDroppedTables,
   insertIntoTable,
   deleteFromTable,
   updateTable,
@@ -165,6 +171,7 @@ export {
   getTableTagVersion,
   insertIntoTable,
   listAllTables,
+  listDroppedTables,
   listNamespaces,
   listTableBranches,
   listTableIndices,
@@ -175,6 +182,7 @@ export {
   mergeInsertIntoTable,
   namespaceExists,
   optimizeTable,
+  purgeTable,
   queryTable,
   registerTable,
   renameTable,
@@ -182,6 +190,7 @@ export {
   rollbackTransaction,
   tableChanges,
   tableExists,
+  undropTable,
   updateFieldMetadata,
   updateTable,
   updateTableSchemaMetadata,

@@ -2,10 +2,12 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import type { SubjectChange, VersionSpan } from '../../base/model/subject-change.ts'
 import {
   type BranchRecord,
+  droppedId,
   isTableName,
   kinds,
   type StagedChangeRecord,
   type StoredTable,
+  type TablePointer,
   type TagRecord,
 } from '../../base/store/records.ts'
 import type { Entry, Key, Range, Value, Writer } from '../../base/store/store.ts'
@@ -62,7 +64,9 @@ export class NotingWriter implements Writer {
         if (isTableName(key)) this.#of((value as StoredTable).id)
         break
       case kinds.tablePointer:
-        this.#of(key[1]).isPlaced = true
+        // To those who follow the feed, a table that is held is gone, and one that was held is new.
+        if ((value as TablePointer)[0] === droppedId) this.#of(key[1]).isRemoved = true
+        else this.#of(key[1]).isPlaced = true
         break
       case kinds.namespace: {
         const noted = this.#of(key[1])

@@ -162,7 +162,9 @@ export class Entries {
     return inTransaction(this.#records.catalog, caller, async (tx) => {
       await findIn(tx, kind, id, caller)
       const asked = { id: [...id], context: caller.context }
-      await (purge ? tx.dropTable(asked, caller.options) : tx.deregisterTable(asked, caller.options))
+      await (purge
+        ? tx.dropTable({ ...asked, purge: true }, caller.options)
+        : tx.deregisterTable(asked, caller.options))
     })
   }
 

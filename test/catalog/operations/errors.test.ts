@@ -36,6 +36,8 @@ async function seed(catalog: Catalog, folder: string): Promise<string> {
   await catalog.createTableBranch({ id: ['rows'], name: 'dev' })
   await catalog.createTableTag({ id: ['rows'], tag: 'y', version: 1, branch: 'dev' })
   await catalog.createTable({ id: ['pieces'], data: numbered(3) })
+  await catalog.declareTable({ id: ['dropped'] })
+  await catalog.dropTable({ id: ['dropped'] })
   await catalog.insertIntoTable({ id: ['pieces'], data: numbered(3) })
   await catalog.declareTable({ id: ['declared'] })
   await catalog.declareTable({ id: ['away'], location: 's3://bucket/away' })
@@ -71,10 +73,13 @@ interface Refusal {
 const none = { id: ['none'] }
 const rows = { id: ['rows'] }
 const client = { id: ['client'] }
+/** A table that was dropped, and is held. */
+const dropped = { id: ['dropped'] }
 const noTable = (request: object = {}): Refusal => ({
   request: { ...none, ...request },
   says: ['no table none', 'List the tables'],
 })
+const notHeld: Refusal = { request: none, says: ['No dropped table none is held', 'list the dropped tables'] }
 const noBranch = (request: object = {}): Refusal => ({
   request: { ...rows, branch: 'none', ...request },
   says: ['rows', '"none"', 'List its branches'],
@@ -253,6 +258,14 @@ const refusals: {
   },
   deregisterTable: { TableNotFound: noTable(), ConcurrentModification: inTheStore },
   dropTable: { TableNotFound: noTable(), ConcurrentModification: inTheStore },
+  undropTable: {
+    NamespaceNotFound: noNamespace({ ...dropped, new_namespace_id: ['none'] }),
+    TableNotFound: notHeld,
+    TableAlreadyExists: taken({ ...dropped, new_table_name: 'rows' }),
+    ConcurrentModification: inTheStore,
+  },
+  purgeTable: { TableNotFound: notHeld, ConcurrentModification: inTheStore },
+  listDroppedTables: {},
   insertIntoTable: {
     TableNotFound: noTable({ data }),
     TableBranchNotFound: noBranch({ data }),
@@ -612,6 +625,8 @@ const changes: { readonly [Name in OperationName]?: object } = {
   restoreTable: { ...rows, version: 1 },
   deregisterTable: rows,
   dropTable: rows,
+  undropTable: dropped,
+  purgeTable: dropped,
   insertIntoTable: { ...rows, data },
   deleteFromTable: { ...rows, predicate: 'true' },
   updateTable: { ...rows, updates },
@@ -675,7 +690,7 @@ const isPrepared = ({ name }: { readonly name: OperationName }) =>
 eachCatalog((open) => {
   const tryEach = async (names: readonly OperationName[]) => {
     const folder = await freshFolder()
-    const catalog = await open({ locationRoots: [folder], cacheBytes: 0 })
+    const catalog = await open({ locationRoots: [folder], cacheBytes: 0, retainDropped: 3_600_000 })
     const transaction = await seed(catalog, folder)
     for (const name of names) {
       for (const [code, { request, says }] of refusalsOf(name)) {
@@ -720,11 +735,16 @@ describe('a conflict that the store finds', () => {
     const folder = await freshFolder()
     const store = memoryStore()
     const content = memoryContent()
-    const seeded = await openCatalog({ store, content, locationRoots: [folder] })
+    const seeded = await openCatalog({ store, content, locationRoots: [folder], retainDropped: 3_600_000 })
     await seed(seeded, folder)
     await seeded.createTableBranch({ id: ['client'], name: 'dev' })
     await seeded.createTableIndex({ id: ['pieces'], ...index })
-    const catalog = await openCatalog({ store: refusingWrites(store), content, locationRoots: [folder] })
+    const catalog = await openCatalog({
+      store: refusingWrites(store),
+      content,
+      locationRoots: [folder],
+      retainDropped: 3_600_000,
+    })
     await refuses(
       catalog,
       () => call(catalog, name, changes[name]!),

@@ -1,6 +1,7 @@
 import type { Identifier } from '../../../base/model/identifier.ts'
 import {
   type BranchRecord,
+  droppedId,
   type Head,
   keys,
   type NamespaceRecord,
@@ -16,7 +17,7 @@ import {
 import type { Key, Reader } from '../../../base/store/store.ts'
 import { segmentsOf } from '../../locations/locations.ts'
 import { keysOf } from '../../locations/shared-content.ts'
-import { readTable, tableById } from '../../lookup/names.ts'
+import { keptTableById, readTable } from '../../lookup/names.ts'
 import { hasLapsed } from '../../transactions/transaction-record.ts'
 
 /** What is wrong with a record. */
@@ -109,7 +110,7 @@ export const checks: Readonly<Record<string, Check>> = {
         message: 'still holds content of a dropped table; a vacuum removes what no clone needs',
       }
     }
-    const table = tableById(reader, value)?.record
+    const table = keptTableById(reader, value)?.record
     if (table === undefined) return fault(`is owned by the table ${value}, which is not there`)
     if (table.location === null || !sameParts(segmentsOf(table.location), segments)) {
       return fault(`is owned by the table ${value}, which lies elsewhere`)
@@ -162,13 +163,14 @@ function headFault(reader: Reader, table: string, branch: string, { latest }: He
 }
 
 function headOf(reader: Reader, table: string, branch: string): Head | undefined {
-  if (branch === '') return tableById(reader, table)?.record.main
+  if (branch === '') return keptTableById(reader, table)?.record.main
   if (reader.get(keys.tablePointer(table)) === undefined) return undefined
   return reader.get<BranchRecord>(keys.branch(table, branch))?.head
 }
 
 /** The identifier of a record; undefined when its parents do not lead to the root. */
 export function idOf(reader: Reader, record: { parent: string; name: string }): Identifier | undefined {
+  if (record.parent === droppedId) return readTable(reader, droppedId, record.name)?.record.dropped?.id
   const names = [record.name]
   for (let id = record.parent; id !== rootId; ) {
     const parent = reader.get<NamespaceRecord>(keys.namespace(id))
@@ -185,6 +187,6 @@ export function ownerId(reader: Reader, key: Key, value: unknown): Identifier | 
   if (family === 'n' && key.length === 4) return idOf(reader, { parent: String(first), name: String(key[3]) })
   if (family === 's') return idOf(reader, value as NamespaceRecord)
   if (!['t', 'v', 'g', 'b', 'l'].includes(String(family))) return undefined
-  const table = tableById(reader, String(family === 'l' ? value : first))
+  const table = keptTableById(reader, String(family === 'l' ? value : first))
   return table && idOf(reader, table.record)
 }
