@@ -6,6 +6,7 @@ export type FieldKind =
   | 'text'
   | 'number'
   | 'time'
+  | 'version'
   | 'flag'
   | 'names'
   | 'columns'
@@ -70,7 +71,7 @@ function kindOf(name: string, { type, item, pipe = [] }: Shape): FieldKind {
   if (type === 'string' || type === 'picklist') return 'text'
   if (type === 'number') return 'number'
   if (type === 'boolean') return 'flag'
-  if (name === 'from' || name === 'to') return 'text'
+  if (name === 'from' || name === 'to') return 'version'
   // Column names, not the parts of one identifier.
   if (item?.words || (name === 'columns' && type === 'array')) return 'words'
   if (type === 'array' && item && unwrap(item).type === 'string') return 'names'

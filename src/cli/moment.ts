@@ -32,3 +32,9 @@ export function toMoment(text: string): string {
     'It is not a time. Write 2026-11-01T00:00:00Z, 2026-11-01 09:30 for local time, or 1 hour ago.',
   )
 }
+
+/** The name of a version, with its time as a request takes it. No other name has a space or a colon. */
+export function toVersionName(text: string): string {
+  const name = text.slice(text.indexOf('@') + 1)
+  return /[ :]/.test(name) ? `${text.slice(0, -name.length)}${toMoment(name)}` : text
+}

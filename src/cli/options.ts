@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Field, type FieldKind, hiddenFields, onByDefault, otherNameOf } from './fields.ts'
-import { toMoment } from './moment.ts'
+import { toMoment, toVersionName } from './moment.ts'
 import { kebab } from './record.ts'
 
 const placeholders: { readonly [Kind in Exclude<FieldKind, 'flag'>]: string } = {
   text: '<text>',
   number: '<number>',
   time: '<time>',
+  version: '<version>',
   names: '<identifier>',
   columns: '<list>',
   words: '<list>',
@@ -35,6 +36,7 @@ function valueOption(field: Field, long: string, help: string, placeholder: stri
   const option = new Option(`${other === undefined ? '' : `--${other}, `}${long} ${value}`, help)
   if (kind === 'number') option.argParser(toNumber)
   if (kind === 'time') option.argParser(toMoment)
+  if (kind === 'version') option.argParser(toVersionName)
   if (kind === 'map' || kind === 'columns' || kind === 'words') {
     option.argParser((text: string, before: string[] = []) => [...before, text])
   }

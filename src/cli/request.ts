@@ -37,6 +37,7 @@ async function readField({ name, kind }: Field, value: unknown, delimiter: strin
     case 'text':
     case 'number':
     case 'time':
+    case 'version':
     case 'flag':
       return value
     case 'names':

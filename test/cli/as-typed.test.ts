@@ -65,6 +65,26 @@ describe('rows for other programs', () => {
     expect(tableFromIPC(piped).numRows).toBe(2)
   })
 
+  it('are differences of versions, in every form that rows of a query have', async () => {
+    await run(['create', catalog, 'd', '--data', '[{"k":1,"s":"a"},{"k":2,"s":"b"}]'])
+    await run(['update', catalog, 'd', '--updates', '[["s","\'new\'"]]', '--where', 'k = 2'])
+    const asked = ['diff', catalog, 'd', '--from', '1', '--to', 'latest', '--on', 'k']
+    const lines =
+      '{"k":2,"s":"b","_change_type":"update_preimage"}\n{"k":2,"s":"new","_change_type":"update_postimage"}\n'
+    expect((await run([...asked, '--json'])).out).toBe(lines)
+    const [csv, jsonl, arrow] = ['d.csv', 'd.jsonl', 'd.arrow'].map((name) => join(folder, name))
+    for (const path of [csv, jsonl, arrow]) await run([...asked, '-o', path!])
+    expect(await readFile(jsonl!, 'utf8')).toBe(lines)
+    expect(await readFile(csv!, 'utf8')).toBe(
+      'k,s,_change_type\r\n2,b,update_preimage\r\n2,new,update_postimage\r\n',
+    )
+    expect(tableFromIPC(await readFile(arrow!)).numRows).toBe(2)
+    const late = await run(['diff', catalog, 'd', '--from', '1 hour ago'])
+    expect(late.err).toMatch(/had no version that still exists/)
+    expect((await run(['diff', catalog, 'd'])).err).toMatch(/--from/)
+    expect((await run(['diff', catalog, 'd', '--from', 'main@1', '--to', 'main@1', '--json'])).out).toBe('')
+  })
+
   it('have whole numbers as numbers in JSON, with all of their digits, and come back so', async () => {
     const lines =
       '{"n":1,"in":{"n":-9223372036854775808},"l":[9007199254740993,2]}\n{"n":9007199254740993,"in":{"n":0},"l":[]}\n'

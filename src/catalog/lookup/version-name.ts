@@ -1,5 +1,6 @@
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
+import { momentOf } from '../../base/model/moment.ts'
 import { keys } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import type { FoundTable } from './names.ts'
@@ -8,11 +9,12 @@ import type { FoundVersion, WantedVersion } from './versions.ts'
 /** The latest version, by name. */
 export const latest = 'latest'
 
-const forms = 'Name a version by its number, a tag, a branch, latest, or a number on a branch, such as dev@3'
+const forms =
+  'Name a version by its number, a tag, a branch, latest, a time with its zone, or a number or time on a branch, such as dev@3'
 
 /**
- * The version that a name means: a number, a tag, a branch for its latest version, `latest`, or `branch@number`. A tag
- * comes before a branch of the same name, and `branch@latest` means the branch.
+ * The version that a name means: a number, a tag, a branch for its latest version, `latest`, a time, or one of these
+ * after a branch and `@`. A tag comes before a branch of the same name, and `branch@latest` means the branch.
  */
 export function wantedByName(
   reader: Reader,
@@ -22,8 +24,8 @@ export function wantedByName(
 ): WantedVersion {
   if (typeof name === 'number') return { branch: '', version: name }
   const at = name.indexOf('@')
-  if (at >= 0) return { branch: branchOf(name.slice(0, at)), version: numberIn(name, name.slice(at + 1)) }
-  if (/^\d+$/.test(name)) return { branch: '', version: numberIn(name, name) }
+  if (at >= 0) return { branch: branchOf(name.slice(0, at)), ...versionIn(name, name.slice(at + 1)) }
+  if (/^\d+$/.test(name) || momentOf(name)) return { branch: '', ...versionIn(name, name) }
   if (name === latest || name === 'main') return { branch: '' }
   if (reader.get(keys.tag(table.id, name)) !== undefined) return { branch: '', tag: name }
   if (reader.get(keys.branch(table.id, name)) !== undefined) return { branch: name }
@@ -38,10 +40,11 @@ function branchOf(name: string): string {
   return name === 'main' ? '' : name
 }
 
-function numberIn(name: string, text: string): number | undefined {
-  if (text === latest) return undefined
+function versionIn(name: string, text: string): Pick<WantedVersion, 'version' | 'at'> {
+  if (text === latest) return {}
+  if (momentOf(text)) return { at: momentOf(text)!.toISOString() }
   const number = Number(text)
-  if (/^\d+$/.test(text) && Number.isSafeInteger(number)) return number
+  if (/^\d+$/.test(text) && Number.isSafeInteger(number)) return { version: number }
   throw invalid(`${quote(name)} names no version. ${forms}.`)
 }
 

@@ -35,7 +35,8 @@ const keyColumns = either([columnNames, keyName], (given) => (Array.isArray(give
  * has, and then those that only `to` has. The column `_change_type` says how each changed: `delete` or `insert`. With
  * `on`, the columns whose values tell rows apart, rows of both versions are `update_preimage` and `update_postimage`.
  *
- * A version is named by its number, a tag, a branch for its latest, `latest`, or a number on a branch: `dev@3`. `to` is
+ * A version is named by its number, a tag, a branch for its latest, `latest`, a time such as `2026-11-01T00:00:00Z`, or
+ * a number or time on a branch: `dev@3`. `to` is
  * the latest by default. The metadata of the answer's schema has both by numbers, as `tabularium.from` and
  * `tabularium.to`. Rows that both versions have are left out, however often they were written between. Files that both
  * have are not read.

@@ -77,6 +77,11 @@ describe('tableChanges', () => {
         { k: 9, s: 'z', _change_type: 'delete' },
         { k: 2, s: 'new', _change_type: 'update_postimage' },
       ])
+      // Each version is as old as its record says.
+      const { versions } = await catalog.listTableVersions({ id, branch: 'b' })
+      const made = versions.find(({ version }) => version === 3)!.timestamp_millis
+      expect((await names({ from: 1, to: `b@${new Date(made!).toISOString()}` }))[1]).toBe('b@3')
+      await fails(changes(catalog, { from: '2001-01-01T00:00:00Z' }), 'TableVersionNotFound')
       // A tag comes first.
       await catalog.createTableTag({ id, tag: 'b', version: 1 })
       expect(await names({ from: 'b', to: 'b@latest' })).toEqual(['1', 'b@3'])

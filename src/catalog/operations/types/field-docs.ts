@@ -99,7 +99,7 @@ const requests: Docs = {
     'Words to search for, by a full-text index of a table of Lance: a text, or `{ query, columns }`.',
   order_by:
     'Keys to sort by, the first one first: `{ column_name, ascending, nulls_first }`, or text such as `delay desc`. Default: the order of inserting.',
-  from: 'The version to compare with: a number, a tag, a branch, `latest`, or a number on a branch, such as `dev@3`.',
+  from: 'The version to compare with: a number, a tag, a branch, `latest`, a time, or a number or time on a branch, such as `dev@3`.',
   to: 'The version whose changes are told, named as `from` is. Default: the latest.',
   'tableChanges.on':
     'The columns whose values tell rows apart: a name, or a list of them. Default: no row is known to be updated.',

@@ -1,6 +1,8 @@
+import { finished, mixed } from '../format/hash.ts'
+
 const none = 0xffffffff
 
-/** The 32-bit words of a hash that tell rows apart: half of a SHA-256. */
+/** The 32-bit words that tell rows apart: 15 bytes of a SHA-256, or the row itself if it has no more, and a mark. */
 export const words = 4
 
 /**
@@ -11,7 +13,8 @@ export class HashedRows {
   /** How many rows were added. */
   rows = 0
   readonly #mask: number
-  /** The first row of a hash, at the slot that its first word names, or at a later one. */
+  readonly #seed = Math.floor(Math.random() * 2 ** 32)
+  /** The first row of a hash, at the slot that follows from it, or at a later one. */
   readonly #slots: Uint32Array
   readonly #hashes: Uint32Array
   /** For each row, the next one with the same hash. */
@@ -69,7 +72,10 @@ export class HashedRows {
   /** The slot of a hash: that of the first row with it, or a free one. */
   #slotOf(hashes: Uint32Array, at: number): number {
     const own = this.#hashes
-    let slot = hashes[at]! & this.#mask
+    // A secret start, so that nobody can choose rows that all come to one slot.
+    let hash = this.#seed
+    for (let i = 0; i < words; i++) hash = mixed(hash, hashes[at + i]!)
+    let slot = finished(hash) & this.#mask
     for (let row = this.#slots[slot]!; row !== none; row = this.#slots[slot]!) {
       const there = row * words
       let same = 0

@@ -80,15 +80,24 @@ function hashesOf(
   count: number,
   at: (i: number) => number,
 ): Uint32Array {
-  const hashes = new Uint32Array(count * words)
+  const hashes = new Uint8Array(count * hashBytes)
   for (let i = 0; i < count; i++) {
-    const digest = createHash('sha256')
-      .update(bytes.of(writers, at(i)))
-      .digest()
-    for (let w = 0; w < words; w++) hashes[i * words + w] = digest.readUInt32LE(w * 4)
+    const row = bytes.of(writers, at(i))
+    const start = i * hashBytes
+    if (row.length < hashBytes) {
+      // The bytes themselves, and how many they are.
+      for (let k = 0; k < row.length; k++) hashes[start + k] = row[k]!
+      hashes[start + hashBytes - 1] = row.length
+      continue
+    }
+    const digest = createHash('sha256').update(row).digest()
+    hashes.set(digest.subarray(0, hashBytes - 1), start)
+    hashes[start + hashBytes - 1] = hashBytes
   }
-  return hashes
+  return new Uint32Array(hashes.buffer)
 }
+
+const hashBytes = words * 4
 
 /** The values as those of another type that `canCast` allows. */
 export function asType(batch: AnyBatch, type: DataType, name: string): AnyBatch {
