@@ -30,7 +30,14 @@ const entryPoints = new Set([...outputs.map(sourceOf), ...workers, 'src/tabulari
  * Packages that are bundled. Resolving and reading those that every catalog needs would take a fifth of the import
  * time. The others are small, and only servers and commands need them.
  */
-const bundled = ['ulid', 'valibot', 'lossless-json', '@valibot/to-json-schema']
+const bundled = [
+  'ulid',
+  'valibot',
+  'lossless-json',
+  '@valibot/to-json-schema',
+  'hyparquet',
+  'hyparquet-writer',
+]
 
 /** The packages in the bundle of the page. */
 const onPage = ['@uwdata/flechette', 'preact']

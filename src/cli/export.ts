@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { type CatalogError, unsupported } from '../base/errors.ts'
 import { copyCatalog, type ExportReport, importTables } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
@@ -10,6 +10,7 @@ import { withProgress } from './progress.ts'
 
 interface Typed {
   readonly history?: boolean
+  readonly format?: 'arrow' | 'parquet'
   readonly token?: string
   readonly apiKey?: string
   readonly json?: boolean
@@ -20,17 +21,21 @@ export function exportCommand(io: Io, signal: AbortSignal): Command {
   return maintenanceCommand(
     'export',
     'Write a catalog as plain files.',
-    'Writes a folder for each namespace and table, with a JSON file that describes it, and rows as Arrow files.',
-    '  $ tabularium export ./catalog ./files\n  $ tabularium export ./catalog ./files --history\n',
+    'Writes a folder for each namespace and table, with a JSON file that describes it, and rows as Arrow or Parquet files. The command import reads both.',
+    '  $ tabularium export ./catalog ./files\n  $ tabularium export ./catalog ./files --history\n  $ tabularium export ./catalog ./files --format parquet\n',
   )
     .addArgument(locationArgument('<location>', 'directory of a catalog, or postgres://…'))
     .argument('<folder>', 'folder for the files, which must not exist yet')
     .option('--history', 'write the rows of all versions, not only of the latest')
-    .action(async (location: string, folder: string, { history, json }: Typed) => {
+    .addOption(
+      new Option('--format <format>', 'format of the rows').choices(['arrow', 'parquet']).default('arrow'),
+    )
+    .action(async (location: string, folder: string, { history, format, json }: Typed) => {
       await using catalog = await openLocal(location, false)
       const report = await withProgress(io, (show) =>
         catalog.exportTo(folder, {
           history,
+          format,
           signal,
           onProgress: shownBy(show),
         }),

@@ -86,7 +86,7 @@ function kindOf(name: string, { type, item, pipe = [] }: Shape): FieldKind {
 const fieldNotes: Readonly<Record<string, string>> = {
   at: 'the version as of a time: 2026-11-01T00:00:00Z, or "1 hour ago"',
   context: 'context for the catalog; header.NAME becomes an HTTP header',
-  data: 'rows: a file (Arrow IPC, JSON, JSON lines, CSV), - for standard input, or JSON in place',
+  data: 'rows: a file (Arrow IPC, Parquet, JSON, JSON lines, CSV), - for standard input, or JSON in place',
   include_declared: 'leave out tables that are only declared',
   limit: 'at most so many (default: all)',
   schema: 'columns: {"fields":[{"name":"a","type":{"type":"int64"},"nullable":true}]}',

@@ -57,7 +57,7 @@ export function readsRows({ route }: Pick<AnyOperation, 'route'>): boolean {
   return route.answer === 'arrow'
 }
 
-/** Runs a query and writes its rows to a file, or to standard output (`-`), as Arrow, JSON lines or CSV. */
+/** Runs a query and writes its rows to a file, or to standard output (`-`), as Arrow, Parquet, JSON lines or CSV. */
 async function queryToFile(
   catalog: Catalog,
   name: OperationName,
@@ -74,8 +74,7 @@ async function queryToFile(
   }
   const method = catalog[name] as (request: Fields, options: OperationOptions) => Promise<Fields>
   const data = (await method(request, options)).data as Uint8Array
-  const content =
-    format === 'file' ? data : format === 'stream' ? await streamOf(data) : await textOf(data, format)
+  const content = await contentOf(data, format)
   if (path === '-') {
     io.stdout.write(content)
     return
@@ -87,14 +86,27 @@ async function queryToFile(
   }
 }
 
-function formatOf(path: string): 'file' | 'stream' | 'json' | 'csv' {
+type Format = 'file' | 'stream' | 'parquet' | 'json' | 'csv'
+
+async function contentOf(data: Uint8Array, format: Format): Promise<string | Uint8Array> {
+  if (format === 'file') return data
+  if (format === 'stream') return streamOf(data)
+  if (format !== 'parquet') return textOf(data, format)
+  const { writeParquet } = await import('../engine/parquet/index.ts')
+  const pieces: Uint8Array[] = []
+  for await (const piece of writeParquet([data])) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+function formatOf(path: string): Format {
   // An Arrow file is read from its footer, which a pipe cannot seek to.
   if (path === '-' || /\.arrows$/i.test(path)) return 'stream'
   if (/\.(arrow|feather|ipc)$/i.test(path)) return 'file'
+  if (/\.(parquet|pq)$/i.test(path)) return 'parquet'
   if (/\.(jsonl|ndjson|json)$/i.test(path)) return 'json'
   if (/\.csv$/i.test(path)) return 'csv'
   throw new UsageError(
-    `--output ${path}: end the name in .arrow, .jsonl or .csv, or write - for an Arrow stream on standard output`,
+    `--output ${path}: end the name in .arrow, .parquet, .jsonl or .csv, or write - for an Arrow stream on standard output`,
   )
 }
 

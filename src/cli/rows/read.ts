@@ -1,4 +1,5 @@
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
+import { CatalogError } from '../../tabularium/index.ts'
 import { type Io, maxInputBytes, readAll, tooLarge } from '../io.ts'
 import { UsageError } from '../usage.ts'
 import { parseCsv } from './csv.ts'
@@ -10,26 +11,61 @@ export type Rows = Uint8Array | TextRows
 
 /**
  * Reads rows from a file, from standard input (`-`), or from a JSON array on the command line. Detects the format by
- * the first bytes: Arrow IPC, a JSON array, one JSON object or one on each line; otherwise CSV.
+ * the first bytes: Arrow IPC, Parquet, a JSON array, one JSON object or one on each line; otherwise CSV.
  */
 export async function readRows(source: string, io: Io): Promise<Rows> {
   if (/^\s*\[/.test(source)) return jsonArray(source, '--data')
+  if (source !== '-' && isParquet(await beginningOf(source))) return parquetRows(source, source)
   const bytes = source === '-' ? await readAll(io.stdin) : await readFile(source)
   if (isArrow(bytes)) return bytes
+  if (isParquet(bytes)) return parquetRows(bytes, 'standard input')
+  if (/\.(parquet|pq)$/i.test(source)) throw new UsageError(`--data ${source} is not a Parquet file`)
   if (/\.arrows?$/i.test(source)) throw new UsageError(`--data ${source} is not an Arrow IPC file or stream`)
   return fromText(textOf(bytes, source), source)
 }
 
-async function readFile(source: string): Promise<Uint8Array> {
-  try {
-    await using file = await open(source)
+/** The first bytes of a file. */
+function beginningOf(source: string): Promise<Uint8Array> {
+  return withFile(source, async (file) => {
+    // A pipe gives its bytes once.
+    if (!(await file.stat()).isFile()) return new Uint8Array(0)
+    const bytes = new Uint8Array(8)
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0)
+    return bytes.subarray(0, bytesRead)
+  })
+}
+
+function readFile(source: string): Promise<Uint8Array> {
+  return withFile(source, async (file) => {
     const { size } = await file.stat()
     if (size > maxInputBytes) throw tooLarge(`${source} has ${size.toLocaleString('en')}`)
     return new Uint8Array(await file.readFile())
+  })
+}
+
+/** Rows of a Parquet file as Arrow data. A file may be smaller than its rows, and larger. */
+async function parquetRows(file: string | Uint8Array, source: string): Promise<Uint8Array> {
+  const { parquetToArrow } = await import('../../engine/parquet/whole.ts')
+  try {
+    return await parquetToArrow(file, { maxRowBytes: maxInputBytes })
+  } catch (cause) {
+    if (cause instanceof CatalogError) throw new UsageError(`--data ${source}: ${cause.message}`)
+    throw cause
+  }
+}
+
+async function withFile<T>(source: string, work: (file: FileHandle) => Promise<T>): Promise<T> {
+  try {
+    await using file = await open(source)
+    return await work(file)
   } catch (cause) {
     if (cause instanceof UsageError) throw cause
     throw new UsageError(`--data cannot be read from ${source}: ${(cause as Error).message}`)
   }
+}
+
+function isParquet(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.subarray(0, 4)).toString('latin1') === 'PAR1'
 }
 
 /** Whether bytes begin like an Arrow IPC file or stream. Streams before format 0.15 lack the continuation marker. */

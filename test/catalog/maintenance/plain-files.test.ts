@@ -14,24 +14,27 @@ import { fails } from '../../support/refusals.ts'
 import { numbered, rowsOf } from '../../support/rows.ts'
 import { filled, told } from './filled.ts'
 
-test('with its history, a catalog comes back as it was', async () => {
-  const catalog = await filled()
-  const folder = join(await freshFolder(), 'files')
-  expect(await catalog.exportTo(folder, { history: true })).toMatchObject({
-    namespaces: 1,
-    tables: 5,
-    withoutRows: [['far']],
-  })
-  const other = closedAfterwards(await openCatalog('memory:'))
-  expect(await other.importFrom(folder)).toMatchObject({ namespaces: 1, tables: 5, versions: 10 })
-  expect(await told(other)).toEqual(await told(catalog))
-  expect(await other.verify()).toMatchObject({ ok: true, findings: [] })
-  // Numbers go on where they were.
-  await other.insertIntoTable({ id: ['prod', 'flights'], data: numbered(1) })
-  expect((await other.describeTable({ id: ['prod', 'flights'], load_detailed_metadata: true })).version).toBe(
-    5,
-  )
-})
+test.for(['arrow', 'parquet'] as const)(
+  'with its history, a catalog comes back as it was from files of %s',
+  async (format) => {
+    const catalog = await filled()
+    const folder = join(await freshFolder(), 'files')
+    expect(await catalog.exportTo(folder, { history: true, format })).toMatchObject({
+      namespaces: 1,
+      tables: 5,
+      withoutRows: [['far']],
+    })
+    const other = closedAfterwards(await openCatalog('memory:'))
+    expect(await other.importFrom(folder)).toMatchObject({ namespaces: 1, tables: 5, versions: 10 })
+    expect(await told(other)).toEqual(await told(catalog))
+    expect(await other.verify()).toMatchObject({ ok: true, findings: [] })
+    // Numbers go on where they were.
+    await other.insertIntoTable({ id: ['prod', 'flights'], data: numbered(1) })
+    expect(
+      (await other.describeTable({ id: ['prod', 'flights'], load_detailed_metadata: true })).version,
+    ).toBe(5)
+  },
+)
 
 test('without it, the latest rows come back, under their number, in files that any Arrow reader opens', async () => {
   const catalog = await filled()
@@ -118,11 +121,12 @@ test('what an export names is never looked for elsewhere', async () => {
     'versions/../../x.arrow',
     '..arrow',
     'a/b.arrow',
+    '../secret.parquet',
     'x',
   ]) {
     const versions = [{ branch: '', version: 1, timestamp_millis: 1, files: [file] }]
     await writeFile(join(folder, 't', 'table.json'), JSON.stringify({ ...table, versions }))
-    await fails(catalog.importFrom(folder), 'InvalidInput', 'is not the name of an Arrow file')
+    await fails(catalog.importFrom(folder), 'InvalidInput', 'is not the name of an Arrow or Parquet file')
   }
   await writeFile(join(folder, 't', 'table.json'), JSON.stringify({ ...table, name: 'a$b', versions: [] }))
   await fails(catalog.importFrom(folder), 'InvalidInput', 'name: is not a valid name')

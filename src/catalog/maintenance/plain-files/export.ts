@@ -1,17 +1,27 @@
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { invalid } from '../../../base/errors.ts'
 import type { Identifier } from '../../../base/model/identifier.ts'
 import type { MaintenanceContext } from '../context.ts'
 import { createFolderAtomically, requireFolderPath } from '../folders.ts'
 import { withBackupLease } from '../with-backup-lease.ts'
 import { makeFolder } from './folder-names.ts'
-import { catalogFile, type NamespaceJson, namespaceFile, tableFile } from './format.ts'
+import {
+  catalogFile,
+  type NamespaceJson,
+  namespaceFile,
+  type RowFormat,
+  rowFormats,
+  tableFile,
+} from './format.ts'
 import { type NamespaceTree, readNamespaceTree, type TableWithRefs } from './namespace-tree.ts'
 import { filesOf } from './table-files.ts'
 
 export interface ExportOptions {
   /** Writes the rows of all versions of all branches. Otherwise only the latest version of the main branch. */
   readonly history?: boolean | undefined
+  /** The format of row files. Default: `arrow`. */
+  readonly format?: 'arrow' | 'parquet' | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((report: ExportReport) => void) | undefined
 }
@@ -43,6 +53,11 @@ export async function exportTo(
   target: string,
   options: ExportOptions = {},
 ): Promise<ExportReport> {
+  const { format = 'arrow' } = options
+  if (!rowFormats.includes(format))
+    throw invalid(
+      `The format of an export is ${JSON.stringify(format)}. Give one of ${rowFormats.join(', ')}.`,
+    )
   return createFolderAtomically(requireFolderPath(target), (folder) =>
     withBackupLease(core, (signal) => new Export(core, { ...options, signal }).write(folder), options.signal),
   )
@@ -92,22 +107,41 @@ class Export {
   }
 
   async #table(folder: string, table: TableWithRefs): Promise<void> {
-    const { history = false, signal } = this.#options
-    const { json, isElsewhere, isInPlace, rows, names, read } = await filesOf(this.#core, table, history)
+    const { history = false, format = 'arrow', signal } = this.#options
+    const { json, isElsewhere, isInPlace, rows, names, read } = await filesOf(
+      this.#core,
+      table,
+      history,
+      format,
+    )
     const { id = [], location } = table
     if (isInPlace && this.#inPlace.length < maxListed) this.#inPlace.push({ id, location })
     else if (isElsewhere && !isInPlace && this.#withoutRows.length < maxListed) this.#withoutRows.push(id)
     if (names.some((name) => name.startsWith('versions/'))) await mkdir(join(folder, 'versions'))
     for (const name of names) {
       signal.throwIfAborted()
-      const data = await read(name, signal)
-      await writeFile(join(folder, name), data)
+      const rows = await read(name, signal)
+      this.#report.bytes += await writeRows(join(folder, name), rows, format)
       this.#report.files++
-      this.#report.bytes += data.length
     }
     this.#report.rows += rows
     await writeJson(join(folder, tableFile), json)
   }
+}
+
+/** Writes rows in a format, and answers with the bytes of the file. */
+async function writeRows(path: string, rows: Uint8Array, format: RowFormat): Promise<number> {
+  if (format === 'arrow') return writeFile(path, rows).then(() => rows.length)
+  const { writeParquet } = await import('../../../engine/parquet/index.ts')
+  let bytes = 0
+  const counted = async function* () {
+    for await (const piece of writeParquet([rows])) {
+      bytes += piece.length
+      yield piece
+    }
+  }
+  await writeFile(path, counted())
+  return bytes
 }
 
 function writeJson(path: string, value: unknown): Promise<void> {
@@ -115,7 +149,7 @@ function writeJson(path: string, value: unknown): Promise<void> {
 }
 
 /** Writes a new file and syncs it, so that it survives a crash of the machine. */
-async function writeFile(path: string, data: string | Uint8Array): Promise<void> {
+async function writeFile(path: string, data: string | Uint8Array | AsyncIterable<Uint8Array>): Promise<void> {
   const file = await open(path, 'wx')
   try {
     await file.writeFile(data)

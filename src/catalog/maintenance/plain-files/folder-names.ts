@@ -28,7 +28,7 @@ export function folderName(name: string): string {
 }
 
 /** Names of an export's own files. */
-const ownFiles = /^(?:catalog\.json|namespace\.json|table\.json|rows.*\.arrow|versions)$/i
+const ownFiles = /^(?:catalog\.json|namespace\.json|table\.json|rows.*\.(?:arrow|parquet)|versions)$/i
 
 function escaped(character: string): string {
   return Array.from(Buffer.from(character), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')

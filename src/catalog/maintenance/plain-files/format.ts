@@ -6,6 +6,10 @@ import { indexTypes } from '../../../base/model/index-types.ts'
 import { isPointer } from '../../locations/pointers.ts'
 import { indexParameters } from '../../rows/indices.ts'
 
+/** The formats of row files. */
+export const rowFormats = ['arrow', 'parquet'] as const
+export type RowFormat = (typeof rowFormats)[number]
+
 /* The schemas of the JSON files of an export. An import does not trust these files: they may come from anywhere. */
 
 export const catalogFile = 'catalog.json'
@@ -32,7 +36,10 @@ const index = v.object({
 /** A row file beside the table's JSON. The pattern allows no path that leads out of the folder. */
 const rowsFile = v.pipe(
   v.string(),
-  v.regex(/^(?:versions\/)?[\w%~-][\w%~. -]*\.arrow$/, 'is not the name of an Arrow file'),
+  v.regex(
+    /^(?:versions\/)?[\w%~-][\w%~. -]*\.(?:arrow|parquet)$/,
+    'is not the name of an Arrow or Parquet file',
+  ),
 )
 
 export const catalogJson = v.object({ tabularium: v.literal('export'), format: v.literal(1) })

@@ -23,7 +23,7 @@ export type ExportItem =
       readonly kind: 'table'
       readonly id: Identifier
       readonly json: TableJson
-      /** The bytes of one of its row files. */
+      /** The rows of one of its row files as Arrow data. */
       readonly rows: (name: string) => Promise<Uint8Array>
       /** Its path, for errors. */
       readonly where: string
@@ -74,7 +74,14 @@ async function readJson<T extends v.GenericSchema>(
   return parseJson(schema, text, path)
 }
 
+/** Rows of one file of an export. Other files may be larger than an export makes them. */
+const maxRowBytes = 1 << 30
+
 async function readRowsFile(folder: string, name: string): Promise<Uint8Array> {
+  if (name.endsWith('.parquet')) {
+    const { parquetToArrow } = await import('../../../engine/parquet/whole.ts')
+    return parquetToArrow(join(folder, name), { maxRowBytes })
+  }
   return readFile(join(folder, name)).catch((cause) => {
     throw invalid(`${join(folder, name)} cannot be read. Check the export.`, { cause })
   })

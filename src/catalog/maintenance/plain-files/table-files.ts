@@ -5,7 +5,7 @@ import { manifestOf } from '../../rows/rows.ts'
 import type { MaintenanceContext } from '../context.ts'
 import type { KnownVersion } from '../tables.ts'
 import { folderName } from './folder-names.ts'
-import type { TableJson } from './format.ts'
+import type { RowFormat, TableJson } from './format.ts'
 import type { TableWithRefs } from './namespace-tree.ts'
 
 /** The target size of a row file. More rows go into further files. */
@@ -21,7 +21,7 @@ export interface TableFiles {
   readonly rows: number
   /** The names of the row files. */
   readonly names: readonly string[]
-  /** The bytes of a row file. */
+  /** The rows of a row file as Arrow data. */
   read(name: string, signal: AbortSignal): Promise<Uint8Array>
 }
 
@@ -39,6 +39,7 @@ export async function filesOf(
   core: MaintenanceContext,
   table: TableWithRefs,
   history: boolean,
+  format: RowFormat = 'arrow',
 ): Promise<TableFiles> {
   const { record, folder, versions, fromOwnEngine } = table
   const engine = folder && fromOwnEngine ? await core.engine(folder.content) : undefined
@@ -59,7 +60,7 @@ export async function filesOf(
           ? 'rows'
           : `versions/${folderName(branch === '' ? 'main' : branch)}-${number}-${known.size}`
         const found = await partsOf(engine, folder!.prefix, version.record)
-        const files = found.parts.map((_, i) => (i === 0 ? `${base}.arrow` : `${base}-part${i + 1}.arrow`))
+        const files = found.parts.map((_, i) => `${base}${i === 0 ? '' : `-part${i + 1}`}.${format}`)
         for (const [i, name] of files.entries()) parts.set(name, found.parts[i]!)
         rows += found.rows
         content = { files, ...(found.indices.length > 0 && { indices: found.indices }) }

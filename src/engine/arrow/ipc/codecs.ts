@@ -55,7 +55,7 @@ export function decompressLz4Frame(source: Uint8Array, target: Uint8Array): void
       target.set(source.subarray(from, end), to)
       to += end - from
     } else {
-      to = decompressBlock(source, from, end, target, to)
+      to = decompressLz4Block(source, from, end, target, to)
     }
     from = end + (blockChecksum ? 4 : 0)
   }
@@ -67,7 +67,7 @@ export function decompressLz4Frame(source: Uint8Array, target: Uint8Array): void
  *
  * Format: https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md
  */
-function decompressBlock(
+export function decompressLz4Block(
   source: Uint8Array,
   from: number,
   end: number,
