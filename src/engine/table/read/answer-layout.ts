@@ -2,6 +2,7 @@ import type { Field, Schema } from '@uwdata/flechette'
 import { FileLayout } from '../../arrow/ipc/encode.ts'
 import { hasDictionary } from '../../arrow/layout.ts'
 import type { QueryOptions } from '../table-engine.ts'
+import { columnsRead } from './answer-reader.ts'
 import type { Pick } from './projection.ts'
 
 /** The columns of an answer, as far as they follow from the schema and the texts of a query. It does not change. */
@@ -39,7 +40,7 @@ export class AnswerLayout {
     this.distinct = distinct
     this.fields = distinct.map(({ field }) => field)
     this.uses = uses
-    this.indices = new Set(distinct.flatMap(({ path, expression }) => expression?.columns ?? [path![0]!]))
+    this.indices = columnsRead(distinct)
     this.isWhole = distinct.some(({ field }) => hasDictionary(field.type))
     this.isComputed = distinct.some(({ expression }) => expression !== undefined)
     const fields = picks.map(({ field }) => (plain ? plain(field) : field))

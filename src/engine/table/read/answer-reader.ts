@@ -80,6 +80,20 @@ export class AnswerReader {
     this.#budgets = picks.map(({ expression }) => expression?.budget())
   }
 
+  /** A reader of some of the columns. */
+  only(picks: readonly number[]): AnswerReader {
+    if (picks.length === this.#picks.length) return this
+    const some = picks.map((pick) => this.#picks[pick]!)
+    const onComputed = this.#onComputed
+    return new AnswerReader(
+      this.#job,
+      this.#table,
+      some,
+      columnsRead(some),
+      onComputed && ((pick, bytes) => onComputed(picks[pick]!, bytes)),
+    )
+  }
+
   /** The wanted rows of fragments, one fragment after the other. Few rows of the next fragments are read meanwhile. */
   async *rowsOf<T extends WantedRows>(
     fragments: AsyncIterable<T> | Iterable<T>,
@@ -195,6 +209,11 @@ export class AnswerReader {
     const { columns } = await readColumns(this.#job.storage, this.#table, entry, indices)
     return paths.map(({ path, name }) => batchAt(path, name, columns))
   }
+}
+
+/** The columns of the table to read for columns of an answer, and the row columns after them. */
+export function columnsRead(picks: readonly Pick[]): ReadonlySet<number> {
+  return new Set(picks.flatMap(({ path, expression }) => expression?.columns ?? [path![0]!]))
 }
 
 function rowTooLarge(): CatalogError {

@@ -23,6 +23,13 @@ export interface Source {
   readonly readers: readonly ((position: number) => SortValue)[]
 }
 
+/** The positions of rows in order, and their values of each key. */
+export interface SortedRows {
+  readonly fragments: Int32Array
+  readonly rows: Int32Array
+  valueAt(key: number, position: number): SortValue
+}
+
 /** A row that was added, with its values by key. */
 interface Row {
   readonly values: readonly SortValue[]
@@ -75,7 +82,7 @@ export class BestRows {
     if (worst === undefined) return this.#given
     const ties =
       this.keys.length > 1 || fragment < worst.fragment || (fragment === worst.fragment && start < worst.row)
-    return { value: worst.values[0]!, ties }
+    return { value: worst.values[0]!, ties, second: worst.values[1] }
   }
 
   /** Whether rows of a fragment from `start` on may be among the best. None precedes `best` by the first key. */
@@ -114,13 +121,14 @@ export class BestRows {
     return this.#rows.length >= enough ? this.#drop(timeSlice) : undefined
   }
 
-  /** The positions of the best rows, from the first on. */
-  async sorted(timeSlice: TimeSlice): Promise<{ readonly fragments: Int32Array; readonly rows: Int32Array }> {
+  /** The best rows, from the first on. */
+  async sorted(timeSlice: TimeSlice): Promise<SortedRows> {
     const all = Int32Array.from(this.#rows, (_, at) => at)
     const order = (await this.#inOrder(all, timeSlice)).subarray(0, Math.min(this.wanted, all.length))
     return {
       fragments: order.map((at) => this.#fragments[at]!),
       rows: order.map((at) => this.#rows[at]!),
+      valueAt: (key, position) => this.#values[key]![order[position]!]!,
     }
   }
 

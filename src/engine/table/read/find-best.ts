@@ -70,7 +70,8 @@ class Look {
     this.#hold = hold
     this.#fragment = fragment
     this.#source = { fragment, readers: batches.map(sortReader) }
-    const key = new FirstKey(best.keys[0]!, batches[0]!, this.#source.readers[0]!)
+    const [first, second] = best.keys.map((key, i) => ({ key, batch: batches[i]! }))
+    const key = new FirstKey(first!, this.#source.readers[0]!, second)
     this.#key = key
     this.#candidates = new Int32Array(Math.min(blockRows, key.length))
     this.#among = among

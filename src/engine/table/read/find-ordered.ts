@@ -11,7 +11,7 @@ import type { QueryOptions } from '../table-engine.ts'
 import type { AnswerReader } from './answer-reader.ts'
 import { BestRows } from './best-rows.ts'
 import { addBest } from './find-best.ts'
-import { bestValue, boundOf, worstValue } from './order-statistics.ts'
+import { boundOf, endValue } from './order-statistics.ts'
 import { matchingRows } from './selected-rows.ts'
 import { compareKey, type SortKey, type SortValue } from './sort-keys.ts'
 import { maxSortedBytes, sortedRows } from './sort-rows.ts'
@@ -46,6 +46,8 @@ export interface FoundRows {
   /** The index of each row's fragment in `sources`, and the row there. */
   readonly fragments: Int32Array
   readonly rows: Int32Array
+  /** The value that one of these rows has of a key. */
+  valueAt(key: number, row: number): SortValue
   readonly sources: readonly Source[]
   /** How many rows were compared. */
   readonly seen: number
@@ -75,8 +77,9 @@ export async function findOrdered(
   const { best, sources } = await find(job, snapshot, finding, reader)
   const sorted = await best.sorted(job)
   const [fragments, rows] = [sorted.fragments.subarray(skip), sorted.rows.subarray(skip)]
+  const valueAt = (key: number, row: number) => sorted.valueAt(key, skip + row)
   await hold(best.bytes)
-  return { fragments, rows, sources, seen: best.seen, bytes: best.bytes, hold }
+  return { fragments, rows, valueAt, sources, seen: best.seen, bytes: best.bytes, hold }
 }
 
 interface Finding extends Ordered {
@@ -122,7 +125,7 @@ async function inTurn(
   for await (const { entry, found: among } of matchingRows(job, snapshot, predicate, read)) {
     // Without a row, the columns are not read.
     if (among?.length === 0) continue
-    const least = bestValue(keys[0]!, snapshot.schema, entry)
+    const least = endValue('first', keys[0]!, snapshot.schema, entry)
     const fragment = sources.push(entry) - 1
     if (least !== undefined && !best.mayAdd(fragment, 0, least)) continue
     const batches = await reader.columnsAt(entry, keys)
@@ -234,7 +237,12 @@ async function partsOf(
     const verdict = predicate ? prune(predicate, snapshot.schema, entry) : 'all'
     if (verdict !== 'none' && liveRowsOf(entry) > 0) {
       const fragment = sources.push(entry as Source) - 1
-      found.push({ fragment, entry: entry as Source, verdict, least: bestValue(key, snapshot.schema, entry) })
+      found.push({
+        fragment,
+        entry: entry as Source,
+        verdict,
+        least: endValue('first', key, snapshot.schema, entry),
+      })
     }
     if (job.due) await job.rest()
   }
@@ -255,6 +263,6 @@ function followEachOther(
   [first, second]: readonly Part[],
 ): boolean {
   if (first === undefined || second?.least === undefined) return false
-  const worst = worstValue(key, schema, first.entry)
+  const worst = endValue('last', key, schema, first.entry)
   return worst !== undefined && compareKey(key, worst, second.least) <= 0
 }

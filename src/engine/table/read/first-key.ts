@@ -33,6 +33,14 @@ export interface Bound {
   readonly value: SortValue
   /** Whether rows with that value are included. */
   readonly ties: boolean
+  /** The worst value that rows with that value may have in the second key; undefined for any. */
+  readonly second?: SortValue | undefined
+}
+
+/** A key, and its values in a fragment. */
+interface KeyColumn {
+  readonly key: SortKey
+  readonly batch: AnyBatch
 }
 
 /** Whether a value comes behind the bound. Zeros count as equal, as the loops over numbers do not tell them apart. */
@@ -51,10 +59,14 @@ export class FirstKey {
   readonly #values: Values
   readonly #read: (row: number) => SortValue
   readonly #known: KnownBlocks
+  /** Drops rows that have the value of a bound, and a second value behind it; undefined if it takes a look at each. */
+  readonly #narrow: Narrow | undefined
 
-  constructor(key: SortKey, batch: AnyBatch, read: (row: number) => SortValue) {
+  /** `second` is the key that decides between equal values, if there is one. */
+  constructor({ key, batch }: KeyColumn, read: (row: number) => SortValue, second?: KeyColumn) {
     this.#key = key
     this.#batch = batch
+    this.#narrow = second && narrower(batch, second)
     this.#read = read
     this.#values = valuesOf(batch, key, read)
     const byOrder = known.get(batch) ?? new Map<number, KnownBlocks>()
@@ -107,7 +119,7 @@ export class FirstKey {
       for (let row = start; row < end; row++) into[row - start] = row
       return end - start
     }
-    if (nullCount === 0) return count
+    if (nullCount === 0) return (bound && this.#narrow?.(bound, into, count)) ?? count
     const found = count
     count = 0
     for (let i = 0; i < found; i++) if (getBit(validity, into[i]!)) into[count++] = into[i]!
@@ -124,6 +136,31 @@ export class FirstKey {
     let first = start
     while (first < end && isNull(first)) first++
     return first === end ? start : this.#values.best(first, end, isNull)
+  }
+}
+
+/** Keeps some of the first `count` rows, which are within the bound, and returns their number; undefined for all. */
+type Narrow = (bound: Bound, rows: Int32Array, count: number) => number | undefined
+
+/** Of rows that are alike in the first key, most are behind by the second one where few values are many rows'. */
+function narrower(first: AnyBatch, { key, batch: second }: KeyColumn): Narrow | undefined {
+  const isNumeric = isArrayOfNumbers(first) && isArrayOfNumbers(second)
+  if (!isNumeric || first.nullCount > 0 || second.nullCount > 0) return undefined
+  const [values, others] = [first.values as Float64Array, second.values as Float64Array]
+  const mayBeNegativeZero = first.type.typeId === Type.Float
+  return ({ value, second: bound }, rows, count) => {
+    if (typeof bound !== 'number' || Number.isNaN(bound) || Number.isNaN(value)) return undefined
+    // A zero equals the other one for the processor, but not in this order.
+    if (value === 0 && mayBeNegativeZero) return undefined
+    let kept = 0
+    for (let i = 0; i < count; i++) {
+      const row = rows[i]!
+      const other = others[row]!
+      // NaN is the greatest number.
+      const isBehind = key.direction === 1 ? !(other <= bound) : other < bound
+      if (values[row] !== value || !isBehind) rows[kept++] = row
+    }
+    return kept
   }
 }
 

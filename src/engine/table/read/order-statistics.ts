@@ -9,8 +9,12 @@ import type { Bound } from './first-key.ts'
 import { compareKey, type SortKey, type SortValue } from './sort-keys.ts'
 import { sortedRows } from './sort-rows.ts'
 
-/** A value that no row of a fragment precedes, by statistics; undefined if none is known. */
-export function bestValue(
+/**
+ * A value at an end of a fragment, by statistics; undefined if none is known. No row precedes the first one. No row
+ * follows the last one but nulls that come last.
+ */
+export function endValue(
+  end: 'first' | 'last',
   key: SortKey,
   schema: TableSchema,
   entry: FragmentEntry & FragmentPosition,
@@ -18,21 +22,8 @@ export function bestValue(
   const statistics = statisticsOf(key, schema, entry)
   if (statistics === undefined) return undefined
   const { nullCount, hasNaN, min, max } = statistics
-  if (nullCount === entry.rows || (nullCount > 0 && key.nullsFirst)) return null
-  if (key.direction === 1) return sortValue(min)
-  return hasNaN ? Number.NaN : sortValue(max)
-}
-
-/** A value that no row of a fragment follows but nulls that come last, by statistics; undefined if none is known. */
-export function worstValue(
-  key: SortKey,
-  schema: TableSchema,
-  entry: FragmentEntry & FragmentPosition,
-): SortValue | undefined {
-  const statistics = statisticsOf(key, schema, entry)
-  if (statistics === undefined) return undefined
-  const { hasNaN, min, max } = statistics
-  if (key.direction === -1) return sortValue(min)
+  if (end === 'first' && (nullCount === entry.rows || (nullCount > 0 && key.nullsFirst))) return null
+  if ((end === 'first') === (key.direction === 1)) return sortValue(min)
   return hasNaN ? Number.NaN : sortValue(max)
 }
 
@@ -49,7 +40,7 @@ export async function boundOf(
 ): Promise<Bound | undefined> {
   const worst: { readonly value: SortValue; readonly rows: number }[] = []
   for (const entry of entries) {
-    const value = worstValue(key, schema, entry)
+    const value = endValue('last', key, schema, entry)
     if (value !== undefined) {
       // Nulls that come last do not count, and may all be among the live rows.
       const { nullCount } = statisticsOf(key, schema, entry)!

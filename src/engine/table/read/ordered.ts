@@ -8,7 +8,8 @@ import { assemble, type Piece, wholeOf } from '../../arrow/take/take.ts'
 import type { LoadedSnapshot } from '../format/snapshot.ts'
 import type { Job } from '../job.ts'
 import type { AnswerReader } from './answer-reader.ts'
-import { findOrdered, type Ordered } from './find-ordered.ts'
+import { type FoundRows, findOrdered, type Ordered } from './find-ordered.ts'
+import { columnOfKey, keyOfColumn } from './key-columns.ts'
 import type { Pick } from './projection.ts'
 import { maxSortedBytes } from './sort-rows.ts'
 
@@ -35,11 +36,45 @@ export async function* orderedRows(
 }> {
   const found = await findOrdered(job, snapshot, reader, ordered)
   onFound(found.seen)
-  const { rows, sources } = found
-  const { positions, wanted } = await grouped(found.fragments, rows, sources, job)
-  // Read the wanted rows of each fragment, one fragment after the other.
-  const gathered: AnyBatch[][] = picks.map(() => [])
+  const { rows } = found
+  if (rows.length === 0) return
+  const known: (AnyBatch | undefined)[] = []
   let bytes = found.bytes
+  for (const pick of picks) {
+    const key = keyOfColumn(ordered.keys, snapshot.schema.fields.length, pick)
+    const column = key === undefined ? undefined : await columnOfKey(found, key, pick.field.type, job)
+    if (column) bytes += byteLength(column)
+    known.push(column)
+  }
+  const others = [...picks.keys()].filter((i) => known[i] === undefined)
+  const gathering = { reader: reader.only(others), picks: others.map((i) => picks[i]!), found, bytes }
+  const gathered = await gatherRows(job, gathering)
+  const perRow = (gathered.bytes - found.bytes) / rows.length
+  for (let at = 0; at < rows.length; at += chunkRows) {
+    const end = Math.min(rows.length, at + chunkRows)
+    const taken = takeRows(gathered.columns, gathered.positions.subarray(at, end))
+    const pieces = known.map((batch) => (batch ? [{ batch, runs: [at, end] }] : taken.shift()!))
+    yield { pieces, rows: end - at, perRow }
+    if (job.due) await job.rest()
+  }
+}
+
+/** Rows that are gathered from their fragments. */
+interface Gathering {
+  readonly reader: AnswerReader
+  readonly picks: readonly Pick[]
+  readonly found: FoundRows
+  /** Bytes that are held already. */
+  readonly bytes: number
+}
+
+/** Reads the found rows of each fragment, one fragment after the other. */
+async function gatherRows(job: Job, { reader, picks, found, bytes }: Gathering) {
+  const { rows, fragments, sources } = found
+  await found.hold(bytes)
+  if (picks.length === 0) return { columns: [], positions: new Int32Array(0), bytes }
+  const { positions, wanted } = await grouped(fragments, rows, sources, job)
+  const gathered: AnyBatch[][] = picks.map(() => [])
   const parts = Array.from(wanted, ([fragment, runs]) => ({
     entry: sources[fragment]!,
     selection: { runs: runs.done(), rows: runs.rows },
@@ -52,13 +87,7 @@ export async function* orderedRows(
       if (job.due) await job.rest()
     }
   }
-  if (rows.length === 0) return
-  const columns = await joined(picks, gathered, job)
-  const perRow = (bytes - found.bytes) / rows.length
-  for (let at = 0; at < rows.length; at += chunkRows) {
-    yield { ...takeRows(columns, positions.subarray(at, at + chunkRows)), perRow }
-    if (job.due) await job.rest()
-  }
+  return { columns: await joined(picks, gathered, job), positions, bytes }
 }
 
 /** Adds copies of rows to those gathered, and returns the bytes of the copies. */
@@ -78,12 +107,11 @@ function gather(
 }
 
 /** Rows at some positions. They are taken chunk by chunk, as all at once would block other work. */
-function takeRows(columns: readonly AnyBatch[], positions: Int32Array) {
+function takeRows(columns: readonly AnyBatch[], positions: Int32Array): Piece[][] {
   const builder = new RunBuilder()
   for (const position of positions) builder.add(position, position + 1)
   const runs = builder.done()
-  const pieces = columns.map((batch) => [wholeOf(assemble(batch.type, [{ batch, runs }]))])
-  return { pieces, rows: builder.rows }
+  return columns.map((batch) => [wholeOf(assemble(batch.type, [{ batch, runs }]))])
 }
 
 /** All rows of each column in one batch, so that they can be taken in any order. */

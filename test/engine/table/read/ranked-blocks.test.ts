@@ -1,4 +1,4 @@
-import { field, float64, int32, Table } from '@uwdata/flechette'
+import { field, float32, float64, int32, Table, Type } from '@uwdata/flechette'
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { memoryContent } from '../../../../src/contents/memory/index.ts'
@@ -91,5 +91,82 @@ test('the first rows are those of a sort, wherever the best values lie', async (
       },
     ),
     { numRuns: 40 },
+  )
+})
+
+/** Few different values, so that the second key decides. Zeros and NaN are compared otherwise than by the processor. */
+const fewValues = fc.constantFrom<readonly (number | null)[]>(
+  [0],
+  [3, 1, 2],
+  [0, -0, 1],
+  [Number.NaN, 7, -0],
+  [null, 4, 5],
+  [0.5, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+)
+
+test('where the first key has few values, rows are in the order of both keys', async () => {
+  const key = fc.record({
+    descending: fc.boolean(),
+    nullsFirst: fc.boolean(),
+    values: fewValues,
+    type: fc.constantFrom(float64(), int32(), float32()),
+  })
+  const compare = ({ descending, nullsFirst }: { descending: boolean; nullsFirst: boolean }) => {
+    const rank = (a: number) => (Number.isNaN(a) ? 2 : 1)
+    return (a: number | null, b: number | null) => {
+      if (a === null || b === null) return a === b ? 0 : (a === null) === nullsFirst ? -1 : 1
+      const order =
+        rank(a) - rank(b) || (a < b ? -1 : a > b ? 1 : Number(Object.is(b, -0)) - Number(Object.is(a, -0)))
+      return descending ? -order : order
+    }
+  }
+  await fc.assert(
+    fc.asyncProperty(
+      key,
+      key,
+      fc.integer({ min: 1, max: 2_000 }),
+      fc.integer({ min: 1, max: 9 }),
+      async (first, second, limit, step) => {
+        const length = 6_000
+        const column = ({ values, type }: typeof first, spread: number, wide: boolean) =>
+          Array.from({ length }, (_, i) => {
+            const value = wide && i % 3 > 0 ? (i * 7_919 * step) % 997 : values[(i * spread) % values.length]!
+            return value === null || type.typeId === Type.Float ? value : Math.trunc(value) || 0
+          })
+        const made = [column(first, 1, false), column(second, step, true)]
+        const batches = [first, second].map(({ type }, k) => {
+          const validity = new Uint8Array(length / 8)
+          const nullCount = made[k]!.filter((value, i) => {
+            if (value !== null) validity[i >> 3]! |= 1 << (i & 7)
+            return value === null
+          }).length
+          const numbers = made[k]!.map((value) => value ?? 0)
+          const values = new (type.values as Float64ArrayConstructor)(numbers)
+          return makeBatch(type, { length, values, ...(nullCount > 0 && { nullCount, validity }) })
+        })
+        batches.push(makeBatch(int32(), { length, values: Int32Array.from({ length }, (_, i) => i) }))
+        const fields = ['a', 'b', 'id'].map((name, k) => field(name, batches[k]!.type))
+        const columns = batches.map((batch) => makeColumn(batch.type, [batch]))
+        const engine = tableEngine({ content: memoryContent(), fragmentRows: 1_536 })
+        const snapshot = await engine.create('t', new Table({ fields, metadata: null } as never, columns))
+        const orderBy = [first, second].map(({ descending, nullsFirst }, k) => ({
+          column: 'ab'[k]!,
+          descending,
+          nullsFirst,
+        }))
+        const answer = await engine.queryRows(snapshot, { orderBy, limit, columns: ['b', 'id', 'a'] })
+        const ids = Array.from({ length }, (_, i) => i)
+        const [one, two] = [compare(first), compare(second)]
+        // Of the columns, an integer holds neither infinity nor NaN.
+        const [a, b] = batches.map((batch) => Array.from({ length }, (_, i) => batch.at(i) as number | null))
+        ids.sort((i, j) => one(a![i]!, a![j]!) || two(b![i]!, b![j]!) || i - j)
+        const read = await decodeArrow(answer)
+        const shown = ids.slice(0, limit)
+        expect([...read.getChild('id')].map(Number)).toEqual(shown)
+        expect([...read.getChild('a')]).toEqual(shown.map((i) => a![i]!))
+        expect([...read.getChild('b')]).toEqual(shown.map((i) => b![i]!))
+      },
+    ),
+    { numRuns: 60 },
   )
 })
