@@ -55,7 +55,13 @@ export const alterTableAddColumns = operation({
     schema: schemaInput,
   }),
   response: v.object({ ...changeFields, version }),
-  errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
+  errors: [
+    'TableNotFound',
+    'TableBranchNotFound',
+    'InvalidTableState',
+    'ConcurrentModification',
+    'Unsupported',
+  ],
   changes: true,
   route: post('/v1/table/{id}/add_columns', { queryToo: { branch: 'text' }, rows: true }),
   command: {
@@ -72,7 +78,12 @@ export const alterTableAddColumns = operation({
     const { version, transaction_id } = await changeColumns(
       core,
       options,
-      { operation: 'AlterTableAddColumns', id, branch },
+      {
+        operation: 'AlterTableAddColumns',
+        id,
+        branch,
+        lances: () => ({ kind: 'add columns', columns }),
+      },
       (engine) => engine.addColumns(columns),
     )
     return { version, transaction_id }

@@ -36,6 +36,7 @@ export const alterTableDropColumns = operation({
     'TableColumnNotFound',
     'InvalidTableState',
     'ConcurrentModification',
+    'Unsupported',
   ],
   changes: true,
   route: post('/v1/table/{id}/drop_columns', { rows: true }),
@@ -49,7 +50,12 @@ export const alterTableDropColumns = operation({
     const { version, transaction_id } = await changeColumns(
       core,
       options,
-      { operation: 'AlterTableDropColumns', id, branch },
+      {
+        operation: 'AlterTableDropColumns',
+        id,
+        branch,
+        lances: () => ({ kind: 'drop columns', paths: columns }),
+      },
       (engine) => engine.dropColumns(columns),
     )
     return { version, transaction_id }

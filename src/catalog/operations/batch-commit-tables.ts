@@ -5,6 +5,7 @@ import type { LanceContext } from '../lance/context.ts'
 import type { TableAt } from '../lance/dataset.ts'
 import { prepareDeletion, removeManifests, type VersionDeletion } from '../lance/delete-versions.ts'
 import { mayBePublished, publishing, type StagedManifests } from '../lance/publish.ts'
+import { createVersion } from '../lance/record-version.ts'
 import { decideAboutLocations } from '../locations/claim.ts'
 import type { LocationContext } from '../locations/context.ts'
 import { commitDeregistering, type Deregister } from '../locations/registration.ts'
@@ -12,7 +13,7 @@ import { lookUpTable } from '../lookup/names.ts'
 import { withNamespaceCache } from '../lookup/namespace-cache.ts'
 import type { ChangeContext } from '../transactions/commit.ts'
 import { batchDeleteTableVersions, deleteVersions } from './batch-delete-table-versions.ts'
-import { createTableVersion, createVersion, requestKey } from './create-table-version.ts'
+import { createTableVersion, requestKey } from './create-table-version.ts'
 import {
   credentialsFor,
   type Declaration,

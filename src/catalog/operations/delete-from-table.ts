@@ -7,7 +7,7 @@ import {
   text,
   version,
 } from '../../base/model/fields.ts'
-import { applyToRows, changeRows } from '../rows/change.ts'
+import { applyToRows, changeTable } from '../rows/change.ts'
 import { operation } from './framework/operation.ts'
 import { listedStatuses, post } from './framework/route.ts'
 
@@ -26,7 +26,13 @@ export const deleteFromTable = operation({
   request: v.object({ ...requestFields, id: tableIdentifier, predicate: text, branch }),
   // The protocol has no such number, so other servers leave it out.
   response: v.object({ ...changeFields, version, num_deleted_rows: v.optional(version) }),
-  errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
+  errors: [
+    'TableNotFound',
+    'TableBranchNotFound',
+    'InvalidTableState',
+    'ConcurrentModification',
+    'Unsupported',
+  ],
   changes: true,
   route: post('/v1/table/{id}/delete', { rows: true, statuses: listedStatuses }),
   command: {
@@ -35,14 +41,14 @@ export const deleteFromTable = operation({
     examples: [`./catalog prod.flights --where 'delay > 60'`],
   },
   run: async (core, { id, predicate, branch }, options) => {
-    const { affected, version, transaction_id } = await changeRows(core, options, {
+    const { affected, version, transaction_id } = await changeTable(core, options, {
       operation: 'DeleteFromTable',
       id,
       branch,
       prepare: ({ engine }) => engine.deleteRows(predicate),
       apply: applyToRows,
+      lances: () => ({ kind: 'delete', predicate }),
     })
-    core.background?.changed({ id, branch }, version)
     return { version, num_deleted_rows: affected, transaction_id }
   },
 })

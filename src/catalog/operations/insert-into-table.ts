@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { CatalogError } from '../../base/errors.ts'
+import { CatalogError, unsupported } from '../../base/errors.ts'
 import {
   branch,
   changeFields,
@@ -12,7 +12,7 @@ import { formatIdentifier, type Identifier } from '../../base/model/identifier.t
 import { isRowsSource, type RowsSource } from '../../base/model/rows-source.ts'
 import type { RowsInput, SchemaInput } from '../../engine/arrow/types.ts'
 import type { Change, Overwrite } from '../../engine/table/index.ts'
-import { changeRows, createRows } from '../rows/change.ts'
+import { changeTable, createRows, type TableChanged } from '../rows/change.ts'
 import { areSmall, arrive, checkRows, type Rows, schemaInput, streamedRowsInput } from '../rows/input.ts'
 import { declaredOnly } from '../rows/rows.ts'
 import { type OperationContext, type OperationOptions, operation } from './framework/operation.ts'
@@ -47,6 +47,7 @@ export const insertIntoTable = operation({
     'InvalidTableState',
     'TableSchemaValidationError',
     'ConcurrentModification',
+    'Unsupported',
   ],
   changes: true,
   route: post('/v1/table/{id}/insert', {
@@ -65,14 +66,13 @@ export const insertIntoTable = operation({
     ],
   },
   run: async (core, request, options) => {
-    const { id, branch, mode } = request
+    const { mode } = request
     const { staging } = core
     const held =
       staging && mode !== 'Overwrite' && (await staging.appends.hold({ ...core, staging }, request, options))
     const insert = () => insertAlone(core, request, options)
     const { affected, version, transaction_id } =
       held || (await (staging ? staging.appends.alone(insert) : insert()))
-    core.background?.changed({ id, branch }, version)
     return { version, num_inserted_rows: affected, transaction_id }
   },
 })
@@ -100,8 +100,8 @@ function insertAlone(
   core: OperationContext,
   { id, branch, mode, data, schema }: InsertRequest,
   options: OperationOptions,
-): ReturnType<typeof changeRows> {
-  return changeRows(core, options, {
+): Promise<TableChanged> {
+  return changeTable(core, options, {
     operation: 'InsertIntoTable',
     id,
     branch,
@@ -140,6 +140,18 @@ function insertAlone(
         prepared.change = await engine.insertRows(current, rows, { signal: work.signal })
         return prepared.change.apply(current, work)
       }
+    },
+    lances: async (there, work) => {
+      const overwrite = mode === 'Overwrite'
+      const pending = await checkRows(core, data, overwrite ? schema : there, options)
+      const { rows } = await pending.build(work)
+      if ('tables' in rows) {
+        throw unsupported(
+          `Rows that arrive cannot be inserted into ${formatIdentifier(id)}, a table of Lance.`,
+          'Insert them in parts, each as an array or an Arrow table.',
+        )
+      }
+      return { kind: 'insert', rows, overwrite }
     },
   })
 }

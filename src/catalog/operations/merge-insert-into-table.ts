@@ -15,7 +15,7 @@ import { quote } from '../../base/model/identifier.ts'
 import { anySignal } from '../../base/scheduling/signals.ts'
 import { clearTimeout, setTimeout } from '../../base/time.ts'
 import type { Change, MergeOptions, Snapshot, WorkOptions } from '../../engine/table/index.ts'
-import { changeRows, createAnd } from '../rows/change.ts'
+import { changeTable, createAnd } from '../rows/change.ts'
 import type { TableToChange } from '../rows/change-types.ts'
 import { checkRows, rowsInput, schemaInput } from '../rows/input.ts'
 import { operation } from './framework/operation.ts'
@@ -82,6 +82,7 @@ export const mergeInsertIntoTable = operation({
     'InvalidTableState',
     'TableSchemaValidationError',
     'ConcurrentModification',
+    'Unsupported',
   ],
   changes: true,
   route: post('/v1/table/{id}/merge_insert', {
@@ -115,7 +116,7 @@ export const mergeInsertIntoTable = operation({
     const task = taskOf(request)
     const limited = within(request.timeout ?? undefined, options.signal)
     try {
-      const changed = await changeRows(
+      const changed = await changeTable(
         core,
         { ...options, signal: limited.signal },
         {
@@ -133,9 +134,13 @@ export const mergeInsertIntoTable = operation({
             prepared.change ??= await merge(current)
             return prepared.change.apply(current, work)
           },
+          lances: async (schema, work) => {
+            const pending = await checkRows(core, data, schema, options, true)
+            const { rows } = await pending.build(work)
+            return { kind: 'merge', rows, merge: { ...task, on: keysIn(schema, task) } }
+          },
         },
       )
-      core.background?.changed({ id, branch }, changed.version)
       const { inserted, updated, deleted } = changed.counts!
       return {
         num_inserted_rows: inserted,
@@ -157,9 +162,13 @@ function merging(
   task: Task,
   work: WorkOptions,
 ): Promise<Change> {
-  const names = new Set(base.schema.fields.map(({ name }) => name))
-  const on = [task.on].flat().flatMap((given) => (names.has(given) ? [given] : pathsIn(given)))
-  return engine.mergeRows(base, rows, { ...task, on }, work)
+  return engine.mergeRows(base, rows, { ...task, on: keysIn(base.schema, task) }, work)
+}
+
+/** The key columns of a merge. */
+function keysIn({ fields }: Snapshot['schema'], { on }: Pick<Task, 'on'>): string[] {
+  const names = new Set(fields.map(({ name }) => name))
+  return [on].flat().flatMap((given) => (names.has(given) ? [given] : pathsIn(given)))
 }
 
 type Task = Omit<MergeOptions, 'on'> & { readonly on: string | string[] }

@@ -82,6 +82,6 @@ export const updateFieldMetadata = operation({
       { operation: 'UpdateFieldMetadata', id, branch, reported },
       (engine) => engine.updateFieldMetadata(wanted),
     )
-    return { version, fields: reported(snapshot), transaction_id }
+    return { version, fields: reported(snapshot!), transaction_id }
   },
 })

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
+import { unsupported } from '../../base/errors.ts'
 import { branch, changeFields, requestFields, stringMap, tableIdentifier } from '../../base/model/fields.ts'
-import { applyToRows, changeRows } from '../rows/change.ts'
+import { applyToRows, changeTable } from '../rows/change.ts'
 import { operation } from './framework/operation.ts'
 import { listedStatuses, post } from './framework/route.ts'
 
@@ -16,7 +17,13 @@ export const updateTableSchemaMetadata = operation({
   summary: 'Replace the schema metadata of a table.',
   request: v.object({ ...requestFields, id: tableIdentifier, branch, metadata: stringMap }),
   response: v.object({ ...changeFields, metadata: stringMap }),
-  errors: ['TableNotFound', 'TableBranchNotFound', 'InvalidTableState', 'ConcurrentModification'],
+  errors: [
+    'TableNotFound',
+    'TableBranchNotFound',
+    'InvalidTableState',
+    'ConcurrentModification',
+    'Unsupported',
+  ],
   changes: true,
   route: post('/v1/table/{id}/schema_metadata/update', {
     body: 'metadata',
@@ -31,13 +38,19 @@ export const updateTableSchemaMetadata = operation({
     examples: ['./catalog prod.flights --metadata unit=minutes --metadata source=FAA'],
   },
   run: async (core, { id, branch, metadata }, options) => {
-    const { snapshot, transaction_id } = await changeRows(core, options, {
+    const { snapshot, transaction_id } = await changeTable(core, options, {
       operation: 'UpdateTableSchemaMetadata',
       id,
       branch,
       prepare: ({ engine }) => engine.replaceSchemaMetadata(metadata),
       apply: applyToRows,
+      lances: () => {
+        throw unsupported(
+          'The schema metadata of tables of Lance cannot be replaced by its package for Node.',
+          'Replace them with Lance for Python: dataset.replace_schema_metadata.',
+        )
+      },
     })
-    return { metadata: Object.fromEntries(snapshot.metadata), transaction_id }
+    return { metadata: Object.fromEntries(snapshot!.metadata), transaction_id }
   },
 })

@@ -8,7 +8,7 @@ import {
   version,
 } from '../../base/model/fields.ts'
 import type { UpdateOptions } from '../../engine/table/index.ts'
-import { applyToRows, changeRows } from '../rows/change.ts'
+import { applyToRows, changeTable } from '../rows/change.ts'
 import { declaredOnly } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -60,7 +60,7 @@ export const updateTable = operation({
   },
   run: async (core, { id, updates, predicate, branch }, options) => {
     const wanted: UpdateOptions = { updates, predicate: predicate ?? undefined }
-    const { affected, version, transaction_id } = await changeRows(core, options, {
+    const { affected, version, transaction_id } = await changeTable(core, options, {
       operation: 'UpdateTable',
       id,
       branch,
@@ -69,8 +69,8 @@ export const updateTable = operation({
         return engine.updateRows(base, wanted, work)
       },
       apply: applyToRows,
+      lances: () => ({ kind: 'update', ...wanted }),
     })
-    core.background?.changed({ id, branch }, version)
     return { updated_rows: affected, version, transaction_id }
   },
 })

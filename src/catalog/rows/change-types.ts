@@ -1,5 +1,7 @@
+import type { Schema } from '@uwdata/flechette'
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { Reader } from '../../base/store/store.ts'
+import type { RowChange } from '../../engine/lance/index.ts'
 import type {
   ApplyOptions,
   ChangeResult,
@@ -61,6 +63,11 @@ export interface RowsChange<Checked, Prepared> {
     current: Snapshot | undefined,
     options: ApplyOptions,
   ) => Promise<ChangeResult>
+  /**
+   * The same change for rows that Lance wrote, by their columns. Absent where Lance has no such change: it is refused
+   * then.
+   */
+  readonly lances?: (schema: Schema, options: WorkOptions) => RowChange | Promise<RowChange>
   /** Stands in for the latest version if its manifest is damaged or missing. By default the change fails then. */
   readonly ifUnreadable?: Snapshot
   /** What the caller learns of the new version besides its number and its row counts. */

@@ -19,14 +19,43 @@ import type {
 import { requireReadable } from './client-columns.ts'
 import { clientRules } from './client-rules.ts'
 import { commitWaiting } from './commit-waiting.ts'
-import type { RowsContext, RowsOptions } from './context.ts'
+import type { AnyRowsContext, RowsContext, RowsOptions } from './context.ts'
 import type { Rows } from './input.ts'
-import { declaredOnly, foreign, requireContentFolder, retryIfReplaced } from './rows.ts'
+import { declaredOnly, foreign, NotOurs, requireContentFolder, retryIfReplaced } from './rows.ts'
 
 /** The table at the start of a change of rows. */
 export interface Start extends TableToChange {
   readonly head: KnownHead
   readonly vacuums: VacuumsBefore
+}
+
+/** The result of a change of rows, whoever wrote them. */
+export interface TableChanged extends Pick<ChangeResult, 'affected' | 'counts'> {
+  readonly version: number
+  readonly transaction_id: string
+  /** The new version, where it is our own engine's. */
+  readonly snapshot?: Snapshot
+}
+
+/** Changes rows of a table, by the engine that wrote them, in a transaction of its own. */
+export async function changeTable<Checked, Prepared>(
+  core: AnyRowsContext,
+  options: RowsOptions,
+  change: RowsChange<Checked, Prepared>,
+): Promise<TableChanged> {
+  try {
+    const made = await changeRows(core, options, change)
+    core.background?.changed(change, made.version)
+    return made
+  } catch (error) {
+    // Tables of our own engine, which are most, take no further read to find out.
+    const { lances } = change
+    if (!(error instanceof NotOurs) || lances === undefined) throw error
+    const { changeLance } = await import('./lance-change.ts')
+    const made = await changeLance(core, options, { ...change, lances })
+    if (made === undefined) throw error
+    return made
+  }
 }
 
 /** Changes rows of a table in a transaction of its own, which begins with what `start` found, if that is given. */

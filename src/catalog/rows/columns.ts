@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { invalid } from '../../base/errors.ts'
-import type { SchemaChange, Snapshot, TableEngine } from '../../engine/table/index.ts'
-import { applyToRows, changeRows } from './change.ts'
+import type { SchemaChange, TableEngine } from '../../engine/table/index.ts'
+import { applyToRows, changeTable, type TableChanged } from './change.ts'
 import type { RowsChange } from './change-types.ts'
-import type { RowsContext, RowsOptions } from './context.ts'
+import type { AnyRowsContext, RowsOptions } from './context.ts'
 
 /** Most columns, alterations or paths in one request. */
 export const maxColumns = 10_000
@@ -48,12 +48,12 @@ export async function fieldOf({
 
 /** Changes the columns of a table's branch, in a transaction of its own. */
 export async function changeColumns(
-  core: RowsContext,
+  core: AnyRowsContext,
   options: RowsOptions,
-  about: Pick<RowsChange<unknown, unknown>, 'operation' | 'id' | 'branch' | 'reported'>,
+  about: Pick<RowsChange<unknown, unknown>, 'operation' | 'id' | 'branch' | 'reported' | 'lances'>,
   change: (engine: TableEngine) => SchemaChange,
-): Promise<{ version: number; snapshot: Snapshot; transaction_id: string }> {
-  const { version, snapshot, transaction_id } = await changeRows(core, options, {
+): Promise<TableChanged> {
+  return changeTable(core, options, {
     ...about,
     check: ({ engine, base }) => base && change(engine).check(base),
     prepare: async ({ engine, base }, work) => {
@@ -63,8 +63,6 @@ export async function changeColumns(
     },
     apply: applyToRows,
   })
-  core.background?.changed(about, version)
-  return { version, snapshot, transaction_id }
 }
 
 /** Refuses a request that has none of some fields, or several. */

@@ -1,13 +1,13 @@
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
-import type { VersionRecord } from '../../base/store/records.ts'
-import { keys } from '../../base/store/records.ts'
+import { keys, type VersionRecord } from '../../base/store/records.ts'
 import type { DatasetToRead, DatasetVersions } from '../../engine/lance/index.ts'
 import { toVersionFor } from '../lance/dataset.ts'
 import { nameOf, versionOfName } from '../locations/lance-files.ts'
 import { locationOf } from '../locations/locations.ts'
-import { type FoundTable, tableById } from '../lookup/names.ts'
+import type { FoundTable } from '../lookup/names.ts'
 import { type FoundVersion, onBranch } from '../lookup/versions.ts'
 import type { AnyRowsContext } from './context.ts'
+import { latestPublished } from './published.ts'
 import type { VersionRows } from './version-rows.ts'
 
 /** Whether Lance wrote a version: its manifest has a name that Lance gives. */
@@ -24,7 +24,7 @@ export function lanceRows(
   found: FoundVersion,
 ): VersionRows {
   const shown = `version ${found.version} of ${formatIdentifier(id)}${onBranch(found.branch)}`
-  const dataset = { ...toRead(core, table, found), shown }
+  const dataset = { ...toRead(core, id, table, found), shown }
   return {
     count: async (predicate, work) => (await core.lance()).count(dataset, predicate, work),
     query: async (asked) => (await core.lance()).query(dataset, asked),
@@ -50,6 +50,7 @@ export function lanceRows(
 
 function toRead(
   core: AnyRowsContext,
+  id: Identifier,
   table: FoundTable,
   { branch, version, record }: FoundVersion,
 ): Omit<DatasetToRead, 'shown'> {
@@ -61,26 +62,28 @@ function toRead(
     branch,
     version,
     key: JSON.stringify([table.id, branch, version, manifest_path, e_tag, transaction_id, staging]),
-    versions: readVersions(core, table, { branch, version, record }),
+    versions: readVersions(core, id, table, { branch, version, record }),
   }
 }
 
 /** The versions as their records say. The wanted one is the latest of its branch: nothing after it is looked at. */
-function readVersions(core: AnyRowsContext, { id }: FoundTable, wanted: FoundVersion): DatasetVersions {
+function readVersions(
+  core: AnyRowsContext,
+  id: Identifier,
+  table: FoundTable,
+  wanted: FoundVersion,
+): DatasetVersions {
   const pinned = toVersionFor(core, wanted.version, wanted.record)
   return {
     async latest(branch) {
       if (branch === wanted.branch) return pinned
-      return core.store.read((reader) => {
-        const latest = tableById(reader, id)?.record.main.latest ?? null
-        const record = latest === null ? undefined : reader.get<VersionRecord>(keys.version(id, '', latest))
-        return record && toVersionFor(core, latest!, record)
-      })
+      const latest = await latestPublished(core, id, table, branch)
+      return latest && toVersionFor(core, latest.version, latest.record)
     },
     async find(branch, version) {
       if (branch === wanted.branch && version === wanted.version) return pinned
       const record = await core.store.read((reader) =>
-        reader.get<VersionRecord>(keys.version(id, branch, version)),
+        reader.get<VersionRecord>(keys.version(table.id, branch, version)),
       )
       return record && toVersionFor(core, version, record)
     },

@@ -4,7 +4,6 @@ import type { Reader } from '../../base/store/store.ts'
 import { isOurs } from '../lance/dataset.ts'
 import { reconcileWanted } from '../lance/tags.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
-import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
 import {
   type FoundVersion,
@@ -17,6 +16,7 @@ import {
 import type { AnyRowsContext } from './context.ts'
 import { isOfLance, lanceRows } from './lance-rows.ts'
 import { ownRows } from './own-rows.ts'
+import { findPublished } from './published.ts'
 import {
   declaredOnly,
   foreign,
@@ -77,9 +77,14 @@ async function findRows(
   const { isCertain, ...first } = await core.store.read((reader) => findFirst(reader, id, wanted, core.now()))
   if (isCertain && first.found) return { table: first.table, found: first.found }
   const resolved = await reconcileWanted(core, id, wanted)
-  const { table, found } = await core.store.read((reader) => find(reader, id, resolved, core.now()))
+  const { table, found, state } = await findPublished(core, id, resolved.branch, (reader) =>
+    find(reader, id, resolved, core.now()),
+  )
   if (found) {
-    if (isOfLance(found.record)) await requireManifest(core, id, table, found)
+    if (state !== 'whole' && isOfLance(found.record)) {
+      requireContentFolder(core, id, table)
+      throw brokenManifest(id, found, state)
+    }
     return { table, found }
   }
   throw table.record.registered || (await hasForeignRows(core, table)) ? foreign(id) : declaredOnly(id)
@@ -111,29 +116,13 @@ function find(reader: Reader, id: Identifier, wanted: WantedVersion, now: number
   return { table, found: isEmpty ? undefined : findVersion(reader, id, table, branch, version) }
 }
 
-/** The last bytes of every manifest. */
-const mark = 'LANC'
-
-/**
- * Refuses a version of Lance whose manifest is not where Lance looks for it, or has another end than manifests have.
- * Lance itself reads many a damaged one as that of a table without rows.
- */
-async function requireManifest(
-  core: AnyRowsContext,
+function brokenManifest(
   id: Identifier,
-  table: FoundTable,
-  { branch, version, record: { manifest_path, manifest_size } }: FoundVersion,
-): Promise<void> {
-  const { content, prefix } = requireContentFolder(core, id, table)
-  // One that waits for the commit of a transaction lies elsewhere, and was found there when it was staged.
-  if (core.staging !== undefined) return
-  const path = prefix + versionsFolderOf(branch) + nameOf(manifest_path)
-  const size = manifest_size ?? 0
-  const range = size < mark.length ? undefined : { start: size - mark.length, end: size }
-  const last = await content.get(path, range)
-  if (last !== undefined && Buffer.from(last).toString('latin1').endsWith(mark)) return
-  throw new CatalogError(
+  { branch, version, record }: FoundVersion,
+  state: 'damaged' | 'missing',
+): CatalogError {
+  return new CatalogError(
     'InvalidTableState',
-    `The manifest of version ${version} of ${formatIdentifier(id)}${onBranch(branch)} is ${last === undefined ? 'not there' : 'damaged'} (${manifest_path}), so the location holds no dataset of Lance, or half of one. Bring its files back, or read another version.`,
+    `The manifest of version ${version} of ${formatIdentifier(id)}${onBranch(branch)} is ${state} (${record.manifest_path}), so the location holds no dataset of Lance, or half of one. Bring its files back, or read another version.`,
   )
 }

@@ -99,12 +99,18 @@ async function readRows(
   throw table.record.registered || (await hasForeignRows(core, table)) ? foreign(id) : declaredOnly(id)
 }
 
+/** Rows are not our own engine's. Lance may change them. */
+export class NotOurs extends CatalogError {
+  constructor(message: string) {
+    super('InvalidTableState', message)
+  }
+}
+
 /** Refuses a version that another engine wrote. */
 export function requireOurs(id: Identifier, { version, branch, record }: FoundVersion): void {
   if (record.rows !== undefined) return
   const format = record.metadata?.table_type
-  throw new CatalogError(
-    'InvalidTableState',
+  throw new NotOurs(
     `Version ${version} of ${formatIdentifier(id)}${onBranch(branch)} was written by another engine (${format === undefined ? '' : `format ${format}, `}manifest ${record.manifest_path}). Read and change its rows with that engine, such as ${enginesOf(format)}, at the table's location.`,
   )
 }
@@ -139,8 +145,7 @@ export function versionOf({ manifest, rows }: Snapshot, transactionId: string, n
 }
 
 export function foreign(id: Identifier): CatalogError {
-  return new CatalogError(
-    'InvalidTableState',
+  return new NotOurs(
     `The location of ${formatIdentifier(id)} holds no dataset of Lance, and what another engine has there is not this catalog's to read or change. Use the engine that wrote it, at the table's location.`,
   )
 }

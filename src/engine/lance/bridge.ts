@@ -23,6 +23,14 @@ export interface DatasetVersions {
   latest(branch: string): Promise<DatasetVersion | undefined>
   /** One version of a branch. */
   find(branch: string, version: number): Promise<DatasetVersion | undefined>
+  /** Records a version whose manifest Lance staged, and publishes it. Absent where rows are only read. */
+  create?(staged: StagedVersion): Promise<DatasetVersion>
+}
+
+/** A version that Lance wrote, and asks to be recorded. */
+export interface StagedVersion extends DatasetVersion {
+  readonly branch: string
+  readonly naming_scheme?: string
 }
 
 /** A dataset that Lance may open. */
@@ -107,6 +115,11 @@ export class Bridge {
         const found = await versions.find(branchOf(body.branch), version)
         if (found) return { version: found }
         throw new CatalogError('TableVersionNotFound', `There is no version ${version}.`)
+      }
+      case 'version/create': {
+        if (versions.create === undefined) break
+        const staged = { ...body, branch: branchOf(body.branch) } as unknown as StagedVersion
+        return { version: await versions.create(staged) }
       }
     }
     throw new CatalogError('Unsupported', `${action} is not for Lance in this process.`)

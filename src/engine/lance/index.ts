@@ -3,21 +3,27 @@ import { decodeSchema } from '../arrow/ipc/decode.ts'
 import type { WorkOptions } from '../table/table-engine.ts'
 import { answerOf } from './answer.ts'
 import { Bridge, type Dataset } from './bridge.ts'
+import { applyChange, type RowChange, type RowsChanged } from './change.ts'
 import { cannotOpen, fromLance } from './errors.ts'
 import { type Connection, loadLance, type NativeStats, type NativeTable, tooOld } from './native.ts'
 import { buildQuery, type LanceQuery } from './query.ts'
 
-export type { Dataset, DatasetVersion, DatasetVersions } from './bridge.ts'
+export type { Dataset, DatasetVersion, DatasetVersions, StagedVersion } from './bridge.ts'
+export type { RowChange, RowsChanged } from './change.ts'
 export type { LanceQuery, TextSearch } from './query.ts'
 
-/** A version of a dataset that is to be read. */
-export interface DatasetToRead extends Dataset {
+/** A branch of a dataset that is to be opened. */
+export interface DatasetToOpen extends Dataset {
   /** What errors call it, such as `version 3 of docs`. */
   readonly shown: string
-  /** What identifies the content of the version: no other version, and no other dataset, has the same. */
-  readonly key: string
   /** `''` is the main branch. */
   readonly branch: string
+}
+
+/** A version of a dataset that is to be read. */
+export interface DatasetToRead extends DatasetToOpen {
+  /** What identifies the content of the version: no other version, and no other dataset, has the same. */
+  readonly key: string
   readonly version: number
 }
 
@@ -37,7 +43,7 @@ interface Opened {
 }
 
 /**
- * Reads rows of Lance's datasets by Lance's own package, which is loaded by the first of them. The engine knows
+ * Reads and changes rows of Lance's datasets by Lance's own package, which is loaded by the first of them. The engine knows
  * locations and versions, and no names of tables.
  */
 export class LanceEngine {
@@ -77,6 +83,36 @@ export class LanceEngine {
   /** The columns of a version; `metadata` is the schema metadata. */
   schema(dataset: DatasetToRead): Promise<Schema> {
     return this.#read(dataset, {}, async (table) => decodeSchema(await table.schema()))
+  }
+
+  /**
+   * Changes the latest version of a branch. Lance commits through the dataset's own `create`, and does its work again
+   * after a conflict. `make` gets the columns, and says what to change.
+   */
+  async change(
+    dataset: DatasetToOpen,
+    make: (schema: Schema) => RowChange | Promise<RowChange>,
+    { signal }: WorkOptions,
+  ): Promise<RowsChanged> {
+    signal?.throwIfAborted()
+    const name = this.#bridge.add(dataset)
+    try {
+      const table = await this.#openTable(name, dataset).catch((error) => {
+        throw cannotOpen(error, dataset.shown)
+      })
+      try {
+        const change = await make(decodeSchema(await table.schema()))
+        signal?.throwIfAborted()
+        return await applyChange(table, change)
+      } finally {
+        table.close()
+      }
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason
+      throw fromLance(error, dataset.shown)
+    } finally {
+      this.#bridge.remove(name)
+    }
   }
 
   /** Closes all handles and the listener. A later call would open them again. */
@@ -133,10 +169,16 @@ export class LanceEngine {
     return opened
   }
 
-  async #openTable(name: string, { branch, version }: DatasetToRead): Promise<NativeTable> {
+  async #openTable(
+    name: string,
+    { branch, version }: DatasetToOpen & { readonly version?: number },
+  ): Promise<NativeTable> {
     this.#connection ??= this.#connect()
     const connection = await this.#connection
-    const { inner } = await connection.openTable(name, [], { version, ...(branch !== '' && { branch }) })
+    const { inner } = await connection.openTable(name, [], {
+      ...(version !== undefined && { version }),
+      ...(branch !== '' && { branch }),
+    })
     if (typeof inner?.countRows !== 'function') throw tooOld()
     return inner
   }

@@ -14,6 +14,28 @@ export interface NativeTable {
   countRows(filter?: string): Promise<number>
   stats(): Promise<NativeStats>
   query(): NativeQuery
+  add(rows: Uint8Array, mode: 'append' | 'overwrite'): Promise<unknown>
+  delete(predicate: string): Promise<{ readonly numDeletedRows: number }>
+  update(
+    predicate: string | undefined,
+    columns: readonly (readonly [column: string, expression: string])[],
+  ): Promise<{ readonly rowsUpdated: number }>
+  mergeInsert(on: readonly string[]): NativeMerge
+  addColumns(columns: readonly { readonly name: string; readonly valueSql: string }[]): Promise<unknown>
+  addColumnsWithSchema(schema: Uint8Array): Promise<unknown>
+  dropColumns(paths: readonly string[]): Promise<unknown>
+}
+
+/** A merge that is built by its setters, and then run. Each setter answers with the next builder. */
+export interface NativeMerge {
+  whenMatchedUpdateAll(condition?: string): NativeMerge
+  whenNotMatchedInsertAll(): NativeMerge
+  whenNotMatchedBySourceDelete(condition?: string): NativeMerge
+  execute(rows: Uint8Array): Promise<{
+    readonly numInsertedRows: number
+    readonly numUpdatedRows: number
+    readonly numDeletedRows: number
+  }>
 }
 
 /** Sizes of a table. */

@@ -275,6 +275,7 @@ const refusals: {
     },
     TableSchemaValidationError: { request: { ...rows, data: [{ other: 1 }] }, says: ['other'] },
     ConcurrentModification: inTheStore,
+    Unsupported: inTheStore,
   },
   deleteFromTable: {
     TableNotFound: noTable({ predicate: 'true' }),
@@ -284,6 +285,7 @@ const refusals: {
       says: ['declared and has no rows', 'Insert rows first'],
     },
     ConcurrentModification: inTheStore,
+    Unsupported: inTheStore,
   },
   updateTable: {
     TableNotFound: noTable({ updates }),
@@ -321,6 +323,7 @@ const refusals: {
     },
     TableSchemaValidationError: { request: { ...rows, ...merge, data: [{ other: 1 }] }, says: ['other'] },
     ConcurrentModification: inTheStore,
+    Unsupported: inTheStore,
   },
   countTableRows: {
     TableNotFound: noTable(),
@@ -391,12 +394,14 @@ const refusals: {
       says: ['Version 2 of client', 'another engine', 'with that engine'],
     },
     ConcurrentModification: inTheStore,
+    Unsupported: inTheStore,
   },
   alterTableAddColumns: {
     TableNotFound: noTable({ new_columns: [] }),
     TableBranchNotFound: noBranch({ new_columns: [] }),
     InvalidTableState: anothers({ new_columns: [] }),
     ConcurrentModification: inTheStore,
+    Unsupported: inTheStore,
   },
   alterTableAlterColumns: {
     TableNotFound: noTable({ alterations: [] }),
@@ -417,6 +422,7 @@ const refusals: {
     },
     InvalidTableState: anothers({ columns: ['n'] }),
     ConcurrentModification: inTheStore,
+    Unsupported: inTheStore,
   },
   updateFieldMetadata: {
     TableNotFound: noTable({ updates: [] }),

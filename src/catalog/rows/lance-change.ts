@@ -1,0 +1,175 @@
+import { CatalogError } from '../../base/errors.ts'
+import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
+import { keys, type VersionRecord } from '../../base/store/records.ts'
+import type { DatasetToOpen, DatasetVersion, RowsChanged, StagedVersion } from '../../engine/lance/index.ts'
+import { datasetFolderOf, toVersionFor } from '../lance/dataset.ts'
+import { publishing } from '../lance/publish.ts'
+import { reconcile } from '../lance/reconcile.ts'
+import { createVersion, type VersionEntry } from '../lance/record-version.ts'
+import { locationOf } from '../locations/locations.ts'
+import { type FoundTable, findTable } from '../lookup/names.ts'
+import { type FoundVersion, findVersion, headOf, onBranch } from '../lookup/versions.ts'
+import { type LongTransaction, runLong } from '../transactions/long-transaction.ts'
+import type { RowsChange } from './change-types.ts'
+import type { AnyRowsContext, RowsOptions } from './context.ts'
+import { isOfLance } from './lance-rows.ts'
+import { latestPublished } from './published.ts'
+import { requireContentFolder, retryIfReplaced } from './rows.ts'
+import { inVersionRow } from './version-row.ts'
+
+/** A change of rows, as far as Lance needs it. */
+type LanceChange = Pick<RowsChange<unknown, unknown>, 'operation' | 'id' | 'branch' | 'require'> &
+  Required<Pick<RowsChange<unknown, unknown>, 'lances'>>
+
+/** The result of a change by Lance. */
+export interface LanceChanged extends RowsChanged {
+  readonly version: number
+  readonly transaction_id: string
+}
+
+/**
+ * Changes rows that Lance wrote, in a transaction of its own. Lance writes the next version and asks for it to be
+ * recorded. That record is the commit of the transaction, so there is one record of the change, under the operation's
+ * name. Resolves to undefined where no dataset of Lance is.
+ */
+export async function changeLance(
+  core: AnyRowsContext,
+  options: RowsOptions,
+  change: LanceChange,
+): Promise<LanceChanged | undefined> {
+  const { id, branch, operation } = change
+  await reconcile(core, id, branch)
+  const { table, latest } = await core.store.read((reader) => {
+    const table = findTable(reader, id)
+    change.require?.(reader, table)
+    const isEmpty = headOf(reader, id, table, branch).latest === null
+    return { table, latest: isEmpty ? undefined : findVersion(reader, id, table, branch) }
+  })
+  if (latest === undefined || !isOfLance(latest.record)) return undefined
+  requireContentFolder(core, id, table)
+  requirePublishable(core, id, table)
+  return retryIfReplaced(core, id, table, async () => {
+    const lance = await core.lance()
+    // The files of Lance are taken by no vacuum while they are young.
+    const about = { operation, subject: id, subjectId: table.id, vacuums: 'harmless' as const }
+    return runLong(core, options, about, async (transaction, work) => {
+      const commits = new Commits(core, change, table, transaction, work.signal)
+      // Changes of this process would only refuse each other's versions.
+      const changed = await core.inTurn(`${table.id}/lance/${branch}`, () =>
+        lance
+          .change(commits.dataset(latest), (schema) => change.lances(schema, work), work)
+          .catch((error) => {
+            throw commits.failure ?? error
+          }),
+      )
+      const version = commits.made ?? (await commits.nothing(latest))
+      return { ...changed, version, transaction_id: transaction.id }
+    })
+  })
+}
+
+function requirePublishable(core: AnyRowsContext, id: Identifier, table: FoundTable): void {
+  if (datasetFolderOf(core, table) !== undefined) return
+  throw new CatalogError(
+    'InvalidTableState',
+    `The versions of ${formatIdentifier(id)} cannot be published where its content lies. Change its rows with Lance, at the table's location.`,
+  )
+}
+
+/** The versions of a dataset for one change of it, which ends in one commit. */
+class Commits {
+  /** The version that was made. */
+  made: number | undefined
+  /** Why a version could not be recorded, where Lance cannot mend that by another try. */
+  failure: CatalogError | undefined
+  readonly #core: AnyRowsContext
+  readonly #change: LanceChange
+  readonly #table: FoundTable
+  readonly #transaction: LongTransaction
+  readonly #signal: AbortSignal | undefined
+
+  constructor(
+    core: AnyRowsContext,
+    change: LanceChange,
+    table: FoundTable,
+    transaction: LongTransaction,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#core = core
+    this.#change = change
+    this.#table = table
+    this.#transaction = transaction
+    this.#signal = signal
+  }
+
+  dataset({ version }: FoundVersion): DatasetToOpen {
+    const { id, branch } = this.#change
+    const { id: internalId, record } = this.#table
+    return {
+      location: locationOf(this.#core.contentRoots, internalId, record),
+      branch,
+      shown: `version ${version} of ${formatIdentifier(id)}${onBranch(branch)}`,
+      versions: {
+        latest: (branch) => this.#latest(branch),
+        find: (branch, version) => this.#find(branch, version),
+        create: (staged) => this.#create(staged),
+      },
+    }
+  }
+
+  /** Ends the transaction without a version: the change had no effect. */
+  async nothing({ version }: FoundVersion): Promise<number> {
+    await this.#transaction.commit(() => ({}))
+    return version
+  }
+
+  async #latest(branch: string): Promise<DatasetVersion | undefined> {
+    const latest = await latestPublished(this.#core, this.#change.id, this.#table, branch)
+    return latest && toVersionFor(this.#core, latest.version, latest.record)
+  }
+
+  async #find(branch: string, version: number): Promise<DatasetVersion | undefined> {
+    const key = keys.version(this.#table.id, branch, version)
+    const record = await this.#core.store.read((reader) => reader.get<VersionRecord>(key))
+    return record && toVersionFor(this.#core, version, record)
+  }
+
+  async #create(staged: StagedVersion): Promise<DatasetVersion> {
+    const { id } = this.#change
+    const { branch, version, manifest_path, manifest_size, e_tag, naming_scheme } = staged
+    const entry: VersionEntry = { id, branch, version, manifest_path, manifest_size, e_tag, naming_scheme }
+    try {
+      this.#signal?.throwIfAborted()
+      const made = await publishing(this.#core, [entry], (manifests) =>
+        inVersionRow(this.#core, entry, this.#signal, () => this.#record(entry, manifests)),
+      )
+      this.made = version
+      return made
+    } catch (error) {
+      if (error instanceof CatalogError && error.code === 'ConcurrentModification') {
+        // Lance tries again, on what others published meanwhile.
+        await reconcile(this.#core, id, branch)
+      } else if (error instanceof CatalogError) this.failure = error
+      throw error
+    }
+  }
+
+  /** Records a version by the commit of the transaction. A version that is refused leaves the transaction open. */
+  async #record(
+    entry: VersionEntry,
+    manifests: Parameters<typeof createVersion>[4],
+  ): Promise<DatasetVersion> {
+    let refusal: unknown
+    const made = await this.#transaction.commit((committing) => {
+      try {
+        this.#change.require?.(committing.writer, this.#table)
+        return createVersion(this.#core, committing, entry, undefined, manifests)
+      } catch (error) {
+        refusal = error
+        return undefined
+      }
+    })
+    if (made === undefined) throw refusal
+    return made.version
+  }
+}
