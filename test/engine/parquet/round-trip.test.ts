@@ -44,7 +44,7 @@ describe('a Parquet file', () => {
         expect(rows).toEqual([...plainRows(table)])
         for (const schema of schemas) expect(schema).toEqual(toJsonSchema(table.schema))
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     )
   })
 
@@ -58,7 +58,7 @@ describe('a Parquet file', () => {
         if (given.schema.fields.some(({ name }) => name === '__proto__')) return
         expect(read.map((row) => ({ ...row }))).toEqual([...plainRows(table)])
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     )
   })
 
@@ -102,7 +102,7 @@ describe('a Parquet file', () => {
           expect(rows).toEqual(data.map((x) => ({ x })))
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 50 },
     )
   })
 
