@@ -35,6 +35,8 @@ const bundled = [
   'valibot',
   'lossless-json',
   '@valibot/to-json-schema',
+  'csv-parse',
+  'fzstd',
   'hyparquet',
   'hyparquet-writer',
 ]

@@ -13,6 +13,7 @@ import { type Printer, printerOf } from './print.ts'
 import { progressBar } from './progress.ts'
 import { type AnyOperation, kebab } from './record.ts'
 import { formatCsv } from './rows/csv.ts'
+import { ArrowBytes } from './rows/read.ts'
 import { TextRows } from './rows/text-rows.ts'
 import { UsageError } from './usage.ts'
 import { toJson, visible } from './values.ts'
@@ -131,11 +132,13 @@ export async function withTypedRows(
   note: (text: string) => void,
 ): Promise<Fields> {
   const { data, schema } = request
+  const { streams } = operations[operation as OperationName].definition.route
+  if (data instanceof ArrowBytes) return { ...request, data: streams ? data.bytes : await data.whole() }
   if (!(data instanceof TextRows)) return request
   const known = operation === 'insertIntoTable' ? await columnsOf(catalog, request, options) : undefined
   return {
     ...request,
-    ...data.typed(known ?? schema ?? undefined, note),
+    ...(await data.typed(known ?? schema ?? undefined, note, !streams)),
   }
 }
 
@@ -225,10 +228,20 @@ export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal):
         request: Fields,
         options: OperationOptions,
       ) => Promise<Fields>
-      await runAndPrint(operation.name, (asked) => method(asked, work), typed, printer, io)
+      await runAndPrint(operation.name, (asked) => reading(method(asked, work)), typed, printer, io)
     }
   } finally {
     bar.clear()
+  }
+}
+
+/** A fault of an input that was read while its rows were written is the caller's, as one that was read before. */
+async function reading<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    const { cause } = error as { readonly cause?: unknown }
+    throw cause instanceof UsageError ? cause : error
   }
 }
 

@@ -53,6 +53,8 @@ const width = 30
 
 /** A bar with the fraction of rows done, followed by the numbers. */
 export function barText(rows: number, total: number): string {
+  // How many rows a stream has is known at its end.
+  if (total === 0 && rows > 0) return `${rows.toLocaleString('en')} rows`
   const part = total > 0 ? Math.min(1, rows / total) : 1
   const done = Math.round(part * width)
   return `${'█'.repeat(done)}${'░'.repeat(width - done)} ${Math.floor(part * 100)}%  ${rows.toLocaleString('en')} of ${total.toLocaleString('en')} rows`

@@ -1,12 +1,29 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { barText, progressBar } from '../../src/cli/progress.ts'
-import { formatCsv, parseCsv } from '../../src/cli/rows/csv.ts'
+import { csvRows, formatCsv } from '../../src/cli/rows/csv.ts'
+import { textOf } from '../../src/cli/rows/input.ts'
 import { plain } from '../../src/cli/values.ts'
 
+/** The rows of a text that arrives in pieces. */
+async function readCsv(text: string, cuts: readonly number[] = []) {
+  const bytes = Buffer.from(text)
+  const places = [0, ...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length]
+  async function* pieces() {
+    for (const [i, place] of places.slice(1).entries()) yield bytes.subarray(places[i], place)
+  }
+  const rows: unknown[] = []
+  const lines: number[] = []
+  for await (const { values, at } of csvRows(textOf(pieces(), 'f'), 'f')) {
+    rows.push(values)
+    lines.push(at)
+  }
+  return { rows, lines }
+}
+
 describe('CSV', () => {
-  it('reads quotes, line breaks, empty fields and both ends of lines', () => {
-    expect(parseCsv('\uFEFFa,b\r\n"x,""y""\n",1\r\n,2\n"",3', 'f')).toEqual({
+  it('reads quotes, line breaks, empty fields and both ends of lines', async () => {
+    expect(await readCsv('\uFEFFa,b\r\n"x,""y""\n",1\r\n,2\n"",3')).toEqual({
       rows: [
         { a: 'x,"y"\n', b: '1' },
         { a: null, b: '2' },
@@ -14,8 +31,9 @@ describe('CSV', () => {
       ],
       lines: [2, 4, 5],
     })
-    expect(parseCsv('a,b\n1,\n', 'f').rows).toEqual([{ a: '1', b: null }])
-    expect(parseCsv('a\n\nx\n', 'f')).toEqual({ rows: [{ a: 'x' }], lines: [3] })
+    expect((await readCsv('a,b\n1,\n')).rows).toEqual([{ a: '1', b: null }])
+    expect(await readCsv('\na,b\n\nx,y\n')).toEqual({ rows: [{ a: 'x', b: 'y' }], lines: [4] })
+    expect(await readCsv('a\n\nx\n')).toEqual({ rows: [{ a: null }, { a: 'x' }], lines: [2, 3] })
   })
 
   it.each([
@@ -23,15 +41,26 @@ describe('CSV', () => {
     ['a,b\n1\n', /line 2 of f: record 2 has 1 fields; the first one names 2/],
     ['a\n"x', /ends inside a quoted field/],
     ['a\n"x"y\n', /line 2 of f has text after a closing quote/],
-  ])('refuses %j', (text, message) => {
-    expect(() => parseCsv(text, 'f')).toThrow(message)
+    ['a\n5" wide\n', /line 2 of f has a quote inside of a field/],
+  ])('refuses %j', async (text, message) => {
+    await expect(readCsv(text)).rejects.toThrow(message)
   })
 
-  it('reads back what it wrote', () => {
-    const cells = fc.record({ a: fc.string(), b: fc.option(fc.string()) })
-    fc.assert(
-      fc.property(fc.array(cells, { minLength: 1 }), (rows) => {
-        expect(parseCsv(formatCsv(rows), 'f').rows).toEqual(rows)
+  it('reads back what it wrote, in any pieces', async () => {
+    const text = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r', '\uFEFF', 'é', '𝄞', ' ') })
+    const cells = fc.oneof(
+      fc.record({ a: fc.option(text), b: fc.option(text) }),
+      fc.record({ a: fc.option(text) }),
+    )
+    const rows = fc.array(cells, { minLength: 1 }).map((all) => {
+      const names = Object.keys(all[0]!)
+      return all.map((row) =>
+        Object.fromEntries(names.map((name) => [name, (row as Record<string, unknown>)[name] ?? null])),
+      )
+    })
+    await fc.assert(
+      fc.asyncProperty(rows, fc.array(fc.nat(80), { maxLength: 5 }), async (given, cuts) => {
+        expect((await readCsv(formatCsv(given), cuts)).rows).toEqual(given)
       }),
     )
   })
@@ -70,6 +99,7 @@ describe('the progress bar', () => {
   it('shows how much is done', () => {
     expect(barText(0, 100)).toBe(`${'░'.repeat(30)} 0%  0 of 100 rows`)
     expect(barText(5_000, 10_000)).toBe(`${'█'.repeat(15)}${'░'.repeat(15)} 50%  5,000 of 10,000 rows`)
-    expect(barText(3, 0)).toContain('100%')
+    expect(barText(0, 0)).toContain('100%')
+    expect(barText(3_000, 0)).toBe('3,000 rows')
   })
 })

@@ -119,6 +119,8 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['nothing for 30 minutes', mcp, 'toMillis, 1_800_000'],
   ],
   'docs/command-line.md': [
+    ['the first 65,536 rows', 'src/cli/rows/text-rows.ts', 'sampleRows = 65_536'],
+    ['more than 16 MiB', 'src/cli/rows/csv.ts', 'maxRecordBytes = 16 * 1024 * 1024'],
     ['the first rows, 10 unless', 'src/cli/table-commands.ts', "'how many rows', toNumber, 10"],
     ['7 days', core, 'options.transactionAge ?? 7 * day'],
     ['100,000 changes', ...kept],

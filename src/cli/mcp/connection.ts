@@ -137,7 +137,7 @@ export class Connection {
     if (!Array.isArray(request.data)) return { typed: request, bytes }
     try {
       const rows = parseJson(JSON.stringify(request.data)) as readonly unknown[]
-      const data = new TextRows(rows, false, (row) => `row ${row + 1}`)
+      const data = TextRows.of(rows, (row) => `row ${row}`)
       const typed = await this.#workspace.read(options, (catalog, inside) =>
         withTypedRows(catalog, name, { ...request, data }, inside, (note) => notes.push(inTool(note))),
       )

@@ -1,5 +1,5 @@
-import { anySignal } from '../../base/scheduling/signals.ts'
 import { optionalPackage } from '../../base/optional-package.ts'
+import { anySignal } from '../../base/scheduling/signals.ts'
 import type { OperationOptions } from '../../tabularium/index.ts'
 import type { CallOptions } from './connection.ts'
 

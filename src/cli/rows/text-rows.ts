@@ -1,64 +1,110 @@
 import { UsageError } from '../usage.ts'
 import { type Convert, converterOf, isObject, Mismatch } from './convert.ts'
-import { described, Fraction, type JsonField, type JsonSchema, type JsonType } from './json.ts'
-import { parseDate, parseTimestamp } from './time.ts'
+import { type Source, TypeInference } from './infer.ts'
+import { described, type JsonField, type JsonSchema } from './json.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
+/** A row of CSV or JSON before type conversion, and where it is. */
+export interface TextRow {
+  readonly values: unknown
+  /** The number of its line, or of its row, from 1. */
+  readonly at: number
+}
+
 /** Rows converted to the types of their columns, and the schema. */
 export interface TypedRows {
-  readonly data: readonly Row[]
+  readonly data: readonly Row[] | AsyncIterable<Row>
   readonly schema: unknown
 }
 
+interface TextSource extends Pick<Source, 'isCsv' | 'label'> {
+  /** Reads the rows from the first one. CSV values are texts or null; JSON values come from `parseJson`. */
+  readonly rows: () => AsyncGenerator<TextRow>
+  /** Whether they can be read again. */
+  readonly isFile: boolean
+}
+
+/** Rows that are held in memory to find their types. Fewer are written at once. */
+const fewRows = 8_192
+
+/** Rows whose types are found together if they cannot be read again. */
+const sampleRows = 65_536
+
 /** Rows of CSV or JSON before type conversion. */
 export class TextRows {
-  readonly #rows: readonly Row[]
-  readonly #isCsv: boolean
-  readonly #rowLabel: RowLabel
+  readonly #source: TextSource
 
-  /** CSV values are texts or null; JSON values come from `parseJson`. */
-  constructor(rows: readonly unknown[], isCsv: boolean, rowLabel: RowLabel) {
-    for (const [row, value] of rows.entries()) {
-      if (!isObject(value))
-        throw new UsageError(`${rowLabel(row)} is ${kindOf(value)}, and each row must be an object`)
+  /** Rows of JSON that were read. `label` describes where a row is, by its number from 1. */
+  static of(rows: readonly unknown[], label: (row: number) => string): TextRows {
+    async function* each(): AsyncGenerator<TextRow> {
+      for (const [index, values] of rows.entries()) yield { values, at: index + 1 }
     }
-    this.#rows = rows as readonly Row[]
-    this.#isCsv = isCsv
-    this.#rowLabel = rowLabel
+    return new TextRows({ rows: each, isCsv: false, isFile: true, label })
+  }
+
+  constructor(source: TextSource) {
+    this.#source = source
   }
 
   /**
    * Converts the rows to the types of a schema, or to inferred types. The error for a value that its column cannot hold
-   * exactly names line and column.
+   * exactly names line and column. Without a schema, the types are those of all rows. Of many rows that cannot be read
+   * again, they are those of the first ones.
    */
-  typed(schema: unknown, note: Note): TypedRows {
+  async typed(schema: unknown, note: Source['note'], isWhole: boolean): Promise<TypedRows> {
+    const rows = objectsOf(this.#source)
+    const first = await take(rows, isWhole ? Number.POSITIVE_INFINITY : fewRows)
+    const hasMore = first.length === fewRows && !isWhole
     // The catalog reports what is wrong with the schema.
-    if (schema !== undefined && !isSchema(schema)) return { data: this.#rows, schema }
-    const fields = schema?.fields ?? inferFields(this.#rows, this.#isCsv, this.#rowLabel, note)
+    if (schema !== undefined && !isSchema(schema)) return { data: first.map(({ values }) => values), schema }
+    if (schema === undefined && hasMore && !this.#source.isFile)
+      first.push(...(await take(rows, sampleRows - fewRows)))
+    const rest = hasMore ? rows : undefined
+    const fields = schema?.fields ?? (await this.#fields(first, rest, note))
+    const convert = this.#converter(fields)
+    const data = rest ? converted(first, rest, convert) : first.map(convert)
+    return { data, schema: schema ?? (fields.length === 0 ? undefined : { fields }) }
+  }
+
+  async #fields(
+    first: readonly ObjectRow[],
+    rest: AsyncIterable<ObjectRow> | undefined,
+    note: Source['note'],
+  ): Promise<readonly JsonField[]> {
+    const { isCsv, isFile, label } = this.#source
+    const inference = new TypeInference(isCsv)
+    if (rest && isFile) {
+      for await (const { values, at } of objectsOf(this.#source)) inference.addFields(values, at)
+    } else {
+      for (const { values, at } of first) inference.addFields(values, at)
+    }
+    return inference.fields({ isCsv, label, note })
+  }
+
+  #converter(fields: readonly JsonField[]): (row: ObjectRow) => Row {
     const converters = new Map(fields.map(({ name, type }) => [name, converterOf(type)]))
-    const data = this.#rows.map((values, row) =>
+    return ({ values, at }) =>
       Object.fromEntries(
         Object.entries(values).map(([name, value]) => [
           name,
-          this.#convert(converters.get(name), name, value, row, fields),
+          this.#convert(converters.get(name), name, value, at, fields),
         ]),
-      ),
-    )
-    return { data, schema: schema ?? (fields.length === 0 ? undefined : { fields }) }
+      )
   }
 
   #convert(
     convert: Convert | undefined,
     name: string,
     value: unknown,
-    row: number,
+    at: number,
     fields: readonly JsonField[],
   ): unknown {
+    const { label } = this.#source
     if (convert === undefined) {
       const known = fields.map((field) => field.name).join(', ')
       throw new UsageError(
-        `${this.#rowLabel(row)} has column ${JSON.stringify(name)}, which is not among the table's columns: ${known}`,
+        `${label(at)} has column ${JSON.stringify(name)}, which is not among the table's columns: ${known}`,
       )
     }
     try {
@@ -67,9 +113,45 @@ export class TextRows {
       if (!(error instanceof Mismatch)) throw error
       const column = [name, ...error.path].join('.')
       throw new UsageError(
-        `${this.#rowLabel(row)}: column ${JSON.stringify(column)} ${error.what}. Correct the value, or choose another type with --schema`,
+        `${label(at)}: column ${JSON.stringify(column)} ${error.what}. Correct the value, or choose another type with --schema`,
       )
     }
+  }
+}
+
+interface ObjectRow extends TextRow {
+  readonly values: Row
+}
+
+async function* objectsOf({ rows, label }: TextSource): AsyncGenerator<ObjectRow> {
+  for await (const { values, at } of rows()) {
+    if (!isObject(values))
+      throw new UsageError(`${label(at)} is ${kindOf(values)}, and each row must be an object`)
+    yield { values, at }
+  }
+}
+
+/** Reads at most `count` further rows. */
+async function take(rows: AsyncGenerator<ObjectRow>, count: number): Promise<ObjectRow[]> {
+  const taken: ObjectRow[] = []
+  while (taken.length < count) {
+    const { done, value } = await rows.next()
+    if (done) break
+    taken.push(value)
+  }
+  return taken
+}
+
+async function* converted(
+  first: ObjectRow[],
+  rest: AsyncGenerator<ObjectRow>,
+  convert: (row: ObjectRow) => Row,
+): AsyncGenerator<Row> {
+  try {
+    for (const row of first.splice(0)) yield convert(row)
+    for await (const row of rest) yield convert(row)
+  } finally {
+    await rest.return(undefined)
   }
 }
 
@@ -81,183 +163,4 @@ function isSchema(schema: unknown): schema is JsonSchema {
 function kindOf(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return 'a whole number'
   return Array.isArray(value) ? 'a list' : described(value)
-}
-
-/** The values of one column or nested field, each with its row number. */
-interface Cells {
-  readonly values: readonly unknown[]
-  readonly rows: readonly number[]
-}
-
-/** Reports a remark about inferred types to the user. */
-type Note = (text: string) => void
-
-interface Source {
-  readonly isCsv: boolean
-  readonly rowLabel: RowLabel
-  readonly note: Note
-}
-
-/** Describes where a row is in its source, such as `line 3 of flights.csv`. */
-type RowLabel = (row: number) => string
-
-type Kind =
-  | 'a whole number'
-  | 'a number'
-  | 'a boolean'
-  | 'a date'
-  | 'a time'
-  | 'a time in nanoseconds'
-  | 'a time with a zone'
-  | 'a time with a zone in nanoseconds'
-  | 'text'
-  | 'a list'
-  | 'an object'
-
-/** The type of a column that has values of these kinds only. */
-const types: readonly (readonly [kinds: readonly Kind[], type: string])[] = [
-  [['a whole number'], 'int64'],
-  [['a whole number', 'a number'], 'double'],
-  [['a boolean'], 'bool'],
-  [['a date'], 'date32:day'],
-  [['a time'], 'timestamp:us:-'],
-  [['a time', 'a time in nanoseconds'], 'timestamp:ns:-'],
-  [['a time with a zone'], 'timestamp:us:UTC'],
-  [['a time with a zone', 'a time with a zone in nanoseconds'], 'timestamp:ns:UTC'],
-]
-
-/** Kinds that JSON writes as strings. */
-const stringKinds: ReadonlySet<Kind> = new Set<Kind>([
-  'a date',
-  'a time',
-  'a time in nanoseconds',
-  'a time with a zone',
-  'a time with a zone in nanoseconds',
-  'text',
-])
-
-/** Infers the columns of rows, each with the common type of its values. */
-function inferFields(
-  rows: readonly Readonly<Record<string, unknown>>[],
-  isCsv: boolean,
-  rowLabel: RowLabel,
-  note: Note,
-): JsonField[] {
-  const numbers = rows.map((_, row) => row)
-  return fieldsOf({ values: rows, rows: numbers }, { isCsv, rowLabel, note }, '')
-}
-
-function fieldsOf({ values, rows }: Cells, source: Source, path: string): JsonField[] {
-  const objects = values as readonly Readonly<Record<string, unknown>>[]
-  const names = new Set<string>()
-  for (const object of objects) for (const name of Object.keys(object)) names.add(name)
-  return [...names].map((name) => {
-    const cells = {
-      values: objects.map((object) => (Object.hasOwn(object, name) ? object[name] : null)),
-      rows,
-    }
-    return { name, nullable: true, type: inferType(cells, source, path + name) }
-  })
-}
-
-function inferType(cells: Cells, source: Source, path: string): JsonType {
-  const { isCsv, rowLabel } = source
-  const kinds = kindsOf(cells, isCsv)
-  const [[first, row] = [undefined, 0], ...others] = kinds
-  if (first === undefined) return { type: 'null' }
-  const found = types.find(([together]) => [...kinds.keys()].every((kind) => together.includes(kind)))
-  if (found) return { type: found[1] }
-  if (isCsv || [...kinds.keys()].every((kind) => stringKinds.has(kind))) {
-    noteTextColumn(kinds, source, path)
-    return { type: 'string' }
-  }
-  if (others.length > 0) {
-    const [other, at] = others.find(([kind]) => !(stringKinds.has(kind) && stringKinds.has(first)))!
-    throw new UsageError(
-      `${rowLabel(at)}: column ${JSON.stringify(path)} holds ${shown(other)}, and ${rowLabel(row).replace(/ of .*/, '')} ${shown(first)}. Make them the same, or choose the column's type with --schema`,
-    )
-  }
-  const present = withoutNulls(cells)
-  if (first === 'an object') return { type: 'struct', fields: fieldsOf(present, source, `${path}.`) }
-  const items = itemsOf(present)
-  const type = inferType(items, source, `${path}.item`)
-  return { type: 'list', fields: [{ name: 'item', nullable: true, type }] }
-}
-
-/** Kinds that a user seldom means as text. */
-const seldomText: ReadonlySet<Kind> = new Set<Kind>([...stringKinds, 'a boolean'])
-
-/** Reports why a column became text although its values look like other types. */
-function noteTextColumn(kinds: ReadonlyMap<Kind, number>, { rowLabel, note }: Source, path: string): void {
-  const [one, other] = [...kinds]
-  if (one === undefined || other === undefined) return
-  const looksAlike = [...kinds.keys()].every((kind) => kind === 'text' || !seldomText.has(kind))
-  if (kinds.has('text') && looksAlike) return
-  note(
-    `column ${JSON.stringify(path)} is text: it holds ${one[0]} (${rowLabel(one[1])}) and ${other[0]} (${rowLabel(other[1])}). Make them the same, or choose the column's type with --schema`,
-  )
-}
-
-function shown(kind: Kind): Kind {
-  return stringKinds.has(kind) ? 'text' : kind
-}
-
-/** The kinds of values, each with the first row that has it. */
-function kindsOf({ values, rows }: Cells, isCsv: boolean): Map<Kind, number> {
-  const kinds = new Map<Kind, number>()
-  for (const [i, value] of values.entries()) {
-    if (value === null || value === undefined) continue
-    const kind = isCsv ? kindOfField(value as string) : kindOfJson(value)
-    if (!kinds.has(kind)) kinds.set(kind, rows[i]!)
-    // One text makes the whole CSV column text.
-    if (isCsv && kind === 'text') break
-  }
-  return kinds
-}
-
-const whole = /^(?:0|-?[1-9]\d*)$/
-const number = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,4})?|NaN|-?Infinity)$/
-
-/** Case-insensitive: spreadsheets write TRUE, and Python writes True. */
-const boolean = /^(?:true|false)$/i
-
-function kindOfField(field: string): Kind {
-  if (whole.test(field)) return 'a whole number'
-  if (number.test(field)) return 'a number'
-  return boolean.test(field) ? 'a boolean' : kindOfText(field)
-}
-
-function kindOfText(text: string): Kind {
-  // A quick check of the first characters excludes most texts.
-  if (!/^[+-]?\d{4}/.test(text)) return 'text'
-  if (parseDate(text) !== undefined) return 'a date'
-  const instant = parseTimestamp(text)
-  if (instant === undefined) return 'text'
-  const kind = instant.hasZone ? 'a time with a zone' : 'a time'
-  return instant.nanos % 1_000n === 0n ? kind : `${kind} in nanoseconds`
-}
-
-function kindOfJson(value: unknown): Kind {
-  if (typeof value === 'number' || typeof value === 'bigint') return 'a whole number'
-  if (value instanceof Fraction) return 'a number'
-  if (typeof value === 'boolean') return 'a boolean'
-  if (typeof value === 'string') return kindOfText(value)
-  return isObject(value) ? 'an object' : 'a list'
-}
-
-function withoutNulls({ values, rows }: Cells): Cells {
-  const kept = rows.map((_, i) => i).filter((i) => values[i] !== null && values[i] !== undefined)
-  return { values: kept.map((i) => values[i]), rows: kept.map((i) => rows[i]!) }
-}
-
-function itemsOf({ values, rows }: Cells): Cells {
-  const items: unknown[] = []
-  const itemRows: number[] = []
-  for (const [i, list] of values.entries()) {
-    for (const item of list as readonly unknown[]) {
-      items.push(item)
-      itemRows.push(rows[i]!)
-    }
-  }
-  return { values: items, rows: itemRows }
 }

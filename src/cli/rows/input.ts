@@ -1,0 +1,134 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { pipeline, Readable } from 'node:stream'
+import * as zlib from 'node:zlib'
+import { type Io, maxInputBytes, tooLarge } from '../io.ts'
+import { UsageError } from '../usage.ts'
+
+type Bytes = AsyncIterable<Uint8Array>
+
+/** Where rows are read from: a file, or standard input (`-`). Its bytes are decompressed where they are gzip or zstd. */
+export interface Input {
+  /** What errors call it. */
+  readonly name: string
+  /** The name of a file without the ending of its compression; `-` for standard input. */
+  readonly path: string
+  /** Whether `open` may be called again. */
+  readonly isFile: boolean
+  open(): Bytes
+}
+
+/** Finds out whether a file can be read, so that it is refused before anything else is done. */
+export async function inputOf(source: string, io: Io): Promise<Input> {
+  const path = source.replace(/\.(?:gz|zst|zstd)$/i, '')
+  if (source === '-')
+    return { name: source, path, isFile: false, open: () => decompressed(io.stdin, 'standard input') }
+  try {
+    const isFile = (await stat(source)).isFile()
+    const bytes = () => decompressed(readable(createReadStream(source), source), source)
+    return { name: source, path, isFile, open: bytes }
+  } catch (cause) {
+    throw unreadable(source, cause)
+  }
+}
+
+function unreadable(source: string, cause: unknown): UsageError {
+  return new UsageError(`--data cannot be read from ${source}: ${(cause as Error).message}`)
+}
+
+async function* readable(chunks: Bytes, source: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks
+  } catch (cause) {
+    throw unreadable(source, cause)
+  }
+}
+
+/** The first bytes of compressed data tell which one it is. */
+async function* decompressed(bytes: Bytes, source: string): AsyncGenerator<Uint8Array> {
+  const { head, all } = await peek(bytes, 4)
+  const magic = Buffer.from(head.subarray(0, 4)).toString('hex')
+  try {
+    if (magic.startsWith('1f8b')) yield* through(all, zlib.createGunzip())
+    else if (magic === '28b52ffd') yield* unzstd(all)
+    else yield* all
+  } catch (cause) {
+    if (cause instanceof UsageError || !isOfCodec(cause)) throw cause
+    throw new UsageError(`${source} cannot be decompressed: ${(cause as Error).message}`)
+  }
+}
+
+function isOfCodec(cause: unknown): boolean {
+  const { code } = cause as { readonly code?: unknown }
+  return typeof code === 'number' || (typeof code === 'string' && /^(?:Z_|ZSTD)/.test(code))
+}
+
+async function* through(bytes: Bytes, codec: NodeJS.ReadWriteStream): AsyncGenerator<Uint8Array> {
+  yield* pipeline(Readable.from(bytes), codec, () => {}) as unknown as Bytes
+}
+
+/** Node has zstd since 22.15. Before, a package decompresses it. */
+async function* unzstd(bytes: Bytes): AsyncGenerator<Uint8Array> {
+  const { createZstdDecompress } = zlib as { createZstdDecompress?: () => NodeJS.ReadWriteStream }
+  if (createZstdDecompress !== undefined) {
+    yield* through(bytes, createZstdDecompress())
+    return
+  }
+  const { Decompress } = await import('fzstd')
+  const made: Uint8Array[] = []
+  const codec = new Decompress((chunk) => made.push(chunk))
+  for await (const chunk of bytes) {
+    codec.push(chunk)
+    yield* made.splice(0)
+  }
+  codec.push(new Uint8Array(), true)
+  yield* made
+}
+
+/** The first bytes, at least `count` of them if there are as many, and all bytes with them. They are read once. */
+export async function peek(bytes: Bytes, count: number): Promise<{ head: Uint8Array; all: Bytes }> {
+  const iterator = bytes[Symbol.asyncIterator]()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  while (length < count) {
+    const { done, value } = await iterator.next()
+    if (done) break
+    chunks.push(value)
+    length += value.length
+  }
+  async function* all(): AsyncGenerator<Uint8Array> {
+    try {
+      for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) yield chunk
+      yield* { [Symbol.asyncIterator]: () => iterator }
+    } finally {
+      await iterator.return?.()
+    }
+  }
+  return { head: new Uint8Array(Buffer.concat(chunks, length)), all: all() }
+}
+
+/** All bytes, if they are not too many for one command. */
+export async function wholeOf(bytes: Bytes, name: string): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of bytes) {
+    length += chunk.length
+    if (length > maxInputBytes) throw tooLarge(`${name === '-' ? 'standard input' : name} has more`)
+    chunks.push(chunk)
+  }
+  return new Uint8Array(Buffer.concat(chunks, length))
+}
+
+/** The text of UTF-8 bytes, in pieces. */
+export async function* textOf(bytes: Bytes, source: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const decode = (chunk?: Uint8Array) => {
+    try {
+      return decoder.decode(chunk, { stream: chunk !== undefined })
+    } catch {
+      throw new UsageError(`--data ${source} is neither Arrow IPC nor UTF-8 text`)
+    }
+  }
+  for await (const chunk of bytes) yield decode(chunk)
+  yield decode()
+}
