@@ -97,7 +97,7 @@ describe('serve', () => {
       await catalog.createTable({ id: ['t'], data: [{ x: 1 }] })
       await ran('drop', url, 't')
     }
-    const { tables } = await catalog.listDroppedTables({ id: [] })
+    const { dropped: tables } = await catalog.listDroppedTables({ id: [] })
     const [{ table_id, dropped_at, retained_until }] = tables as [(typeof tables)[number]]
     expect(Date.parse(retained_until) - Date.parse(dropped_at)).toBe(24 * 3_600_000)
     expect(await ran('dropped', url)).toContain(table_id)
@@ -108,13 +108,13 @@ describe('serve', () => {
     await ran('drop', url, 't', '--purge')
     await ran('drop', url, 'back')
     expect(await ran('purge', url, 'back')).toContain('1')
-    expect((await catalog.listDroppedTables({ id: [] })).tables).toEqual([])
+    expect((await catalog.listDroppedTables({ id: [] })).dropped).toEqual([])
 
     const none = await serving(['memory:', '--no-auth', '--retain-dropped', '0s'])
     await using holding = await openCatalog(none)
     await holding.declareTable({ id: ['t'] })
     await ran('drop', none, 't')
-    expect((await holding.listDroppedTables({ id: [] })).tables).toEqual([])
+    expect((await holding.listDroppedTables({ id: [] })).dropped).toEqual([])
     const { code, err } = await run(['serve', 'memory:', '--no-auth', '--retain-dropped', '4000d'])
     expect([code, err]).toEqual([2, expect.stringContaining('--retain-dropped')])
   })

@@ -31,7 +31,7 @@ const steps = {
 
 async function kindOf(id: string[]): Promise<keyof typeof steps> {
   if ((await catalog.listAllTables({})).tables.includes(id[0]!)) return 'live'
-  const { tables } = await catalog.listDroppedTables({ id: [] })
+  const { dropped: tables } = await catalog.listDroppedTables({ id: [] })
   return tables.some((one) => one.id[0] === id[0]) ? 'held' : 'none'
 }
 

@@ -36,7 +36,7 @@ async function found(catalog: LocalCatalog): Promise<Tables> {
   const givenUp = new Error('given up')
   await catalog
     .transaction(async (tx) => {
-      for (const { id } of (await tx.listDroppedTables({ id: [] })).tables) {
+      for (const { id } of (await tx.listDroppedTables({ id: [] })).dropped) {
         await tx.undropTable({ id, new_table_name: `back-${id[0]}` })
         const { count } = await tx.countTableRows({ id: [`back-${id[0]}`], predicate: 'x >= 0' })
         expect(tables).not.toHaveProperty(id[0]!)
@@ -95,7 +95,7 @@ test(`what was dropped, brought back and purged is so after ${kills} kills, and 
   for (const name of (await catalog.listAllTables({})).tables)
     await catalog.dropTable({ id: [name], purge: true })
   await catalog.vacuum({ graceMillis: 0 })
-  expect((await catalog.listDroppedTables({ id: [] })).tables).toEqual([])
+  expect((await catalog.listDroppedTables({ id: [] })).dropped).toEqual([])
   expect(await catalog.vacuum({ graceMillis: 0, dryRun: true })).toEqual({
     examined: 0,
     removed: 0,

@@ -30,15 +30,15 @@ type DroppedTable = v.InferOutput<typeof droppedTable>
  * ends first come first. They are held for the time of the option `retainDropped`, which is off by default.
  *
  * ```ts
- * const { tables } = await catalog.listDroppedTables({ id: [] })
- * await catalog.undropTable({ id: tables[0].id })
+ * const { dropped } = await catalog.listDroppedTables({ id: [] })
+ * await catalog.undropTable({ id: dropped[0].id })
  * ```
  */
 export const listDroppedTables = operation({
   name: 'listDroppedTables',
   summary: 'List the dropped tables that are held.',
   request: v.object({ ...requestFields, id: identifier, page_token: pageToken, limit: v.nullish(limit) }),
-  response: v.object({ ...responseFields, tables: v.array(droppedTable), page_token: nextPageToken }),
+  response: v.object({ ...responseFields, dropped: v.array(droppedTable), page_token: nextPageToken }),
   errors: [],
   changes: false,
   route: get('/v1/namespace/{id}/table/dropped', pageQuery),
@@ -47,7 +47,7 @@ export const listDroppedTables = operation({
     aliases: ['dropped'],
     id: 'namespace',
     rootByDefault: true,
-    lists: { field: 'tables', item: 'table' },
+    lists: { field: 'dropped', item: 'table' },
     examples: ['./catalog', './catalog prod'],
   },
   run: async (core, { id: namespace, page_token, limit }) => {
@@ -70,6 +70,6 @@ export const listDroppedTables = operation({
           }
         }),
     )
-    return { tables: [...items], ...more }
+    return { dropped: [...items], ...more }
   },
 })

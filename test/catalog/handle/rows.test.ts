@@ -358,6 +358,7 @@ test('every operation that lists has its way to go over what it lists', () => {
     namespaces: true,
     tables: true,
     allTables: true,
+    droppedTables: true,
     versions: true,
     tags: true,
     branches: true,

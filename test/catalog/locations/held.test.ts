@@ -120,7 +120,7 @@ describe('dropped tables are held', () => {
               await catalog.transaction(async (tx) => {
                 await tx.dropTable({ id })
                 expect(
-                  (await tx.listDroppedTables({ id: [] })).tables.some((one) => one.id.join('.') === name),
+                  (await tx.listDroppedTables({ id: [] })).dropped.some((one) => one.id.join('.') === name),
                 ).toBe(true)
                 await tx.undropTable({ id })
               })
@@ -130,13 +130,13 @@ describe('dropped tables are held', () => {
               })
               await expect(failed).rejects.toThrow('given up')
             }
-            const listed = (await catalog.listDroppedTables({ id: [] })).tables
+            const listed = (await catalog.listDroppedTables({ id: [] })).dropped
             expect(listed.map(({ id }) => id.join('.')).sort()).toEqual(held.map(({ name }) => name).sort())
           }
           await catalog.vacuum({ graceMillis: 0 })
           held = held.filter(({ until }) => until > now)
           // What is held is whole: each comes back under another name.
-          for (const { id, table_id } of (await catalog.listDroppedTables({ id: [] })).tables) {
+          for await (const { id, table_id } of catalog.droppedTables({ id: [] })) {
             await catalog.undropTable({
               id,
               table_id,
@@ -163,7 +163,7 @@ describe('dropped tables are held', () => {
           for await (const id of catalog.allTables()) await catalog.dropTable({ id })
           now += hour
           await catalog.vacuum({ graceMillis: 0 })
-          expect((await catalog.listDroppedTables({ id: [] })).tables).toEqual([])
+          expect((await catalog.listDroppedTables({ id: [] })).dropped).toEqual([])
           const { examined } = await catalog.vacuum({ graceMillis: 0, dryRun: true })
           expect(examined).toBe(0)
         }),
@@ -225,7 +225,7 @@ describe('dropped tables are held', () => {
       expect(changes).toEqual(['t created', 't removed', 'u created', 'u moved', 't removed', 'end created'])
       now += hour
       for (let n = 0; n < 40; n++) await catalog.createNamespace({ id: [`n${n}`] })
-      await expect.poll(async () => (await catalog.listDroppedTables({ id: [] })).tables).toEqual([])
+      await expect.poll(async () => (await catalog.listDroppedTables({ id: [] })).dropped).toEqual([])
       await fails(catalog.undropTable({ id }), 'TableNotFound', 'No dropped table')
     })
 
@@ -266,7 +266,7 @@ describe('dropped tables are held', () => {
       const catalog = await open()
       await catalog.createTable({ id: ['t'], data: [{ x: 1 }] })
       await catalog.dropTable({ id: ['t'] })
-      expect((await catalog.listDroppedTables({ id: [] })).tables).toEqual([])
+      expect((await catalog.listDroppedTables({ id: [] })).dropped).toEqual([])
       await fails(catalog.undropTable({ id: ['t'] }), 'TableNotFound', 'retainDropped')
     })
 

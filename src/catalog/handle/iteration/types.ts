@@ -2,6 +2,8 @@ import type { Identifier } from '../../../base/model/identifier.ts'
 import type { OperationOptions } from '../../operations/framework/operation.ts'
 import type {
   ListAllTablesRequest,
+  ListDroppedTablesRequest,
+  ListDroppedTablesResponse,
   ListNamespacesRequest,
   ListTableBranchesRequest,
   ListTableBranchesResponse,
@@ -63,6 +65,12 @@ export interface Iteration {
 
   /** Goes over all tables of the catalog. Each comes as its identifier, ready to be an `id`. */
   allTables(request?: Listed<ListAllTablesRequest>, options?: IterationOptions): Items<Identifier>
+
+  /** Goes over the dropped tables that are held, of a namespace and below it. */
+  droppedTables(
+    request: Listed<ListDroppedTablesRequest>,
+    options?: IterationOptions,
+  ): Items<ListDroppedTablesResponse['dropped'][number]>
 
   /** Goes over the namespaces directly in a namespace. Each comes as its identifier, ready to be an `id`. */
   namespaces(request: Listed<ListNamespacesRequest>, options?: IterationOptions): Items<Identifier>

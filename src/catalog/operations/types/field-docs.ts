@@ -246,7 +246,7 @@ const responses: Docs = {
   metadata: 'The metadata: pairs of strings.',
   namespaces: 'The names of the namespaces of this page.',
   tables: 'The tables of this page, each as its names joined by the delimiter.',
-  'listDroppedTables.tables': 'The dropped tables of this page.',
+  dropped: 'The dropped tables of this page.',
   'listDroppedTables.id': 'The names that the table had, from the root down.',
   'undropTable.id': 'The names that the table has now, from the root down.',
   table_id: 'The internal id of the table, which distinguishes dropped tables of one name.',
