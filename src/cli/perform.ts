@@ -14,7 +14,7 @@ import { progressBar } from './progress.ts'
 import { type AnyOperation, kebab } from './record.ts'
 import { formatCsv } from './rows/csv.ts'
 import { ArrowBytes } from './rows/read.ts'
-import { TextRows } from './rows/text-rows.ts'
+import { TextRows, type TypedRows } from './rows/text-rows.ts'
 import { UsageError } from './usage.ts'
 import { toJson, visible } from './values.ts'
 
@@ -135,10 +135,22 @@ export async function withTypedRows(
   const { streams } = operations[operation as OperationName].definition.route
   if (data instanceof ArrowBytes) return { ...request, data: streams ? data.bytes : await data.whole() }
   if (!(data instanceof TextRows)) return request
-  const known = operation === 'insertIntoTable' ? await columnsOf(catalog, request, options) : undefined
+  const merges = operation === 'mergeInsertIntoTable'
+  const known =
+    merges || operation === 'insertIntoTable' ? await columnsOf(catalog, request, options) : undefined
+  const typed = await data.typed(known ?? schema ?? undefined, note, !streams)
+  // A merge leaves the columns as they are that no row has.
+  return { ...request, ...(merges && known !== undefined ? ofRows(typed) : typed) }
+}
+
+/** The same rows, with a schema of those columns only that some row has. */
+function ofRows({ data, schema }: TypedRows): TypedRows {
+  const { fields } = schema as { readonly fields: readonly { readonly name: string }[] }
+  // A merge reads all of its rows first.
+  const rows = data as Extract<typeof data, readonly unknown[]>
   return {
-    ...request,
-    ...(await data.typed(known ?? schema ?? undefined, note, !streams)),
+    data,
+    schema: { fields: fields.filter(({ name }) => rows.some((row) => Object.hasOwn(row, name))) },
   }
 }
 

@@ -91,6 +91,8 @@ async function runMcp(location: string, typed: Typed, io: Io, signal: AbortSigna
     page: false,
     docs: false,
     advertise: false,
+    // Clients of this protocol do not try again, and sessions bound their number. So they wait rather than fail.
+    limits: { eventLoopDelay: 0 },
     authorize: (_principal, _operation, _id, { path }) => {
       if (path !== mcpPath) throw elsewhere(mcpPath)
     },

@@ -10,7 +10,7 @@ import { start } from '../run.ts'
 import { ToolClient } from './clients.ts'
 
 // Each connection is a process of its own.
-limitEach(120)
+limitEach(240)
 
 /** A client of the command as a process, over its standard streams. */
 async function started(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
