@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { CatalogError, unsupported } from '../../base/errors.ts'
+import { CatalogError } from '../../base/errors.ts'
 import {
   branch,
   changeFields,
@@ -144,14 +144,7 @@ function insertAlone(
     lances: async (there, work) => {
       const overwrite = mode === 'Overwrite'
       const pending = await checkRows(core, data, overwrite ? schema : there, options)
-      const { rows } = await pending.build(work)
-      if ('tables' in rows) {
-        throw unsupported(
-          `Rows that arrive cannot be inserted into ${formatIdentifier(id)}, a table of Lance.`,
-          'Insert them in parts, each as an array or an Arrow table.',
-        )
-      }
-      return { kind: 'insert', rows, overwrite }
+      return { kind: 'insert', rows: (await pending.build(work)).rows, overwrite }
     },
   })
 }

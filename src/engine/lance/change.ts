@@ -1,7 +1,9 @@
 import type { Schema, Table } from '@uwdata/flechette'
-import { unsupported } from '../../base/errors.ts'
+import { invalid, unsupported } from '../../base/errors.ts'
 import { TimeSlice } from '../../base/scheduling/time-slice.ts'
 import type { AnyBatch, AnyColumn } from '../arrow/batch.ts'
+import { bytesInUse } from '../arrow/cast/cast-size.ts'
+import type { RowStream } from '../arrow/input/row-stream.ts'
 import { decodeSchema } from '../arrow/ipc/decode.ts'
 import { encodeArrow, joinParts } from '../arrow/ipc/encode.ts'
 import type { MergeOptions, NewColumn, RowCounts, UpdateOptions } from '../table/table-engine.ts'
@@ -10,7 +12,7 @@ import type { NativeTable } from './native.ts'
 
 /** A change of rows or columns, as data: it could be sent to another process. */
 export type RowChange =
-  | { readonly kind: 'insert'; readonly rows: Table; readonly overwrite: boolean }
+  | { readonly kind: 'insert'; readonly rows: Table | RowStream; readonly overwrite: boolean }
   | { readonly kind: 'delete'; readonly predicate: string }
   | ({ readonly kind: 'update' } & UpdateOptions)
   | { readonly kind: 'merge'; readonly rows: Table; readonly merge: MergeOptions }
@@ -28,11 +30,9 @@ export async function applyChange(table: NativeTable, change: RowChange): Promis
   switch (change.kind) {
     case 'insert': {
       const { rows, overwrite } = change
-      const bytes = overwrite
-        ? encoded(rows.schema, rows.children as AnyColumn[])
-        : await matched(table, rows)
+      const { bytes, affected } = await gathered(rows, overwrite ? undefined : await schemaOf(table))
       await table.add(bytes, overwrite ? 'overwrite' : 'append')
-      return { affected: rows.numRows }
+      return { affected }
     }
     case 'delete':
       return { affected: (await table.delete(change.predicate)).numDeletedRows }
@@ -51,10 +51,33 @@ export async function applyChange(table: NativeTable, change: RowChange): Promis
 
 const schemaOf = async (table: NativeTable) => decodeSchema(await table.schema())
 
-/** Rows in the columns of the table, as our own engine would write them. */
-async function matched(table: NativeTable, rows: Table): Promise<Uint8Array> {
-  const schema = await schemaOf(table)
-  return encoded(schema, await matchSchema(rows, schema, new TimeSlice(undefined)))
+/** Most bytes of rows in one insert: Lance takes them as a whole. */
+const mostBytes = 1 << 30
+
+/** Rows in the columns of a table, as our own engine would write them; in their own columns without a table. */
+async function gathered(
+  rows: Table | RowStream,
+  there: Schema | undefined,
+): Promise<{ readonly bytes: Uint8Array; readonly affected: number }> {
+  const schema = there ?? rows.schema
+  const slice = new TimeSlice(undefined)
+  const batches: AnyBatch[][] = schema.fields.map(() => [])
+  let affected = 0
+  let size = 0
+  for await (const part of 'tables' in rows ? rows.tables : [rows]) {
+    const columns = there ? await matchSchema(part, there, slice) : (part.children as AnyColumn[])
+    for (const [i, { data }] of columns.entries()) {
+      batches[i]!.push(...(data as unknown as AnyBatch[]))
+      for (const batch of data) size += bytesInUse(batch as unknown as AnyBatch)
+    }
+    if (size > mostBytes) {
+      throw invalid(
+        `The rows take more than ${mostBytes.toLocaleString('en')} bytes, the most of one insert into a table of Lance. Insert them in parts.`,
+      )
+    }
+    affected += part.numRows
+  }
+  return { bytes: joinParts(encodeArrow(schema, batches)), affected }
 }
 
 function encoded(schema: Schema, columns: readonly AnyColumn[]): Uint8Array {
