@@ -51,7 +51,7 @@ export async function send(
   signal?.addEventListener('abort', onAbort)
   const timer = whenLate(timeout, () => abort())
   let hasBegun = false
-  const { body, failure } = bodyToSend(outgoing.body)
+  const { body, duplex, failure } = bodyToSend(outgoing.body)
   try {
     request = new Request(`${base}${outgoing.target}`, {
       method: outgoing.method,
@@ -59,8 +59,8 @@ export async function send(
       body,
       redirect: 'manual',
       signal: stop.signal,
-      // Required for streams, and not known to the types of `fetch`.
-      ...(body instanceof ReadableStream && { duplex: 'half' }),
+      // Not known to the types of `fetch`.
+      ...(duplex && { duplex }),
     })
     const response = await fetch(request)
     hasBegun = true
@@ -87,6 +87,8 @@ export async function send(
 
 interface BodyToSend {
   readonly body: Uint8Array<ArrayBuffer> | string | ReadableStream<Uint8Array> | null
+  /** Required for streams. */
+  readonly duplex?: 'half'
   /** The error of the source of the body, if it failed. The server got no end of the body then. */
   readonly failure: () => unknown
 }
@@ -114,7 +116,7 @@ function bodyToSend(body: Outgoing['body']): BodyToSend {
     },
     { highWaterMark: 0 },
   )
-  return { body: stream, failure: () => failed }
+  return { body: stream, duplex: 'half', failure: () => failed }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { CatalogError } from '../../base/errors.ts'
-import { formatIdentifier, type Identifier, sameNames } from '../../base/model/identifier.ts'
+import { formatIdentifier, type Identifier, quote, sameNames } from '../../base/model/identifier.ts'
 import {
   type CatalogRecord,
   droppedId,
@@ -77,7 +77,7 @@ export function* heldWith(reader: Reader, id: Identifier, tableId?: string | nul
 
 /** The error for an identifier that no held table had. */
 export function notHeld(id: Identifier, tableId: string | null | undefined): CatalogError {
-  const which = tableId == null ? '' : ` with the table_id ${JSON.stringify(tableId)}`
+  const which = tableId == null ? '' : ` with the table_id ${quote(tableId)}`
   return new CatalogError(
     'TableNotFound',
     `No dropped table ${formatIdentifier(id)}${which} is held. Tables are held for the time of the option retainDropped, which is off by default; list the dropped tables to see which are there.`,

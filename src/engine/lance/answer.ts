@@ -1,4 +1,5 @@
 import type { Schema, Table } from '@uwdata/flechette'
+import { performance } from '../../base/time.ts'
 import type { AnyBatch } from '../arrow/batch.ts'
 import { decodeArrow, decodeSchema } from '../arrow/ipc/decode.ts'
 import { encodeArrow, joinParts } from '../arrow/ipc/encode.ts'

@@ -362,6 +362,8 @@ async function counted(store: Store) {
       ...state,
     },
     content: memoryContent(),
+    // The upkeep begins after a random number of changes, and would read, too.
+    transactionCount: 100_000_000,
   })
   onTestFinished(() => catalog.close())
   await catalog.createNamespace({ id: ['n'] })

@@ -106,7 +106,7 @@ describe.each([
     expect(await replaced.countRows()).toBe(1)
   })
 
-  it('do not write over rows that the catalog keeps, nor it over theirs', async () => {
+  it('do not write over rows that the catalog keeps, and read what it changes in theirs', async () => {
     const remote = await server.remote()
     await remote.createTable('ours', people, ['prod'])
     await expect(db.createTable('ours', people, ['prod'])).rejects.toThrow("Table 'ours' already exists")
@@ -115,15 +115,9 @@ describe.each([
     await db.createTable('people', people, ['prod'])
     await expect(remote.createTable('people', people, ['prod'])).rejects.toThrow('already exists')
     const { catalog } = server
-    for (const change of [
-      () => catalog.insertIntoTable({ id, data: people }),
-      () => catalog.deleteFromTable({ id, predicate: 'true' }),
-      () => catalog.countTableRows({ id }),
-      () => catalog.queryTable({ id }),
-    ]) {
-      await expect(change()).rejects.toMatchObject({ code: 'InvalidTableState' })
-    }
-    expect(await (await db.openTable('people', ['prod'])).countRows()).toBe(2)
+    await catalog.insertIntoTable({ id, data: people })
+    expect((await catalog.countTableRows({ id })).count).toBe(4)
+    expect(await (await db.openTable('people', ['prod'])).countRows()).toBe(4)
 
     const taken = await remote.createTable('people', people.slice(1), ['prod'], { mode: 'overwrite' })
     expect(await taken.countRows()).toBe(1)

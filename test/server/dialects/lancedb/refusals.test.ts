@@ -105,7 +105,7 @@ describe('what the remote client is refused, it is refused once', () => {
     ],
     'a search by text': [
       () => table.query().fullTextSearch('Ada').toArray(),
-      'Full-text search is not supported',
+      'Full-text search needs a table of Lance',
     ],
     'a search where there are no vectors': [
       () => table.vectorSearch([1, 2]).toArray(),
