@@ -151,7 +151,7 @@ export function codeOf(error: CatalogError): string {
   },
 )
 
-test('declarations show nothing of the engine but types of Arrow data, and need few packages', () => {
+test('declarations show nothing of the engine but types of Arrow data and Parquet files, and need few packages', () => {
   const root = join(project, 'node_modules/tabularium')
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     exports: Record<string, { types?: { default: string } }>
@@ -160,8 +160,12 @@ test('declarations show nothing of the engine but types of Arrow data, and need 
     types ? [[name, declarationsBelow(join(root, types.default))] as const] : [],
   )
   const files = new Set(entries.flatMap(([, found]) => found.files.map((file) => relative(root, file))))
-  expect([...files].filter((file) => file.startsWith('dist/engine/'))).toEqual([
+  expect([...files].filter((file) => file.startsWith('dist/engine/')).sort()).toEqual([
     'dist/engine/arrow/types.d.ts',
+    'dist/engine/parquet/index.d.ts',
+    'dist/engine/parquet/read/read.d.ts',
+    'dist/engine/parquet/read/source.d.ts',
+    'dist/engine/parquet/write/write.d.ts',
   ])
   expect(Object.fromEntries(entries.map(([name, { packages }]) => [name, packages]))).toEqual({
     '.': ['valibot'],
@@ -177,6 +181,7 @@ test('declarations show nothing of the engine but types of Arrow data, and need 
     './content/azure': ['@azure/storage-blob'],
     './content/gcs': ['@google-cloud/storage'],
     './content/s3': ['@aws-sdk/client-s3'],
+    './parquet': [],
   })
 })
 

@@ -106,7 +106,8 @@ test('nor where connections to clients, to PostgreSQL and to S3 are cut', async 
   if (typeof place === 'string') return skip(place)
   try {
     const run = new PairRun(place, 28)
-    await run.round(60)
+    // Whether an answer is lost depends on chance.
+    for (let round = 0; round < 5 && run.counts.unknown === 0; round++) await run.round(60)
     for (const [what, count] of Object.entries(place.faults)) expect([what, count > 0]).toEqual([what, true])
     expect(run.counts.unknown).toBeGreaterThan(0)
   } finally {

@@ -12,7 +12,7 @@ export interface ParquetBytes {
 /** Accepted as a Parquet file: its path or `file:` URL, its bytes, or an object that reads them. */
 export type ParquetSource = string | URL | Uint8Array | ArrayBuffer | ParquetBytes
 
-/** A source that is open. */
+/** A source that is open. @internal */
 export interface OpenSource {
   readonly byteLength: number
   /** Bytes from `start` up to but not including `end`, as many as asked for. */
@@ -20,6 +20,7 @@ export interface OpenSource {
   close(): Promise<void>
 }
 
+/** Opens a source. @internal */
 export async function openSource(source: ParquetSource): Promise<OpenSource> {
   if (typeof source === 'string' || source instanceof URL) return openFile(source)
   if (typeof (source as Partial<ParquetBytes> | undefined)?.slice !== 'function')
