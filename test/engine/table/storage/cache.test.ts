@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ByteCache } from '../../../../src/engine/table/storage/cache.ts'
 
@@ -72,4 +73,44 @@ test('an index needs room beside other indexes only, and pays again when it was 
     expect(cache.shouldLoadIndex('b', 60, 40)).toBe(false)
     expect(cache.shouldLoadIndex('a', 60, 40)).toBe(false)
   }
+})
+
+test('under any use, it keeps its limit and answers with the value of the key', async () => {
+  const use = fc.record({
+    key: fc.integer({ min: 0, max: 12 }).map(String),
+    size: fc.integer({ min: 0, max: 30 }),
+    kind: fc.constantFrom('get', 'get', 'made', 'keepMade', 'giveWay'),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(use, { maxLength: 200 }), async (uses) => {
+      const cache = new ByteCache(100)
+      const read = (key: string, size: number) => cache.get(key, () => size, load(key, []))
+      for (const { key, size, kind } of uses) {
+        if (kind === 'get') expect(await read(key, size)).toBe(key)
+        else if (kind === 'made') expect([undefined, key]).toContain(cache.made(`made ${key}`))
+        else if (kind === 'keepMade') cache.keepMade(`made ${key}`, key, size)
+        else cache.giveWay(key)
+        expect(cache.bytes).toBeLessThanOrEqual(100)
+      }
+      // All that is left can be evicted.
+      cache.limit = 0
+      expect(cache.bytes).toBe(0)
+    }),
+  )
+})
+
+test('of values of one size, what is used between all others stays', async () => {
+  const keys = fc.array(fc.integer({ min: 0, max: 12 }).map(String), { maxLength: 200 })
+  await fc.assert(
+    fc.asyncProperty(keys, async (keys) => {
+      const cache = new ByteCache(100)
+      const log: string[] = []
+      const get = (key: string) => cache.get(key, () => 20, load(key, log))
+      for (const key of keys) {
+        await get('favourite')
+        await get(key)
+      }
+      expect(log.filter((key) => key === 'favourite').length).toBeLessThanOrEqual(1)
+    }),
+  )
 })
