@@ -1,13 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
+import { licensesOf } from './licenses.js'
+import { writeLightClient } from './light-client.js'
 import { writeTypes } from './types.js'
 import { bundled as inWeb, writeWeb } from './web.js'
 
 /*
- * Builds `dist`, or the folder in the first argument: one bundle for each entry point, and type declarations. Bundled,
- * because Node loads a hundred small modules slower than it runs them. Lazily loaded modules stay files of their own.
+ * Builds `dist`, or the folder in the first argument: one bundle for each entry point, type declarations, and the package
+ * of the light client. Bundled, because Node loads a hundred small modules slower than it runs them. Lazily loaded modules stay files of their own.
  */
 
 const outdir = process.argv[2] ?? 'dist'
@@ -68,10 +70,7 @@ const built = await build({
 })
 await import('./page.js')
 await writeWeb(outdir)
-writeFileSync(
-  join(outdir, 'licenses.txt'),
-  [...new Set([...bundled, ...onPage, ...inWeb])].map(licenseOf).join('\n'),
-)
+writeFileSync(join(outdir, 'licenses.txt'), licensesOf([...new Set([...bundled, ...onPage, ...inWeb])]))
 execFileSync(process.execPath, ['--import', 'tsx', 'build/operation-types.ts'], { stdio: 'inherit' })
 writeTypes(
   outdir,
@@ -84,6 +83,7 @@ writeTypes(
       ]),
   ),
 )
+await writeLightClient(outdir)
 
 /**
  * Keeps everything that `main` loads eagerly in one file. The bundler splits by the set of entry points that need a
@@ -117,11 +117,4 @@ function loadTogether(main, inputs) {
         }
       }),
   }
-}
-
-function licenseOf(name) {
-  const folder = join('node_modules', name)
-  const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  const [file] = ['LICENSE', 'LICENSE.md'].filter((file) => existsSync(join(folder, file)))
-  return `${name} ${version}, ${license}\n\n${readFileSync(join(folder, file), 'utf8')}`
 }

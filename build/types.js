@@ -24,7 +24,7 @@ export function writeTypes(outdir, values) {
   }
   removeEmpty(outdir)
   needed.forEach(referToNode)
-  const classes = new Set(Array.from(needed, classesOf).flat())
+  const classes = new Set(Array.from(needed, (file) => classesOf(readFileSync(file, 'utf8'))).flat())
   for (const [path, names] of Object.entries(values)) {
     writeFileSync(path.replace(/\.ts$/, '.cts'), forCommonJs(path, names, classes))
   }
@@ -49,12 +49,14 @@ function referToNode(file) {
     writeFileSync(file, `/// <reference types="node" />\n${text}`)
 }
 
-function classesOf(file) {
+/** The classes that declarations declare. */
+export function classesOf(text) {
   const declared = /^export (?:declare )?(?:abstract )?class (\w+)/gm
-  return Array.from(readFileSync(file, 'utf8').matchAll(declared), ([, name]) => name)
+  return Array.from(text.matchAll(declared), ([, name]) => name)
 }
 
-function forCommonJs(path, names, classes) {
+/** Declarations for CommonJS beside those at `path`, by the names that the module exports, and which are classes. */
+export function forCommonJs(path, names, classes) {
   const from = `'./${path
     .split('/')
     .at(-1)

@@ -13,7 +13,7 @@ import ts from 'typescript-5'
 const root = join(import.meta.dirname, '..')
 const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
-/** The sources of the entry points. The client is a separate build, since it runs no operations. */
+/** The sources of the entry points. The client is a separate build. */
 const clientEntry = 'src/client/index.ts'
 const entryPoints = [
   'src/tabularium/index.ts',
@@ -52,6 +52,9 @@ const elsewhere = {
   'src/testing/fake/served.ts': 'A server',
 }
 
+/** Modules that are others here. */
+const replaced = { 'src/base/scheduling/shared-loop.ts': 'src/web/shared-loop.ts' }
+
 /** The parts of an operation's definition and of its command that a client needs. It runs no operations. */
 const clientNeeds = new Set([
   'name',
@@ -67,7 +70,34 @@ const clientNeedsOfCommand = new Set(['lists'])
 
 /** Builds all entry points for a folder. Returns the files without writing them. */
 export async function webFiles(outdir) {
-  const options = {
+  const external = Object.keys(dependencies).filter((name) => !bundled.includes(name))
+  const entries = [...entryPoints, ...apart]
+  const [most, client] = await Promise.all([
+    build({ ...optionsFor(outdir), external, entryPoints: entries, plugins: [ofTheWeb] }),
+    build({ ...optionsFor(outdir), external, ...ofClient }),
+  ])
+  return [...reachable(most, entryPoints), ...reachable(client, [clientEntry])]
+}
+
+/**
+ * Builds the client for a folder, with everything that it needs from packages. Returns the files without writing them,
+ * the names that it exports, and the packages in it.
+ */
+export async function wholeClient(outdir) {
+  const built = await build({ ...optionsFor(outdir), ...ofClient })
+  const files = reachable(built, [clientEntry])
+  const outputs = files.map(({ path }) => built.metafile.outputs[relative(root, path)])
+  const inputs = outputs.flatMap(({ inputs }) => Object.keys(inputs))
+  const packages = inputs.map((input) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1])
+  return {
+    files,
+    exports: outputs.find(({ entryPoint }) => entryPoint === clientEntry).exports,
+    packages: [...new Set(packages)].filter((name) => name !== undefined).sort(),
+  }
+}
+
+function optionsFor(outdir) {
+  return {
     absWorkingDir: root,
     outdir,
     outbase: 'src',
@@ -78,17 +108,11 @@ export async function webFiles(outdir) {
     target: 'es2022',
     inject: ['src/web/globals.ts'],
     define: { 'Symbol.asyncDispose': 'asyncDispose' },
-    external: Object.keys(dependencies).filter((name) => !bundled.includes(name)),
     write: false,
     metafile: true,
     // The sources check for Node's ZSTD, which `src/web/node/zlib.ts` lacks.
     logOverride: { 'import-is-undefined': 'silent' },
   }
-  const [most, client] = await Promise.all([
-    build({ ...options, entryPoints: [...entryPoints, ...apart], plugins: [ofTheWeb] }),
-    build({ ...options, entryPoints: [clientEntry], plugins: [ofTheWeb, withoutRuns] }),
-  ])
-  return [...reachable(most, entryPoints), ...reachable(client, [clientEntry])]
 }
 
 /** The files that are reachable from entry points. The bundler also writes files that only dead code would load. */
@@ -101,7 +125,7 @@ function reachable({ outputFiles, metafile: { outputs } }, entries) {
   return outputFiles.filter(({ path }) => paths.has(path))
 }
 
-/** Resolves Node's modules to `src/web/node`, and replaces the exports of `elsewhere`. */
+/** Resolves Node's modules to `src/web/node`, and replaces modules and the exports of `elsewhere`. */
 const ofTheWeb = {
   name: 'of the web',
   setup({ onResolve, onLoad }) {
@@ -112,6 +136,8 @@ const ofTheWeb = {
       return { errors: [{ text }] }
     })
     onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const other = replaced[relative(root, path)]
+      if (other !== undefined) return { contents: readFileSync(join(root, other), 'utf8'), loader: 'ts' }
       const what = elsewhere[relative(root, path)]
       if (what === undefined) return undefined
       const lines = (await exportsOf(path)).map(
@@ -145,6 +171,9 @@ const withoutRuns = {
       loader: 'ts',
     })),
 }
+
+/** A separate build, since a client runs no operations. */
+const ofClient = { entryPoints: [clientEntry], plugins: [ofTheWeb, withoutRuns] }
 
 function describedOnly(source) {
   const cuts = []

@@ -1,15 +1,21 @@
 import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { build } from 'esbuild'
+import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { cached } from '../iceberg/clients/cache.ts'
+import { chromiumPath } from '../support/chromium.ts'
+import { freePort } from '../support/free-port.ts'
 import { packedProject } from '../support/packed.ts'
 import { pythonPrograms } from '../support/python-clients.ts'
+import { installed, runBy, runtimes } from '../support/runtimes.ts'
 import { limitEach } from '../support/time-limit.ts'
 
 // Each example installs what it needs.
@@ -26,6 +32,8 @@ beforeAll(async () => {
   project = packedProject()
   await rename(join(project, 'node_modules/tabularium'), join(project, 'package'))
   await symlink(join(project, 'node_modules'), join(project, 'package/node_modules'))
+  // The package of the light client, which a checkout has, and the published package has not.
+  await cp(join(project, 'source/dist/packages'), join(project, 'package/dist/packages'), { recursive: true })
 })
 afterAll(() => rm(project, { recursive: true, force: true }))
 
@@ -44,6 +52,25 @@ async function run(example: string, program: string, args: readonly string[], en
 }
 
 const npm = (example: string, ...args: string[]) => run(example, 'npm', args)
+
+/** Starts an example that is a server, until the test ends. Resolves with the first line that it prints. */
+async function started(example: string, env: object): Promise<{ line: string; stop(): Promise<unknown> }> {
+  // A group of its own, since npm does not pass signals on.
+  const child = spawn('npm', ['start', '--silent'], {
+    cwd: place(example),
+    env: { ...environment, PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  const closed = once(child, 'close')
+  const stop = () => {
+    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGTERM')
+    return closed
+  }
+  onTestFinished(async () => void (await stop()))
+  const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), closed])
+  return { line: String(line), stop }
+}
 
 /** Installs an example. Skips the running test aloud where the registry cannot be reached. */
 async function install(example: string, skip: (note: string) => never): Promise<void> {
@@ -86,21 +113,9 @@ it('every folder is run here, and the package has it', async () => {
 describe('examples', () => {
   it('service: its own routes and the catalog work on the same tables', async ({ skip }) => {
     await install('service', skip)
-    // A group of its own, since npm does not pass signals on.
-    const child = spawn('npm', ['start', '--silent'], {
-      cwd: place('service'),
-      env: { ...environment, PORT: '0', TOKEN: 'a-token-of-the-example' },
-      stdio: ['ignore', 'pipe', 'inherit'],
-      detached: true,
-    })
-    const closed = once(child, 'close')
-    const stop = () => process.kill(-child.pid!, 'SIGTERM')
-    onTestFinished(() => {
-      if (child.exitCode === null && child.signalCode === null) stop()
-    })
-    const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), closed])
-    expect(String(line)).toMatch(/listens on/)
-    const url = /listens on (\S+),/.exec(String(line))![1]!
+    const { line, stop } = await started('service', { TOKEN: 'a-token-of-the-example' })
+    expect(line).toMatch(/listens on/)
+    const url = /listens on (\S+),/.exec(line)![1]!
     const post = (path: string, body: unknown) =>
       fetch(url + path, {
         method: 'POST',
@@ -118,8 +133,7 @@ describe('examples', () => {
     const counted = await post('/catalog/v1/table/measurements/count_rows', {})
     expect([counted.status, await counted.json()]).toEqual([200, 2])
     expect((await fetch(`${url}/catalog/v1/table`)).status).toBe(401)
-    stop()
-    await closed
+    await stop()
   })
 
   it('ingest: a day is there whole and once, also after a fault in a file', async ({ skip }) => {
@@ -151,6 +165,40 @@ describe('examples', () => {
     expect(lines.length).toBeGreaterThan(4)
     expect(await printed('agent-store')).toEqual(lines)
     expect(await printed('agent-store')).toEqual(lines)
+  })
+
+  it('light-client: a page, its worker, an edge worker and programs write into one catalog', async ({
+    skip,
+  }) => {
+    await install('light-client', skip)
+    const { line } = await started('light-client', {})
+    const catalog = line.replace(/page\.html$/, 'catalog')
+    const guests = ['node']
+    expect(await run('light-client', process.execPath, ['client.js', catalog, 'node'])).toBe('node\n')
+    for (const runtime of runtimes) {
+      const name = runtime.name.replace(' ', '-')
+      const told = await runBy(runtime, place('light-client'), ['client.js', catalog, name])
+      if (told === undefined) continue
+      guests.push(name)
+      expect(told).toBe(`${guests.join(' ')}\n`)
+    }
+    const edge = await byWorkerd(join(place('light-client'), 'edge.js'), catalog)
+    if (edge !== undefined) {
+      // More than once, since what one request began does not go on in another.
+      for (const name of ['edge', 'edge-again']) {
+        guests.push(name)
+        expect(await (await fetch(`${edge}/${name}`)).json()).toEqual(guests)
+      }
+    }
+    const executablePath = chromiumPath('The page of the light client')
+    if (executablePath === undefined) return
+    const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    onTestFinished(() => browser.close())
+    const page = await browser.newPage()
+    await page.goto(line)
+    const text = (id: string) => page.locator(`#${id}:not(:empty)`).textContent()
+    expect(await text('page')).toBe([...guests, 'page'].join(' '))
+    expect(await text('worker')).toBe([...guests, 'page', 'worker'].join(' '))
   })
 
   it('vitest-suite: its tests pass', async ({ skip }) => {
@@ -206,3 +254,43 @@ describe('examples', () => {
     await run(name, process.execPath, args)
   })
 })
+
+/**
+ * Starts a worker by workerd, the runtime of Cloudflare's workers, until the test ends. It is bundled as their tools do
+ * it. Returns its URL; undefined, with a warning, if workerd is not available.
+ */
+async function byWorkerd(file: string, catalog: string): Promise<string | undefined> {
+  const found = await installed('workerd@1.20261117.1')
+  if (typeof found === 'string') {
+    console.warn(`The worker of the light client is not tried: ${found}`)
+    return undefined
+  }
+  const outfile = join(project, 'edge/worker.js')
+  const conditions = ['workerd', 'worker', 'browser']
+  await build({ entryPoints: [file], outfile, bundle: true, format: 'esm', conditions, logLevel: 'silent' })
+  const config = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = .worker),
+    (name = "internet", network = (allow = ["local", "private", "public"])),
+  ],
+  sockets = [(name = "http", http = (), service = "main")],
+);
+const worker :Workerd.Worker = (
+  modules = [(name = "worker.js", esModule = embed "worker.js")],
+  bindings = [(name = "CATALOG", text = "${catalog}")],
+  compatibilityDate = "2026-11-01",
+);`
+  await writeFile(join(project, 'edge/config.capnp'), config)
+  const port = await freePort()
+  const args = ['serve', join(project, 'edge/config.capnp'), `--socket-addr=http=127.0.0.1:${port}`]
+  const child = spawn(`${found.folder}/.bin/workerd`, args, { stdio: 'inherit' })
+  onTestFinished(() => void child.kill())
+  const isThere = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true))
+      socket.on('error', () => resolve(false)).on('connect', () => socket.destroy())
+    })
+  await expect.poll(isThere, { timeout: 30_000 }).toBe(true)
+  return `http://127.0.0.1:${port}`
+}

@@ -328,6 +328,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['an insert of 4,096 rows', `${indexes}/indexed-fields.ts`, 'minIndexedRows = 4_096'],
     ['about 6 for each row', `${indexes}/hash-index.ts`, 'bytesOfRow = 6'],
   ],
+  'docs/light-client.md': [['| Node 20.19 and later', [node]]],
   'docs/runtimes.md': [
     ['Bun 1.4', 'test/support/runtimes.ts', "name: 'Bun 1.4'"],
     ['Chrome 120, Firefox 121, Safari 17', browsers],

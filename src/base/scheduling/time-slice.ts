@@ -1,4 +1,5 @@
 import { performance, setImmediate } from '../time.ts'
+import { isLoopShared } from './shared-loop.ts'
 
 /*
  * Long work of several callers shares the event loop. All of it together blocks the loop for some milliseconds in one
@@ -8,30 +9,50 @@ import { performance, setImmediate } from '../time.ts'
 /** How long long-running work may block one turn of the event loop, in milliseconds. */
 const longest = 5
 
-/** The resting callers, in the order in which they began to rest. */
-const resting: (() => void)[] = []
-let turnIsOpen = false
-let turnBegan = 0
+/** The turns of the event loop that callers share. */
+class Turns {
+  /** The resting callers, in the order in which they began to rest. */
+  readonly #resting: (() => void)[] = []
+  #isOpen = false
+  #began = 0
 
-/** Begins to measure a turn of the event loop. It ends at the next `setImmediate` callback. */
-function openTurn(): void {
-  turnIsOpen = true
-  turnBegan = performance.now()
-  setImmediate(endTurn)
+  /** Whether this turn took long enough. Begins to measure one where none is. */
+  get areDue(): boolean {
+    if (this.#isOpen) return performance.now() - this.#began > longest
+    this.#open()
+    return false
+  }
+
+  rest(): Promise<void> {
+    return new Promise<void>((resume) => {
+      this.#resting.push(resume)
+      if (!this.#isOpen) this.#open()
+    })
+  }
+
+  /** Begins to measure a turn of the event loop. It ends at the next `setImmediate` callback. */
+  #open(): void {
+    this.#isOpen = true
+    this.#began = performance.now()
+    setImmediate(this.#end)
+  }
+
+  /** The event loop has handled its other events since the turn began. */
+  readonly #end = (): void => {
+    this.#isOpen = false
+    const resume = this.#resting.shift()
+    if (resume === undefined) return
+    this.#open()
+    resume()
+  }
 }
 
-/** The event loop has handled its other events since the turn began. */
-function endTurn(): void {
-  turnIsOpen = false
-  const resume = resting.shift()
-  if (resume === undefined) return
-  openTurn()
-  resume()
-}
+const ofAll = new Turns()
 
 /** Lets long work yield to other work at intervals, and stops it when its signal aborts. */
 export class TimeSlice {
   readonly signal: AbortSignal | undefined
+  readonly #turns = isLoopShared ? ofAll : new Turns()
 
   constructor(signal: AbortSignal | undefined) {
     this.signal = signal
@@ -43,19 +64,13 @@ export class TimeSlice {
    * Also true after the signal aborted: then `rest` throws.
    */
   get due(): boolean {
-    if (this.signal?.aborted === true) return true
-    if (turnIsOpen) return performance.now() - turnBegan > longest
-    openTurn()
-    return false
+    return this.signal?.aborted === true || this.#turns.areDue
   }
 
   /** Yields to other work. Throws the signal's reason when the signal aborted. */
   async rest(): Promise<void> {
     this.signal?.throwIfAborted()
-    await new Promise<void>((resume) => {
-      resting.push(resume)
-      if (!turnIsOpen) openTurn()
-    })
+    await this.#turns.rest()
     this.signal?.throwIfAborted()
   }
 }

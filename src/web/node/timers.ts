@@ -25,27 +25,27 @@ export default {
   },
 }
 
-/** Callbacks that wait for their message, in message order. */
-const waiting: { work: Work | undefined }[] = []
-let post: Work | undefined
-
-/** Calls back after the other tasks of this event loop turn. */
-export function throughChannel(work: Work): object {
-  post ??= channel()
-  const entry = { work }
-  waiting.push(entry)
-  post()
+/**
+ * Calls back after the other tasks of this event loop turn. Each call has a channel of its own: in workerd, what one
+ * request made does not wake another one.
+ */
+export function throughChannel(work: Work): { work: Work | undefined } {
+  const entry: { work: Work | undefined } = { work }
+  if (typeof MessageChannel === 'undefined') {
+    globalThis.setTimeout(() => entry.work?.(), 0)
+    return entry
+  }
+  const { port1, port2 } = new MessageChannel()
+  Object.assign(port1, {
+    onmessage: () => {
+      port1.close()
+      entry.work?.()
+    },
+  })
+  port2.postMessage(undefined)
   return entry
 }
 
 function callOff(entry: { work: Work | undefined } | undefined): void {
   if (entry) entry.work = undefined
-}
-
-function channel(): Work {
-  const next = () => waiting.shift()?.work?.()
-  if (typeof MessageChannel === 'undefined') return () => globalThis.setTimeout(next, 0)
-  const { port1, port2 } = new MessageChannel()
-  Object.assign(port1, { onmessage: next })
-  return () => port2.postMessage(undefined)
 }

@@ -1,0 +1,2 @@
+/** Replaces `src/base/scheduling/shared-loop.ts`. */
+export const isLoopShared: boolean = false
