@@ -88,6 +88,62 @@ async function printed(example: string): Promise<string[]> {
   return (await npm(example, 'start', '--silent')).trim().split('\n')
 }
 
+/** The blocks of a page that show what is printed: those without a language. */
+async function shown(file: string): Promise<string[]> {
+  const page = await readFile(join(folder, file), 'utf8')
+  return [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].flatMap(([, language, text]) =>
+    language === '' ? [text!.trimEnd()] : [],
+  )
+}
+
+/** A folder of Python with what examples require. Says why there is none, where packages cannot be had. */
+async function pythonWith(examples: readonly string[]): Promise<{ folder: string } | string> {
+  const wanted = examples.map((example) => join(folder, example, 'requirements.txt'))
+  const texts = await Promise.all(wanted.map((file) => readFile(file)))
+  const version = createHash('sha256').update(Buffer.concat(texts)).digest('hex').slice(0, 12)
+  return cached(`example-${version}`, async (into) => {
+    await promisify(execFile)('python3', ['-m', 'venv', '--clear', into])
+    const files = wanted.flatMap((file) => ['-r', file])
+    const args = ['install', '--quiet', '--disable-pip-version-check', ...files]
+    await promisify(execFile)(join(into, 'bin/pip'), args, { timeout: 600_000 })
+  })
+}
+
+const withPython = ({ folder }: { folder: string }) => ({
+  PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
+  AWS_REGION: 'us-east-1',
+})
+
+/** Runs both programs of an example of analysis twice, as its page does. Each prints what the page shows. */
+async function expectAnalysis(name: string, skip: (note: string) => never): Promise<void> {
+  const [local, remote] = await shown(`${name}/README.md`)
+  const python = await pythonWith(['duckdb', 'polars', 'pandas'])
+  const isMissing = typeof python === 'string'
+  // The programs for Node need no Python.
+  if (isMissing && name === 'pandas') skip(python)
+  const env = isMissing ? {} : withPython(python)
+  const output = async (program: string, ...args: string[]) => (await run(name, program, args, env)).trimEnd()
+  for (let n = 0; n < 2; n++) expect(await output('npm', 'start', '--silent')).toBe(local)
+  if (isMissing) skip(python)
+  const page = await readFile(join(folder, name, 'README.md'), 'utf8')
+  const [, command] = /^npx tabularium (serve .*)$/m.exec(page)!
+  const cli = join(project, 'package/dist/cli/index.js')
+  const server = spawn(process.execPath, [cli, ...command!.split(' '), '--port', '0'], {
+    cwd: place(name),
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const closed = once(server, 'close')
+  try {
+    const [line] = await once(createInterface(server.stdout), 'line')
+    const url = /http:\S+/.exec(line)![0]
+    for (let n = 0; n < 2; n++) expect(await output('python', 'analyse.py', url)).toBe(remote)
+  } finally {
+    server.kill('SIGTERM')
+    await closed
+  }
+}
+
 /** What the comments of an example say that it prints. */
 async function told(file: string): Promise<string[]> {
   const code = await readFile(join(folder, file), 'utf8')
@@ -226,16 +282,10 @@ describe('examples', () => {
   })
 
   it('iceberg: its tests pass, and its report is as the tables are', async ({ skip }) => {
-    const wanted = await readFile(join(place('iceberg'), 'requirements.txt'))
-    const version = createHash('sha256').update(wanted).digest('hex').slice(0, 12)
-    const python = await cached(`example-${version}`, async (into) => {
-      await promisify(execFile)('python3', ['-m', 'venv', '--clear', into])
-      const args = ['install', '--quiet', '--disable-pip-version-check', '-r', 'requirements.txt']
-      await run('iceberg', join(into, 'bin/pip'), args)
-    })
+    const python = await pythonWith(['iceberg'])
     if (typeof python === 'string') return skip(python)
     await install('iceberg', skip)
-    const env = { PATH: `${join(python.folder, 'bin')}:${process.env.PATH}`, AWS_REGION: 'us-east-1' }
+    const env = withPython(python)
     const told = await run('iceberg', 'npm', ['test', '--silent', '--', '-q'], env)
     expect(told.trim().split('\n').at(-1)).toMatch(/^6 passed/)
     const report = await run('iceberg', 'npm', ['start', '--silent'], env)
@@ -246,13 +296,31 @@ describe('examples', () => {
     ])
   })
 
-  it.each(['service', 'ingest', 'agent-store', 'vitest-suite'])('%s: its types are checked', async (name) => {
-    const flags = ['--strict', '--noEmit', '--skipLibCheck', '--allowImportingTsExtensions']
-    const platform = ['--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,esnext.disposable']
-    const sources = (await readdir(place(name))).filter((file) => file.endsWith('.ts'))
-    const args = [compiler, ...flags, ...platform, '--types', 'node', ...sources]
-    await run(name, process.execPath, args)
+  it('duckdb: prints what its page says, in Node, and in Python over a server', async ({ skip }) => {
+    await install('duckdb', skip)
+    await expectAnalysis('duckdb', skip)
   })
+
+  it('polars: prints what its page says, in Node, and in Python over a server', async ({ skip }) => {
+    await install('polars', skip)
+    await expectAnalysis('polars', skip)
+  })
+
+  it('pandas: prints what its page says, by files, and over a server', async ({ skip }) => {
+    await install('pandas', skip)
+    await expectAnalysis('pandas', skip)
+  })
+
+  it.each(['service', 'ingest', 'agent-store', 'vitest-suite', 'duckdb', 'polars'])(
+    '%s: its types are checked',
+    async (name) => {
+      const flags = ['--strict', '--noEmit', '--skipLibCheck', '--allowImportingTsExtensions']
+      const platform = ['--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,esnext.disposable']
+      const sources = (await readdir(place(name))).filter((file) => file.endsWith('.ts'))
+      const args = [compiler, ...flags, ...platform, '--types', 'node', ...sources]
+      await run(name, process.execPath, args)
+    },
+  )
 })
 
 /**

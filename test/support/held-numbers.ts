@@ -45,6 +45,8 @@ const busy = ['30 seconds', 'src/stores/lmdb/environment.ts', 'defaultTimeout = 
 const postgres = 'src/stores/postgres'
 const page = 'src/page'
 const mcp = 'src/cli/mcp/mcp-command.ts'
+const duckdb = 'examples/duckdb/requirements.txt'
+const polars = 'examples/polars/requirements.txt'
 const icebergClients = 'test/iceberg/clients/programs.ts'
 
 export const held: Readonly<Record<string, readonly Held[]>> = {
@@ -157,6 +159,16 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['of one query | 10,000 |', core, 'options.queryColumns ?? 10_000'],
     ['decide nothing | 64 |', core, 'options.orderKeys ?? 64'],
     ['as the table holds | 512 MiB |', engines, 'growthBytes = 512 * 1024 * 1024'],
+  ],
+  'docs/analyse.md': [
+    ['release 1.5.5', [releaseIn(duckdb, 'duckdb-extension-lance==')]],
+    ['with DuckDB 1.5.5', [releaseIn(duckdb, 'duckdb==')]],
+    ['`@duckdb/node-api` 1.5.6', [releaseIn('examples/duckdb/package.json', '"@duckdb/node-api": "')]],
+    ['Polars 2.1.0', [releaseIn(polars, 'polars==')]],
+    ['`nodejs-polars` 0.24.1', [releaseIn('examples/polars/package.json', '"nodejs-polars": "')]],
+    ['pandas 3.1.1', [releaseIn('examples/pandas/requirements.txt', 'pandas==')]],
+    ['PyIceberg 0.12.0', [releaseIn(polars, 'pyiceberg==')]],
+    ['`pylance` 14.0.2', [releaseIn(polars, 'pylance==')]],
   ],
   'docs/iceberg.md': [
     ['PyIceberg | 0.12.0', [releaseIn(icebergClients, 'pyiceberg-core]==')]],

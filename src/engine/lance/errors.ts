@@ -1,4 +1,5 @@
 import { CatalogError, type ErrorCode } from '../../base/errors.ts'
+import { insteadOfAggregates } from '../predicate/syntax/aggregates.ts'
 
 /* Lance's errors are texts alone. What they say is told by their words, without the places in its sources. */
 
@@ -15,6 +16,10 @@ const meanings: readonly (readonly [words: RegExp, code: ErrorCode])[] = [
 export function fromLance(error: unknown, what: string): unknown {
   if (error instanceof CatalogError) return error
   const text = plainText(error)
+  if (/\b(?:Aggregate|Window)Function\b/.test(text)) {
+    const problem = `An aggregate or a window is not supported in what was asked of ${what}.`
+    return new CatalogError('InvalidInput', `${problem} ${insteadOfAggregates}`, { cause: error })
+  }
   const code = meanings.find(([words]) => words.test(text))?.[1] ?? 'Internal'
   if (code === 'InvalidTableState') return cannotOpen(error, what)
   const does = code === 'InvalidInput' ? 'refuses what was asked of' : 'failed at'

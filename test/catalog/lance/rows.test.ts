@@ -243,6 +243,7 @@ describe('rows of Lance', () => {
     expect(await countOf(catalog, ['whole'])).toBe(4)
     expect((await refusal(catalog, 'whole', 'nothing = 1'))[0]).toBe('InvalidInput')
     expect((await refusal(catalog, 'whole', 'n >'))[0]).toBe('InvalidInput')
+    expect((await refusal(catalog, 'whole', 'sum(n) > 1'))[1]).toContain('docs/analyse.md')
   })
 })
 

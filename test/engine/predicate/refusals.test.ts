@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CatalogError } from '../../../src/base/errors.ts'
-import { compilePredicate } from '../../../src/engine/predicate/index.ts'
+import { compileExpression, compilePredicate } from '../../../src/engine/predicate/index.ts'
+import { aggregates } from '../../../src/engine/predicate/syntax/aggregates.ts'
 import { field, makeTable, struct, types } from './table.ts'
 
 const { schema } = makeTable({
@@ -120,6 +122,82 @@ describe('says where a predicate is wrong, and what to write instead', () => {
     const message = messageOf(`i = '${'x'.repeat(60_000)}'`)
     expect(message.length).toBeLessThan(400)
     expect(messageOf(`${'y'.repeat(60_000)} = 1`).length).toBeLessThan(400)
+  })
+})
+
+describe('aggregates', () => {
+  const names = [...aggregates]
+  const page = 'docs/analyse.md'
+  const refusal = (expression: string, ofValues: boolean) => {
+    if (!ofValues) return messageOf(expression)
+    try {
+      compileExpression(expression, schema)
+    } catch (error) {
+      return (error as Error).message
+    }
+    throw new Error(`not refused: ${expression}`)
+  }
+
+  it('are refused wherever they stand, and the error names the page that shows them', () => {
+    const name = fc
+      .tuple(fc.constantFrom(...names), fc.boolean(), fc.boolean())
+      .map(([plain, up, quoted]) => {
+        const cased = up ? plain.toUpperCase() : plain
+        return quoted ? `"${cased}"` : cased
+      })
+    const args = fc.constantFrom('i', '*', 'DISTINCT i', 'all i', 'i, 2', 'i ORDER BY id', '', 'abs(i)')
+    const call = fc.tuple(name, args).map(([called, given]) => `${called}(${given})`)
+    const around = fc.constantFrom(
+      ...[
+        '@',
+        '@ > 1',
+        '1 < @',
+        'i > 0 AND @ > 1',
+        'abs(@) = 1',
+        'NOT (b OR @ = 2)',
+        '@ OVER () = 1',
+        '-@ = 1',
+      ],
+      ...[
+        'i IN (1, @)',
+        'CAST(@ AS BIGINT) = 1',
+        'i BETWEEN @ AND 3',
+        'tags[@] = s',
+        '@ FILTER (WHERE b) > 1',
+      ],
+    )
+    fc.assert(
+      fc.property(call, around, fc.boolean(), (called, form, ofValues) => {
+        const message = refusal(form.replace('@', called), ofValues)
+        expect(message).toMatch(/^Invalid (predicate|expression): the aggregate \w+\(…\) is not supported/)
+        expect(message).toContain(page)
+      }),
+    )
+  })
+
+  it.each(['DISTINCT i', 'distinct (i)', 'i > 1 GROUP BY s', 'b HAVING b', 'i = (SELECT 1)', 'b UNION b'])(
+    '%s: is refused in the same way',
+    (text) => {
+      for (const ofValues of [false, true]) expect(refusal(text, ofValues)).toContain(page)
+    },
+  )
+
+  it('have names that no function of the language has, and columns may have them', () => {
+    const words = [...names, 'distinct', 'group', 'having', 'over', 'union', 'join', 'order', 'limit']
+    const { schema: named } = makeTable(Object.fromEntries(words.map((word) => [word, [types.int32, []]])))
+    for (const word of words) {
+      for (const text of [
+        `${word} = 1`,
+        `"${word}" > 1 AND ${word} IS NULL`,
+        `2 < ${word}`,
+        `abs(${word}) = 1`,
+      ])
+        expect(() => compilePredicate(text, named), text).not.toThrow()
+    }
+  })
+
+  it('are on the page', () => {
+    expect(existsSync(new URL(`../../../${page}`, import.meta.url))).toBe(true)
   })
 })
 

@@ -5,7 +5,7 @@ import type { Parser } from './parser.ts'
 import { type Expression, makeNode, type NamePart, precedence } from './syntax.ts'
 import type { TokenStream } from './token-stream.ts'
 import { isTypedLiteral, parseType } from './type-syntax.ts'
-import { refuseUnsupportedWord } from './unsupported.ts'
+import { refuseAggregate, refuseUnsupportedWord } from './unsupported.ts'
 
 /** Parses the start of an expression: a value, a name, a call, parentheses, NOT or minus. */
 export function parsePrefix(parser: Parser): Expression {
@@ -101,6 +101,7 @@ function parseWord(parser: Parser): Expression {
 /** Parses a column's path or, if a parenthesis follows the first name, a call. */
 function parseName(parser: Parser): Expression {
   const { tokens } = parser
+  refuseAggregate(tokens)
   const first = tokens.next()
   if (tokens.isSymbol('(')) return parseCall(parser, first)
   const parts: NamePart[] = [namePart(first)]

@@ -1,7 +1,9 @@
 import { excerpt } from '../errors.ts'
+import { aggregates, insteadOfAggregates } from './aggregates.ts'
 import type { TokenStream } from './token-stream.ts'
 
 const calls: Record<string, string> = {
+  DISTINCT: insteadOfAggregates,
   EXISTS: 'Use IN with a list of values.',
   EXTRACT: "Use date_part('year', column).",
   CEIL: 'Compare with the bounds instead.',
@@ -16,7 +18,8 @@ const calls: Record<string, string> = {
 const prefixes: Record<string, string> = {
   CASE: 'Write the cases as conditions joined by OR.',
   INTERVAL: 'Compare with a date or a timestamp.',
-  SELECT: 'A predicate looks at one row of one table.',
+  DISTINCT: insteadOfAggregates,
+  SELECT: insteadOfAggregates,
 }
 
 /** Refuses SQL that starts with a word, such as CASE or SUBSTR, and is not supported in predicates. */
@@ -56,6 +59,13 @@ const words: Record<string, string> = {
   MATCH: 'Use LIKE or regexp_like(text, pattern).',
   COLLATE: 'Strings are compared byte by byte.',
   AT: 'Times are in UTC.',
+  GROUP: insteadOfAggregates,
+  HAVING: insteadOfAggregates,
+  OVER: insteadOfAggregates,
+  UNION: insteadOfAggregates,
+  JOIN: insteadOfAggregates,
+  ORDER: 'Give the request an order_by.',
+  LIMIT: 'Give the request a limit.',
 }
 
 const instead = 'Use = <> < <= > >= + - * / % << >> || IN, BETWEEN, LIKE or a function.'
@@ -69,6 +79,13 @@ export function refuseUnsupportedOperator(tokens: TokenStream): void {
   const ahead = tokens.keyword() === 'NOT' ? 1 : 0
   const word = tokens.keyword(ahead)
   if (word !== undefined && Object.hasOwn(words, word)) throw tokens.unsupported(word, at, words[word]!)
+}
+
+/** Refuses a call of a function over several rows, if its name is next. */
+export function refuseAggregate(tokens: TokenStream): void {
+  const { text, at } = tokens.peek()
+  if (!tokens.isSymbol('(', 1) || !aggregates.has(text.toLowerCase())) return
+  throw tokens.unsupported(`the aggregate ${text}(…)`, at, insteadOfAggregates)
 }
 
 /** Refuses `= ANY (…)` and similar syntax, if it is next. */
