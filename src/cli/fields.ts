@@ -72,8 +72,8 @@ function kindOf(name: string, { type, item, pipe = [] }: Shape): FieldKind {
   if (type === 'number') return 'number'
   if (type === 'boolean') return 'flag'
   if (name === 'from' || name === 'to') return 'version'
-  // Column names, not the parts of one identifier.
-  if (item?.words || (name === 'columns' && type === 'array')) return 'words'
+  // Names of columns or properties, not the parts of one identifier.
+  if (item?.words || ((name === 'columns' || name === 'removals') && type === 'array')) return 'words'
   if (type === 'array' && item && unwrap(item).type === 'string') return 'names'
   if (name === 'columns' || name === 'on' || name === 'order_by') return 'columns'
   // Rows, Arrow schemas and string maps have custom checks, which valibot reports as `custom`.

@@ -87,6 +87,8 @@ const script: readonly (readonly string[])[] = [
   ['list-tables', place],
   ['list-all-tables', place],
   ['list-transactions', place, '--status', 'succeeded'],
+  ['update-table-properties', place, 'prod.e', '--updates', 'owner=ada', '--removals', 'draft'],
+  ['update-namespace-properties', place, 'prod', '--updates', 'owner=ada', '--removals', 'draft'],
   ['rename-table', place, 'prod.e', 'f'],
   ['deregister-table', place, 'prod.f'],
   ['drop-table', place, 'prod.d'],

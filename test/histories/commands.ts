@@ -30,6 +30,20 @@ const namespace = fc.oneof(
 )
 const anyTable = fc.tuple(namespace, tableName).map(([path, name]) => [...path, name])
 const properties = pick({}, { owner: 'x' }, { owner: 'y', __proto: '1' })
+/** What changes properties, with names that are often there. */
+const newProperties = record(
+  {},
+  {
+    updates: pick<Record<string, string>[]>(
+      {},
+      { owner: 'x' },
+      { owner: 'z', tier: '1' },
+      { __proto: '2' },
+      { table_type: 'ICEBERG' },
+    ),
+    removals: pick<string[][]>([], ['owner'], ['tier', 'none', 'tier'], ['__proto']),
+  },
+)
 /** A unique name. */
 const staged = 'm.manifest-6f9a1b2c-3d4e-4f5a-8b6c-7d8e9f0a1b2c'
 const version = fc.oneof({ weight: 4, arbitrary: pick(1, 2, 3) }, fc.nat(6))
@@ -152,6 +166,10 @@ function requestsFor(table: fc.Arbitrary<string[]>): Requests {
       8,
       record({ id: namespace }, { mode: pick('Create', 'ExistOk', 'Overwrite', 'exist_ok'), properties }),
     ],
+    updateNamespaceProperties: [
+      3,
+      fc.tuple(namespace, newProperties).map(([id, changed]) => ({ id, ...changed })),
+    ],
     describeNamespace: [1, fc.record({ id: namespace })],
     namespaceExists: [1, fc.record({ id: namespace })],
     dropNamespace: [
@@ -185,6 +203,7 @@ function requestsFor(table: fc.Arbitrary<string[]>): Requests {
     registerTable: [7, record({ ...at, location }, { mode: pick('Create', 'Overwrite'), properties })],
     deregisterTable: [5, fc.record(at)],
     dropTable: [3, fc.record(at)],
+    updateTableProperties: [5, fc.tuple(table, newProperties).map(([id, changed]) => ({ id, ...changed }))],
     renameTable: [
       8,
       record({ ...at, new_table_name: tableName }, { new_namespace_id: fc.option(namespace) }),

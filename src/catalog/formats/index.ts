@@ -3,6 +3,7 @@
  * itself, whose versions point at objects of that format.
  */
 
+export { formatProperty } from '../lookup/properties.ts'
 export { recordedByCommit } from '../transactions/work-record.ts'
 export { type LookedUp, lookUpHead, newTableLocation, type TableHead } from './heads.ts'
 export { tablesWith } from './listing.ts'
@@ -17,5 +18,4 @@ export {
   type TableSigner,
   tableSigner,
 } from './objects.ts'
-export { type ChangedProperties, changeNamespaceProperties } from './properties.ts'
 export type { PointedVersion, TableFormat } from './table-format.ts'

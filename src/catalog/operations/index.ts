@@ -57,7 +57,9 @@ import { tableExists } from './table-exists.ts'
 import { undropTable } from './undrop-table.ts'
 import { alterTableBackfillColumns, createMaterializedView, refreshMaterializedView } from './unsupported.ts'
 import { updateFieldMetadata } from './update-field-metadata.ts'
+import { updateNamespaceProperties } from './update-namespace-properties.ts'
 import { updateTable } from './update-table.ts'
+import { updateTableProperties } from './update-table-properties.ts'
 import { updateTableSchemaMetadata } from './update-table-schema-metadata.ts'
 import { updateTableTag } from './update-table-tag.ts'
 
@@ -69,6 +71,7 @@ export const operations = {
   createNamespace,
   listNamespaces,
   describeNamespace,
+  updateNamespaceProperties,
   dropNamespace,
   namespaceExists,
   createTable,
@@ -79,6 +82,7 @@ export const operations = {
   tableExists,
   listTables,
   listAllTables,
+  updateTableProperties,
   renameTable,
   restoreTable,
   deregisterTable,
@@ -192,7 +196,9 @@ export {
   tableExists,
   undropTable,
   updateFieldMetadata,
+  updateNamespaceProperties,
   updateTable,
+  updateTableProperties,
   updateTableSchemaMetadata,
   updateTableTag,
 }

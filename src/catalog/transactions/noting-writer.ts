@@ -62,18 +62,17 @@ export class NotingWriter implements Writer {
     switch (key[0]) {
       case kinds.name:
         if (isTableName(key)) this.#of((value as StoredTable).id)
+        // A namespace whose properties change keeps its name.
+        else this.#namespace(value).isPlaced = true
         break
       case kinds.tablePointer:
         // To those who follow the feed, a table that is held is gone, and one that was held is new.
         if ((value as TablePointer)[0] === droppedId) this.#of(key[1]).isRemoved = true
         else this.#of(key[1]).isPlaced = true
         break
-      case kinds.namespace: {
-        const noted = this.#of(key[1])
-        noted.kind = 'namespace'
-        noted.isPlaced = true
+      case kinds.namespace:
+        this.#namespace(key[1])
         break
-      }
       case kinds.version:
         append(this.#of(key[1]), 'made', key)
         break
@@ -95,12 +94,9 @@ export class NotingWriter implements Writer {
       case kinds.tablePointer:
         this.#of(key[1]).isRemoved = true
         break
-      case kinds.namespace: {
-        const noted = this.#of(key[1])
-        noted.kind = 'namespace'
-        noted.isRemoved = true
+      case kinds.namespace:
+        this.#namespace(key[1]).isRemoved = true
         break
-      }
       case kinds.version:
         append(this.#of(key[1]), 'removed', key)
         break
@@ -151,6 +147,12 @@ export class NotingWriter implements Writer {
     this.#subject = id
     this.#keptSubject = Object.freeze([...id])
     return this.#keptSubject
+  }
+
+  #namespace(internalId: unknown): Noted {
+    const noted = this.#of(internalId)
+    noted.kind = 'namespace'
+    return noted
   }
 
   #of(internalId: unknown): Noted {

@@ -58,6 +58,8 @@ const offered: { readonly [Name in OperationName]?: Notes } = {
   alterTableAlterColumns: {},
   alterTableDropColumns: {},
   updateTableSchemaMetadata: {},
+  updateTableProperties: {},
+  updateNamespaceProperties: {},
   renameTable: {},
   restoreTable: {},
   createTableTag: {},

@@ -1,7 +1,7 @@
 import type { Steps } from '../../base/scheduling/time-slice.ts'
+import { formatProperty } from '../../catalog/formats/index.ts'
 
-/** The property of a table's record that says its format. */
-export const formatProperty = 'table_type'
+export { formatProperty }
 
 /** What `formatProperty` is for each kind of record that Iceberg REST serves. */
 export const formats = { table: 'ICEBERG', view: 'ICEBERG_VIEW' } as const

@@ -1,6 +1,5 @@
 import * as v from 'valibot'
 import { stringMap } from '../../base/model/fields.ts'
-import { changeNamespaceProperties } from '../../catalog/formats/index.ts'
 import { IcebergError } from '../errors.ts'
 import { inTermsOfIceberg } from '../records/lookup.ts'
 import { checkBody, namespaceName } from './body.ts'
@@ -86,7 +85,7 @@ export const namespaceEndpoints: readonly Endpoint[] = [
     name: 'updateProperties',
     method: 'POST',
     path: 'namespaces/{namespace}/properties',
-    access: 'createNamespace',
+    access: 'updateNamespaceProperties',
     body: 'json',
     run: async ({ catalog }, { namespace, request }) => {
       const { removals, updates } = checkBody(changed, request.body)
@@ -97,11 +96,11 @@ export const namespaceEndpoints: readonly Endpoint[] = [
           `Invalid namespace update: cannot simultaneously set and remove keys: [${both}]`,
         )
       const { options, context } = request
-      const asked = { id: [...namespace], updates, removals: [...new Set(removals)], context }
-      const body = await inTermsOfIceberg({ namespace }, () =>
-        changeNamespaceProperties(catalog, asked, options),
+      const { missing } = await inTermsOfIceberg({ namespace }, () =>
+        catalog.updateNamespaceProperties({ id: [...namespace], updates, removals, context }, options),
       )
-      return { body }
+      const removed = [...new Set(removals)].filter((name) => !missing.includes(name))
+      return { body: { updated: Object.keys(updates), removed, missing } }
     },
   },
 ]

@@ -175,6 +175,7 @@ const refusals: {
   },
   listNamespaces: { NamespaceNotFound: noNamespace(none) },
   describeNamespace: { NamespaceNotFound: noNamespace(none) },
+  updateNamespaceProperties: { NamespaceNotFound: noNamespace(none), ConcurrentModification: inTheStore },
   namespaceExists: { NamespaceNotFound: noNamespace(none) },
   dropNamespace: {
     NamespaceNotFound: noNamespace(none),
@@ -256,6 +257,7 @@ const refusals: {
     },
     ConcurrentModification: inTheStore,
   },
+  updateTableProperties: { TableNotFound: noTable(), ConcurrentModification: inTheStore },
   deregisterTable: { TableNotFound: noTable(), ConcurrentModification: inTheStore },
   dropTable: { TableNotFound: noTable(), ConcurrentModification: inTheStore },
   undropTable: {
@@ -623,11 +625,13 @@ const refusals: {
 const changes: { readonly [Name in OperationName]?: object } = {
   createNamespace: none,
   dropNamespace: { id: ['n'], behavior: 'Cascade' },
+  updateNamespaceProperties: { id: ['n'], updates: { owner: 'ada' } },
   createTable: { ...none, data },
   cloneTable: { ...none, source: ['rows'] },
   declareTable: none,
   registerTable: { ...none, location: 's3://bucket/none' },
   renameTable: { ...rows, new_table_name: 'x' },
+  updateTableProperties: { ...rows, updates: { owner: 'ada' } },
   restoreTable: { ...rows, version: 1 },
   deregisterTable: rows,
   dropTable: rows,

@@ -1,4 +1,5 @@
 import {
+  changeProperties,
   findNamespace,
   lookUp,
   type ModelNamespace,
@@ -34,6 +35,13 @@ export const namespaces = {
   describeNamespace: (state: State, { id }: Request<'describeNamespace'>) => ({
     properties: findNamespace(state, id).properties,
   }),
+
+  updateNamespaceProperties(state: State, request: Request<'updateNamespaceProperties'>) {
+    const { id } = request
+    if (id.length === 0) throw new Refused('InvalidInput')
+    const namespace = findNamespace(state, id)
+    return changeProperties(state, { operation: 'UpdateNamespaceProperties', id }, namespace, request)
+  },
 
   namespaceExists(state: State, { id }: Request<'namespaceExists'>) {
     findNamespace(state, id)

@@ -34,7 +34,7 @@ export interface ModelBranch {
 
 /** The state of a table besides its name and location. */
 export interface Registration {
-  readonly properties: Readonly<Record<string, string>>
+  properties: Readonly<Record<string, string>>
   /** The main branch is `''`. */
   readonly branches: Map<string, ModelBranch>
   readonly tags: Map<string, { readonly branch: string; readonly version: number }>
@@ -51,7 +51,7 @@ export interface ModelTable extends Registration {
 export interface ModelNamespace {
   readonly kind: 'namespace'
   readonly key: number
-  readonly properties: Readonly<Record<string, string>>
+  properties: Readonly<Record<string, string>>
   readonly children: Map<string, ModelNamespace | ModelTable>
 }
 
@@ -153,6 +153,36 @@ export function recorded(
   const batchKeys = changedByBatch && [...changedByBatch]
   state.transactions.set(transaction_id, { operation, subject, subjectKey, batchKeys, properties: {} })
   return { transaction_id }
+}
+
+/** Sets and removes properties of a table or namespace. */
+export function changeProperties(
+  state: State,
+  { operation, id }: { readonly operation: string; readonly id: Identifier },
+  subject: ModelNamespace | ModelTable,
+  { updates, removals }: PropertiesRequest,
+) {
+  const set = Object.entries(updates ?? {})
+  const names = [...new Set(removals)]
+  if (set.some(([name]) => names.includes(name))) throw new Refused('InvalidInput')
+  const before = new Map(Object.entries(subject.properties))
+  const after = new Map([...before, ...set])
+  for (const name of names) after.delete(name)
+  if (subject.kind === 'table' && before.get('table_type') !== after.get('table_type'))
+    throw new Refused('InvalidInput')
+  const answer = {
+    properties: Object.fromEntries(after),
+    missing: names.filter((name) => !before.has(name)),
+  }
+  const isSame = before.size === after.size && [...after].every(([name, value]) => before.get(name) === value)
+  if (isSame) return answer
+  subject.properties = answer.properties
+  return { ...answer, ...recorded(state, operation, id, subject) }
+}
+
+interface PropertiesRequest {
+  readonly updates?: Readonly<Record<string, string>> | null | undefined
+  readonly removals?: readonly string[] | null | undefined
 }
 
 export function lookUp(state: State, id: Identifier): ModelNamespace | ModelTable | undefined {

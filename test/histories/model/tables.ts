@@ -3,6 +3,7 @@ import { findVersionOfRows, insertRows } from './rows.ts'
 import {
   type Actual,
   branchName,
+  changeProperties,
   findBranch,
   findNamespace,
   findTable,
@@ -116,6 +117,12 @@ export const tables = {
       properties: table.properties,
       ...recorded(state, 'DropTable', id, table),
     }
+  },
+
+  updateTableProperties(state: State, request: Request<'updateTableProperties'>) {
+    const { id } = request
+    const table = findTable(state, id)
+    return changeProperties(state, { operation: 'UpdateTableProperties', id }, table, request)
   },
 
   renameTable(state: State, { id, new_table_name, new_namespace_id }: Request<'renameTable'>) {

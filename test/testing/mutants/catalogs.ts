@@ -209,6 +209,45 @@ export const brokenCatalogs: readonly Mutant[] = [
     broken((real) => ({ declareTable: (request) => real.declareTable(request) })),
   ],
   [
+    'answers with properties that it does not keep',
+    'table.properties',
+    broken((real) => ({
+      updateTableProperties: async ({ id, updates, removals }) => {
+        const { properties } = await real.describeTable({ id } as unknown as Request)
+        const kept: Record<string, string> = {
+          ...(properties as unknown as object),
+          ...(updates as unknown as object),
+        }
+        const names = removals as unknown as string[]
+        const missing = names.filter((name) => !Object.hasOwn(properties as unknown as object, name))
+        for (const name of names) delete kept[name]
+        return { properties: kept, missing } as unknown as Request
+      },
+    })),
+  ],
+  [
+    'replaces all properties of a table',
+    'table.properties',
+    broken((real) => ({
+      updateTableProperties: async (request, options) => {
+        const { properties } = await real.describeTable({ id: request.id } as unknown as Request)
+        const set = Object.keys((request.updates ?? {}) as unknown as object)
+        const removals = Object.keys(properties as unknown as object).filter((name) => !set.includes(name))
+        return real.updateTableProperties({ ...request, removals } as unknown as Request, options)
+      },
+    })),
+  ],
+  [
+    'removes no properties of a namespace',
+    'namespace.properties',
+    broken((real) => ({
+      updateNamespaceProperties: asked(
+        real.updateNamespaceProperties,
+        ({ removals: _, ...request }) => request,
+      ),
+    })),
+  ],
+  [
     'forgets the location of what it deregisters',
     'table.deregister',
     broken((real) => ({

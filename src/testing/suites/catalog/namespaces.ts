@@ -47,6 +47,24 @@ export const namespaces: Topic<CatalogTrial> = {
       },
     ),
     rule(
+      'namespace.properties',
+      'decision: properties',
+      'Properties are set and removed, the others stay, and names that were not there are told.',
+      ['updateNamespaceProperties', 'describeNamespace'],
+      async ({ catalog, id }: CatalogTrial) => {
+        await catalog.createNamespace({ id: id('n'), properties: { a: '1', b: '2', c: '3' } })
+        const change = { updates: { a: '4', d: '5' }, removals: ['b', 'x'] }
+        const { properties, missing } = await catalog.updateNamespaceProperties({ id: id('n'), ...change })
+        assert.deepEqual(properties, { a: '4', c: '3', d: '5' })
+        assert.deepEqual(missing, ['x'])
+        assert.deepEqual((await catalog.describeNamespace({ id: id('n') })).properties, properties)
+        const both = { updates: { a: '6' }, removals: ['a'] }
+        await refused(catalog.updateNamespaceProperties({ id: id('n'), ...both }), 'InvalidInput')
+        await refused(catalog.updateNamespaceProperties({ id: id('x'), ...change }), 'NamespaceNotFound')
+        assert.deepEqual((await catalog.describeNamespace({ id: id('n') })).properties, properties)
+      },
+    ),
+    rule(
       'namespace.one-wins',
       'decision: names',
       'Of many who create the same namespace at the same time exactly one succeeds.',

@@ -97,6 +97,37 @@ export const tables: Topic<CatalogTrial> = {
       },
     ),
     rule(
+      'table.properties',
+      'decision: properties',
+      'Properties are set and removed, the others stay, and so do versions, tags and location.',
+      ['updateTableProperties', 'createTableTag', 'getTableTagVersion'],
+      async (trial: CatalogTrial) => {
+        const { catalog, id } = trial
+        const table = id('t')
+        const { location } = await catalog.declareTable({ id: table, properties: { a: '1', b: '2', c: '3' } })
+        await catalog.createTableVersion({ id: table, version: 3, manifest_path: 'm3' })
+        await catalog.createTableTag({ id: table, tag: 'stable', version: 3 })
+        const change = { updates: { a: '4', d: '5' }, removals: ['b', 'x'] }
+        const { properties, missing } = await catalog.updateTableProperties({ id: table, ...change })
+        assert.deepEqual(properties, { a: '4', c: '3', d: '5' })
+        assert.deepEqual(missing, ['x'])
+        const both = { updates: { a: '6' }, removals: ['a'] }
+        await unchanged(trial, 'InvalidInput', [
+          () => catalog.updateTableProperties({ id: table, ...both }),
+          () => catalog.updateTableProperties({ id: table, updates: { table_type: 'OTHER' } }),
+        ])
+        await unchanged(trial, 'TableNotFound', [
+          () => catalog.updateTableProperties({ id: id('x'), ...change }),
+        ])
+        // A later version must not bring earlier properties back.
+        await catalog.createTableVersion({ id: table, version: 4, manifest_path: 'm4' })
+        const described = await catalog.describeTable({ id: table })
+        assert.deepEqual([described.location, described.properties], [location, properties])
+        assert.deepEqual(await numbers(catalog, table), [3, 4])
+        assert.equal((await catalog.getTableTagVersion({ id: table, tag: 'stable' })).version, 3)
+      },
+    ),
+    rule(
       'table.deregister',
       'document 4.2',
       'Deregistering answers with identifier, location and properties, and frees the name alone.',
