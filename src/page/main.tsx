@@ -1,8 +1,10 @@
 import { render } from 'preact'
 import { formatRoute, startRoute, tokenIn } from './model/route.ts'
 import { token } from './server.ts'
+import { followTheme } from './theme.ts'
 import { App } from './views/app.tsx'
 
+followTheme()
 const given = tokenIn(location.hash)
 if (given !== undefined) {
   token.set(given)

@@ -6,9 +6,11 @@ import { formatRoute, parseRoute, type Route, startRoute, tokenIn } from '../mod
 import { useRefreshCounters } from '../refresh-counters.ts'
 import { onUnauthenticated, settings, token } from '../server.ts'
 import { Activity } from './activity.tsx'
+import { Header } from './header.tsx'
 import { NamespaceView } from './namespace.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { TableView } from './table.tsx'
+import { TokenForm } from './token-form.tsx'
 
 /** The whole page. */
 export function App() {
@@ -21,6 +23,7 @@ export function App() {
   const changed = () => setRevision((before) => before + 1)
   /** The namespace whose tables are listed. It stays when a table in a nested namespace is opened. */
   const [listedNamespace, setListedNamespace] = useState<Identifier>(() => namespaceOf(route) ?? [])
+  const browse = useBrowse()
 
   useEffect(() => {
     const move = () => {
@@ -57,40 +60,20 @@ export function App() {
   }, [name])
 
   const isLocked = missing !== undefined
+  const forget = () => {
+    token.forget()
+    setMissing('The token is forgotten. Give one to go on.')
+  }
   return (
     <>
       <a class="skip" href="#main" onClick={skip}>
         Skip to the content
       </a>
-      <header>
-        <a class="brand" href="#/namespace">
-          <span class="mark" aria-hidden="true" />
-          Tabularium
-        </a>
-        <span class="faint host">{location.host}</span>
-        {!settings.editable && <span class="badge">read-only</span>}
-        <nav aria-label="Pages">
-          <a href="#/namespace" aria-current={route.view === 'activity' ? undefined : 'page'}>
-            Catalog
-          </a>
-          <a href="#/activity" aria-current={route.view === 'activity' ? 'page' : undefined}>
-            Activity
-          </a>
-          <a href="docs">API</a>
-        </nav>
-        <Theme />
-        {settings.token && !isLocked && (
-          <button
-            type="button"
-            onClick={() => {
-              token.forget()
-              setMissing('The token is forgotten. Give one to go on.')
-            }}
-          >
-            Forget token
-          </button>
-        )}
-      </header>
+      <Header
+        route={route}
+        browse={isLocked ? undefined : browse}
+        onForget={settings.token && !isLocked ? forget : undefined}
+      />
       {isLocked ? (
         <main id="main" tabIndex={-1}>
           <TokenForm
@@ -104,9 +87,15 @@ export function App() {
           />
         </main>
       ) : (
-        <div class="columns">
-          <Sidebar route={route} namespace={listedNamespace} revision={revision} counters={counters} />
-          <main id="main" tabIndex={-1}>
+        <div class={browse.isOpen ? 'columns browsing' : 'columns'}>
+          <Sidebar
+            route={route}
+            namespace={listedNamespace}
+            revision={revision}
+            counters={counters}
+            onTable={browse.close}
+          />
+          <main id="main" tabIndex={-1} inert={browse.isOpen}>
             <View route={route} revision={revision} counters={counters} changed={changed} />
           </main>
         </div>
@@ -114,6 +103,39 @@ export function App() {
       <div id="status" role="status" class="unseen" />
     </>
   )
+}
+
+/** Screens where the navigation is folded away. `shell.css` has the same width. */
+const small = matchMedia('(max-width: 800px)')
+
+/** Whether the navigation is open on a small screen. A chosen table, Escape, and a click beside it close it. */
+function useBrowse() {
+  const [isOpen, setOpen] = useState(false)
+  const wasOpen = useRef(false)
+  useEffect(() => {
+    if (isOpen) document.getElementById('namespaces')?.focus()
+    else if (wasOpen.current && small.matches) document.querySelector<HTMLElement>('.browse')?.focus()
+    wasOpen.current = isOpen
+    if (!isOpen) return undefined
+    const close = () => setOpen(false)
+    const onKey = ({ key }: KeyboardEvent) => key === 'Escape' && close()
+    // Clicks in the rest of the page reach its frame, as the view is inert.
+    const onClick = ({ target }: MouseEvent) =>
+      target instanceof Element && target.matches('.columns') && close()
+    document.addEventListener('keydown', onKey)
+    document.addEventListener('click', onClick)
+    small.addEventListener('change', close)
+    return () => {
+      document.removeEventListener('keydown', onKey)
+      document.removeEventListener('click', onClick)
+      small.removeEventListener('change', close)
+    }
+  }, [isOpen])
+  return {
+    isOpen,
+    toggle: () => setOpen((before) => !before),
+    close: () => setOpen(false),
+  }
 }
 
 function namespaceOf(route: Route): Identifier | undefined {
@@ -131,68 +153,4 @@ function View({ route, ...props }: ViewProps & { readonly route: Route }) {
 function skip(event: Event): void {
   event.preventDefault()
   document.getElementById('main')?.focus()
-}
-
-const themes = ['auto', 'light', 'dark'] as const
-
-function Theme() {
-  const [theme, setTheme] = useState(() => localStorage.getItem('tabularium-theme') ?? 'auto')
-  useEffect(() => {
-    document.documentElement.dataset.theme = theme
-    localStorage.setItem('tabularium-theme', theme)
-  }, [theme])
-  return (
-    <label class="theme">
-      <span class="unseen">Colors</span>
-      <select value={theme} onChange={(event) => setTheme(event.currentTarget.value)}>
-        {themes.map((name) => (
-          <option key={name} value={name}>
-            {name === 'auto' ? 'as the system' : name}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
-}
-
-/** A form for a token, which is kept in this tab only. */
-function TokenForm({
-  message,
-  onGiven,
-}: {
-  readonly message: string
-  readonly onGiven: (token: string) => void
-}) {
-  const [given, setGiven] = useState('')
-  const field = useRef<HTMLInputElement>(null)
-  useEffect(() => field.current?.focus(), [])
-  return (
-    <form
-      class="token"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (given.trim() !== '') onGiven(given.trim())
-      }}
-    >
-      <h1>Token</h1>
-      <p role="alert">{message}</p>
-      <label class="field">
-        <span>Token or key</span>
-        <input
-          ref={field}
-          type="password"
-          autocomplete="off"
-          value={given}
-          onInput={(event) => setGiven(event.currentTarget.value)}
-        />
-      </label>
-      <p class="faint">
-        It is kept for this tab until you close it, and sent to this server only. Whoever runs the server
-        gives it to you; <code>tabularium open</code> brings one of its own.
-      </p>
-      <button type="submit" class="primary">
-        Go on
-      </button>
-    </form>
-  )
 }

@@ -17,13 +17,15 @@ interface Props {
   readonly namespace: Identifier
   readonly revision: number
   readonly counters: RefreshCounters
+  /** Called when a table is chosen. */
+  readonly onTable: () => void
 }
 
 /** The navigation: the tree of namespaces, and the tables in the chosen one. */
 export function Sidebar(props: Props) {
   const { namespace, revision, counters } = props
   return (
-    <aside aria-label="Tables">
+    <aside id="browse" aria-label="Tables">
       <NamespaceTree
         chosen={namespace}
         revision={revision}
@@ -35,7 +37,7 @@ export function Sidebar(props: Props) {
   )
 }
 
-function Tables({ namespace, route, revision, counters }: Props) {
+function Tables({ namespace, route, revision, counters, onTable }: Props) {
   const [typed, setTyped] = useState('')
   const search = typed.trim().toLowerCase()
   const scope = JSON.stringify(namespace)
@@ -81,7 +83,12 @@ function Tables({ namespace, route, revision, counters }: Props) {
         keyOf={(row) => JSON.stringify(items[row])}
         active={active}
         onActive={setActive}
-        onChoose={(row) => items[row] && navigate({ view: 'table', id: items[row], tab: 'columns' })}
+        onChoose={(row) => {
+          const id = items[row]
+          if (id === undefined) return
+          navigate({ view: 'table', id, tab: 'columns' })
+          onTable()
+        }}
         onEnd={tables.more}
         attributes={(row) => ({
           'aria-selected': JSON.stringify(items[row]) === chosen,
