@@ -1,13 +1,14 @@
-import { tableFromArrays, tableFromIPC, tableToIPC } from '@uwdata/flechette'
+import * as arrow from '@uwdata/flechette'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { changeText, differenceOf } from '../../src/page/model/difference.ts'
 import { errorOffset, splitAt } from '../../src/page/model/predicate-error.ts'
 import { formatRoute, parseRoute, type Route, startRoute, tokenIn } from '../../src/page/model/route.ts'
-import { cellText, decodeRows } from '../../src/page/model/rows.ts'
+import { decodeRows } from '../../src/page/model/rows.ts'
 import { columnPath, emptyTable, typeText } from '../../src/page/model/schema.ts'
 import { piecesOf, plainText, shownBytes, signed } from '../../src/page/model/text.ts'
 import { keyOf, treeRows } from '../../src/page/model/tree.ts'
+import { cellText } from '../../src/page/model/values.ts'
 import { rowByKey, scrollTo, visibleRows } from '../../src/page/model/visible-rows.ts'
 import { openCatalog } from '../../src/tabularium/index.ts'
 
@@ -119,17 +120,41 @@ describe('text of a catalog', () => {
     expect([signed(3), signed(-1_000), signed(0)]).toEqual(['+3', '−1,000', '0'])
   })
 
+  const inZone = (unit: 0 | 1 | 2 | 3, zone: string | null) => arrow.timestamp(unit, zone)
+  const times = arrow.field('at', inZone(3, null))
+  const seat = arrow.struct([arrow.field('row', arrow.int32()), times])
+  const byName = arrow.map(arrow.field('key', arrow.utf8(), false), arrow.field('value', arrow.decimal(5, 2)))
+
   it.each([
-    [null, 'int64', undefined],
-    [12n ** 20n, 'int64', '3833759992447475122176'],
-    [-0, 'double', '-0'],
-    [0, 'date32:day', '1970-01-01'],
-    [1_500, 'timestamp:ms:UTC', '1970-01-01T00:00:01.500Z'],
-    [Number.MAX_VALUE, 'timestamp:ms:UTC', String(Number.MAX_VALUE)],
-    [new Uint8Array([1, 255]), 'binary', '01 ff'],
-    [{ city: 'Paris', at: [1, null] }, 'struct', '{city: "Paris", at: [1, null]}'],
-    [new Map([['a', 1n]]), 'map', '[["a", 1]]'],
-  ])('the cell of %s as %s', (value, type, shown) => {
+    [null, arrow.int64(), undefined],
+    ['', arrow.utf8(), ''],
+    ['null', arrow.utf8(), 'null'],
+    [2n ** 64n - 1n, arrow.uint64(), '18446744073709551615'],
+    [-0, arrow.float64(), '-0'],
+    [Math.fround(0.1), arrow.float32(), '0.1'],
+    [Math.fround(16_777_217), arrow.float32(), '16777216'],
+    [Number.NaN, arrow.float32(), 'NaN'],
+    [0.1 + 0.2, arrow.float64(), '0.30000000000000004'],
+    [0, arrow.dateDay(), '1970-01-01'],
+    [1_500, arrow.dateMillisecond(), '1970-01-01T00:00:01.500Z'],
+    [1_500n, inZone(1, 'UTC'), '1970-01-01 00:00:01.500Z'],
+    [-1n, inZone(2, 'Europe/Berlin'), '1969-12-31 23:59:59.999999Z'],
+    [1_793_534_400_123_456_789n, inZone(3, null), '2026-11-01 12:00:00.123456789'],
+    [-62_135_596_801n, inZone(0, null), '0000-12-31 23:59:59'],
+    [2n ** 62n, inZone(0, 'UTC'), `${2n ** 62n} s`],
+    [86_399_000_000_001n, arrow.timeNanosecond(), '23:59:59.000000001'],
+    [5n, arrow.duration(2), '5 µs'],
+    [-5n, arrow.decimal(10, 3), '-0.005'],
+    [12_345n, arrow.decimal(10, 2), '123.45'],
+    [7n, arrow.decimal(10, 0), '7'],
+    [new Uint8Array([1, 255]), arrow.binary(), '01 ff'],
+    [new Uint8Array(17), arrow.binary(), `${'00 '.repeat(16)}… (17 B)`],
+    [new Uint8Array([1, 2]), arrow.list(arrow.uint8()), '[1, 2]'],
+    [Float32Array.of(0.1, 1), arrow.fixedSizeList(arrow.float32(), 2), '[0.1, 1]'],
+    [['a', null, ''], arrow.list(arrow.utf8()), '["a", null, ""]'],
+    [{ row: 4, at: 1n }, seat, '{row: 4, at: 1970-01-01 00:00:00.000000001}'],
+    [[['a', 150n]], byName, '{"a": 1.50}'],
+  ] as const)('the cell of %s of %j as %s', (value, type, shown) => {
     expect(cellText(value, type)).toBe(shown)
   })
 
@@ -140,9 +165,9 @@ describe('text of a catalog', () => {
         for (;;) yield ++this.length
       },
     }
-    expect(cellText(long, 'list')!.length).toBeLessThanOrEqual(201)
+    expect(cellText(long, arrow.list(arrow.int32()))!.length).toBeLessThanOrEqual(201)
     expect(long.length).toBeLessThan(200)
-    expect(cellText(`${'x'.repeat(199)}🦀🦀`, 'string')).toBe(`${'x'.repeat(199)}…`)
+    expect(cellText(`${'x'.repeat(199)}🦀🦀`, arrow.utf8())).toBe(`${'x'.repeat(199)}…`)
   })
 })
 
@@ -269,8 +294,10 @@ describe('the tree', () => {
 
 describe('rows', () => {
   it('come out of an answer by place, exactly', () => {
-    const bytes = tableToIPC(tableFromArrays({ a: [1n, 2n ** 60n], b: ['x', null] }), { format: 'file' })!
-    expect(decodeRows(bytes)).toEqual({
+    const bytes = arrow.tableToIPC(arrow.tableFromArrays({ a: [1n, 2n ** 60n], b: ['x', null] }), {
+      format: 'file',
+    })!
+    expect(decodeRows(bytes)).toMatchObject({
       columns: ['a', 'b'],
       rows: [
         [1n, 'x'],
@@ -280,7 +307,7 @@ describe('rows', () => {
   })
 
   it('of a new table are none, in the columns that were typed', () => {
-    const table = tableFromIPC(emptyTable('  origin string\n\nflight no int64\n__proto__ bool\n'))
+    const table = arrow.tableFromIPC(emptyTable('  origin string\n\nflight no int64\n__proto__ bool\n'))
     expect([table.numRows, table.names]).toEqual([0, ['origin', 'flight no', '__proto__']])
     expect(() => emptyTable('a')).toThrow('Line 1')
     expect(() => emptyTable('a int64\na bool')).toThrow('Line 2 names the column a again')

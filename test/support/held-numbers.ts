@@ -214,12 +214,13 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['10,000 at most', fields, 'page: 10_000'],
   ],
   'docs/page.md': [
-    ['rows a hundred at a time', `${page}/parts/row-grid.tsx`, 'blockRows = 100'],
+    ['rows a hundred at a time', `${page}/parts/row-blocks.ts`, 'blockRows = 100'],
     ['hidden for 20 seconds', `${page}/refresh-counters.ts`, 'hiddenMillis = 20_000'],
     ['up to 50 that succeeded', `${page}/views/activity.tsx`, 'maxEnded = 50'],
     ['7 days by default', core, 'options.transactionAge ?? 7 * day'],
     ['a thousand names', `${page}/views/sidebar.tsx`, 'shownPage = 1_000'],
     ['10,000 in each request', `${page}/views/sidebar.tsx`, 'searchedPage = 10_000'],
+    ['last 50 tables', `${page}/model/column-layout.ts`, 'maxTables, maxCharacters] = [50,'],
     ['every 3 seconds', `${page}/refresh-counters.ts`, 'restMillis = 3_000'],
     ["server's 32 for a caller", limits, 'given.streamsPerCaller ?? 32'],
   ],
@@ -307,8 +308,8 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     [
       '3,000 rows of a table',
       [
-        numberIn(`${page}/parts/row-grid.tsx`, 'blockRows') *
-          numberIn(`${page}/parts/row-grid.tsx`, 'maxBlocks'),
+        numberIn(`${page}/parts/row-blocks.ts`, 'blockRows') *
+          numberIn(`${page}/parts/row-blocks.ts`, 'maxBlocks'),
       ],
     ],
     ['1,000 versions', `${page}/views/versions.tsx`, 'maxKnown = 1_000'],

@@ -1,12 +1,28 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
-import { cellText, decodeRows, maxCharacters } from '../model/rows.ts'
-import { shownCount } from '../model/text.ts'
-import { visibleRows } from '../model/visible-rows.ts'
-import { postForBytes } from '../server.ts'
+import { announce, useChanged } from '../hooks.ts'
+import type { ColumnFilter, FilterRow } from '../model/column-filter.ts'
+import {
+  type ColumnLayout,
+  directionOf,
+  givenWidth,
+  hidden,
+  moved,
+  nextDirection,
+  resized,
+  shownColumns,
+  sorted,
+} from '../model/column-layout.ts'
+import { columnPath } from '../model/schema.ts'
+import { plainText, shownCount } from '../model/text.ts'
+import { ownWidth } from '../model/visible-columns.ts'
+import { type ColumnActs, ColumnHead } from './column-head.tsx'
 import { Failure } from './failure.tsx'
-import { Text } from './text.tsx'
-import { useHeight } from './virtual-list.tsx'
+import { FilterCell } from './filter-cell.tsx'
+import { Grid, useGrid } from './grid.tsx'
+import { useBlocks } from './row-blocks.ts'
+import { RowDialog } from './row-dialog.tsx'
+import { valueCell } from './value.tsx'
 
 export interface GridColumn {
   readonly name: string
@@ -18,98 +34,109 @@ export interface GridColumn {
 interface Props {
   readonly id: Identifier
   readonly count: number
+  /** All columns of the table. */
   readonly columns: readonly GridColumn[]
-  /** The query without offset and limit. */
+  readonly layout: ColumnLayout
+  readonly onLayout: (layout: ColumnLayout) => void
+  /** The query without columns, order, offset and limit. */
   readonly query: Readonly<Record<string, unknown>>
+  readonly filterRow: FilterRow
+  readonly onFilter: (name: string, filter: ColumnFilter | undefined) => void
 }
 
-type Row = readonly unknown[]
-
-/** The width of a column, in rem. */
-function widthOf(type: string): number {
-  if (/^(u?int|float|double|halffloat|bool|date)/.test(type)) return 9
-  return /^(string|large_string|timestamp|time|dict|decimal)/.test(type) ? 13 : 18
-}
-
-/** The rows of a block, which is one request, and how many blocks are kept. */
-const blockRows = 100
-const maxBlocks = 30
-const rowHeight = 28
+/** The height of the head with its filters, in pixels. */
+const headHeight = 76
 
 /** A grid of rows, which are fetched when they become visible. */
-export function RowGrid({ id, count, columns, query }: Props) {
-  const box = useRef<HTMLDivElement>(null)
-  const [scrollTop, setScrollTop] = useState(0)
+export function RowGrid(props: Props) {
+  const { id, count, columns: all, layout, query: given, filterRow, onFilter } = props
   const [openedRow, setOpenedRow] = useState<number>()
-  const height = useHeight(box)
-  const { first, end, totalHeight, shift } = visibleRows({
+  const columns = shownColumns(all, layout)
+  const grid = useGrid(
     count,
-    rowHeight,
-    height: Math.max(0, height - rowHeight),
-    scrollTop,
-  })
-  const { rowAt, error, again } = useBlocks(id, query, first, end)
-  // Widths do not depend on values, so all rows and the header have the same.
-  const widths = columns.map(({ type }) => widthOf(type))
-  const layout = {
-    gridTemplateColumns: `4.5rem ${widths.map((width) => `minmax(${width}rem, ${width}fr)`).join(' ')}`,
-    minWidth: `${widths.reduce((sum, width) => sum + width, 4.5)}rem`,
-  }
-  const drawn = Array.from({ length: end - first }, (_, index) => first + index)
+    columns.map(({ name, type, shownType }) => {
+      const width = givenWidth(layout, name)
+      return { width: width ?? ownWidth(name, type, shownType), isFixed: width !== undefined }
+    }),
+    headHeight,
+  )
+  const query = { ...given, order_by: orderBy(layout, all) }
+  const { at, error, again } = useBlocks(id, query, columns, grid)
+  // Other rows begin at their first one.
+  useChanged(JSON.stringify([given.filter, query.order_by]), () => grid.box.current?.scrollTo({ top: 0 }))
+  const acts = (index: number) => actsOf(props, columns, index, grid.showColumn)
   return (
     <>
       {error !== undefined && <Failure error={error} again={again} />}
-      <div
-        ref={box}
-        class="grid"
-        role="table"
-        aria-label="Rows"
-        aria-rowcount={count + 1}
-        aria-colcount={columns.length + 1}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
-        tabIndex={0}
-        onScroll={(event) => setScrollTop(event.currentTarget.scrollTop)}
-      >
-        <div class="grid-head" role="row" aria-rowindex={1} style={layout}>
-          <span role="columnheader">Row</span>
-          {columns.map(({ name, shownType }, index) => (
-            <span key={index} role="columnheader" title={shownType}>
-              <Text text={name} /> <small class="faint">{shownType}</small>
-            </span>
-          ))}
-        </div>
-        {count === 0 && <p class="faint empty">No rows.</p>}
-        <div role="rowgroup" class="grid-whole" style={{ height: `${totalHeight}px` }}>
-          {drawn.map((row) => (
-            <div
-              key={row}
-              class="grid-row"
-              role="row"
-              aria-rowindex={row + 2}
-              style={{ ...layout, top: `${row * rowHeight + shift}px`, height: `${rowHeight}px` }}
-            >
-              <span role="rowheader">
-                <button
-                  type="button"
-                  class="plain"
-                  onClick={() => setOpenedRow(row)}
-                  aria-label={`Row ${row + 1}, show whole`}
-                >
-                  {shownCount(row + 1)}
-                </button>
-              </span>
-              {columns.map((column, index) => (
-                <Cell key={index} row={rowAt(row)} index={index} column={column} />
-              ))}
-            </div>
-          ))}
-        </div>
-      </div>
+      <Grid
+        grid={grid}
+        label="Rows"
+        empty={filterRow.rest || filterRow.filters.size > 0 ? 'No rows match.' : 'No rows.'}
+        heads={[
+          {
+            class: 'grid-names',
+            first: 'Row',
+            cell: (index) => {
+              const { name, shownType } = columns[index]!
+              const direction = directionOf(layout, name)
+              const place = layout.sort.findIndex(({ column }) => column === name)
+              return {
+                attributes: { 'aria-sort': direction },
+                content: (
+                  <ColumnHead
+                    name={name}
+                    shownType={shownType}
+                    index={index}
+                    width={grid.widths[index]!}
+                    direction={direction}
+                    place={layout.sort.length > 1 && place >= 0 ? place + 1 : undefined}
+                    {...acts(index)}
+                  />
+                ),
+              }
+            },
+          },
+          {
+            class: 'grid-filters',
+            first: <span class="unseen">Filters</span>,
+            cell: (index) => {
+              const { name, type } = columns[index]!
+              const filter = filterRow.filters.get(name)
+              return {
+                content: (
+                  <FilterCell
+                    key={name}
+                    name={name}
+                    type={type}
+                    filter={filter}
+                    onFilter={(next) => onFilter(name, next)}
+                  />
+                ),
+              }
+            },
+          },
+        ]}
+        rowHead={(row) => (
+          <button
+            type="button"
+            class="plain"
+            onClick={() => setOpenedRow(row)}
+            aria-label={`Row ${row + 1}, show whole`}
+          >
+            {shownCount(row + 1)}
+          </button>
+        )}
+        cell={(row, column) => {
+          const found = at(row, column)
+          return valueCell(found.row, found.index, found.type)
+        }}
+      />
       {openedRow !== undefined && (
         <RowDialog
+          id={id}
           row={openedRow}
-          values={rowAt(openedRow)}
-          columns={columns}
+          query={query}
+          columns={all}
           onClose={() => setOpenedRow(undefined)}
         />
       )}
@@ -117,144 +144,51 @@ export function RowGrid({ id, count, columns, query }: Props) {
   )
 }
 
-function Cell({
-  row,
-  index,
-  column,
-}: {
-  readonly row: Row | undefined
-  readonly index: number
-  readonly column: GridColumn
-}) {
-  if (row === undefined)
-    return (
-      <span role="cell" class="faint">
-        …
-      </span>
-    )
-  const text = cellText(row[index], column.type)
-  if (text === undefined)
-    return (
-      <span role="cell" class="null">
-        null
-      </span>
-    )
-  const isNumber = typeof row[index] === 'number' || typeof row[index] === 'bigint'
-  return (
-    <span role="cell" class={isNumber ? 'number' : undefined}>
-      <Text text={text} />
-    </span>
-  )
+/** The order that a query asks for. Columns that the table lacks now are left out. */
+function orderBy({ sort }: ColumnLayout, columns: readonly GridColumn[]) {
+  const names = new Set(columns.map(({ name }) => name))
+  const keys = sort.filter(({ column }) => names.has(column))
+  if (keys.length === 0) return undefined
+  return keys.map(({ column, descending }) => ({ column_name: columnPath(column), ascending: !descending }))
 }
 
-function RowDialog({
-  row,
-  values,
-  columns,
-  onClose,
-}: {
-  readonly row: number
-  readonly values: Row | undefined
-  readonly columns: readonly GridColumn[]
-  readonly onClose: () => void
-}) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  /** The row when the dialog opened. Another one may have its number by now. */
-  const kept = useRef(values)
-  kept.current ??= values
-  useLayoutEffect(() => {
-    const before = document.activeElement as HTMLElement | null
-    dialog.current?.showModal()
-    return () => before?.focus()
-  }, [])
-  return (
-    <dialog ref={dialog} class="wide" aria-labelledby="row-title" onClose={onClose}>
-      <h2 id="row-title">Row {shownCount(row + 1)}</h2>
-      <dl class="properties">
-        {columns.map(({ name, type, shownType }, index) => {
-          const text = cellText(kept.current?.[index], type, maxCharacters)
-          return (
-            <div key={index}>
-              <dt>
-                <Text text={name} /> <small class="faint">{shownType}</small>
-              </dt>
-              <dd class="value">
-                {kept.current === undefined ? (
-                  '…'
-                ) : text === undefined ? (
-                  <span class="null">null</span>
-                ) : (
-                  <Text text={text} />
-                )}
-              </dd>
-            </div>
-          )
-        })}
-      </dl>
-      <div class="buttons">
-        <button type="button" class="primary" onClick={onClose}>
-          Close
-        </button>
-      </div>
-    </dialog>
-  )
-}
-
-interface BlockCache {
-  /** The query of `blocks`. */
-  readonly what: string
-  readonly blocks: Map<number, readonly Row[]>
-  readonly older: Map<number, readonly Row[]>
-}
-
-/** The visible blocks of rows, and some recent ones. */
-function useBlocks(id: Identifier, query: Readonly<Record<string, unknown>>, first: number, end: number) {
-  const what = JSON.stringify(query)
-  const cache = useRef<BlockCache>({ what, blocks: new Map(), older: new Map() })
-  // After a change of the query, the old rows stay visible until the new ones are there.
-  if (cache.current.what !== what) {
-    const { blocks, older } = cache.current
-    cache.current = { what, blocks: new Map(), older: blocks.size > 0 ? blocks : older }
+/** What can be done to a column. Each act says what it did, for those who do not see it. */
+function actsOf(
+  { columns: all, layout, onLayout }: Props,
+  columns: readonly GridColumn[],
+  index: number,
+  show: (column: number) => void,
+): ColumnActs {
+  const { name } = columns[index]!
+  const shown = plainText(name)
+  const moveTo = (place: number) => {
+    const other = columns[place]
+    if (other === undefined) return
+    onLayout(moved(layout, all, name, other.name))
+    announce(`${shown} is column ${place + 1} now.`)
+    show(place)
+    focusHead(place)
   }
-  const [error, setError] = useState<unknown>()
-  const [round, draw] = useState(0)
-  const from = Math.floor(first / blockRows)
-  const to = Math.floor(Math.max(first, end - 1) / blockRows)
-  useEffect(() => {
-    if (end === first) return undefined
-    const controller = new AbortController()
-    const { signal } = controller
-    const { blocks, older } = cache.current
-    // Debounced: rows that are only scrolled past are not fetched.
-    const timer = setTimeout(async () => {
-      try {
-        for (let block = from; block <= to; block++) {
-          if (blocks.has(block)) continue
-          const body = { ...query, offset: block * blockRows, limit: blockRows }
-          const { rows } = decodeRows(await postForBytes(id, 'query', { body, signal }))
-          blocks.set(block, rows)
-          older.delete(block)
-          const [oldest] = blocks.keys()
-          if (blocks.size > maxBlocks) blocks.delete(oldest!)
-          setError(undefined)
-          draw((times) => times + 1)
-        }
-      } catch (failure) {
-        if (!signal.aborted) setError(failure)
-      }
-    }, 60)
-    return () => {
-      clearTimeout(timer)
-      controller.abort()
-    }
-  }, [what, from, to, end === first, error === undefined ? 0 : round])
+  const sort: ColumnActs['sort'] = (direction, isFurther) => {
+    onLayout(sorted(layout, name, direction, isFurther))
+    announce(direction ? `Sorted by ${shown}, ${direction}.` : `Not sorted by ${shown}.`)
+  }
   return {
-    rowAt: (row: number): Row | undefined => {
-      const { blocks, older } = cache.current
-      const block = Math.floor(row / blockRows)
-      return (blocks.get(block) ?? older.get(block))?.[row % blockRows]
+    sort,
+    turn: (isFurther) => sort(nextDirection(directionOf(layout, name)), isFurther),
+    moveTo,
+    step: (places) => moveTo(index + places),
+    resize: (width) => onLayout(resized(layout, name, width)),
+    hide: () => {
+      onLayout(hidden(layout, name, true))
+      announce(`${shown} is hidden. The button Columns shows it again.`)
     },
-    error,
-    again: () => draw((times) => times + 1),
   }
+}
+
+/** Keeps the focus at a head that has moved. */
+function focusHead(index: number): void {
+  requestAnimationFrame(() =>
+    document.querySelector<HTMLElement>(`[data-column="${index}"] .column-name`)?.focus(),
+  )
 }

@@ -1,16 +1,17 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { announce, navigate, useLoaded } from '../hooks.ts'
+import { type ColumnFilter, readPredicate, writePredicate } from '../model/column-filter.ts'
 import { type Description, selectionOf } from '../model/description.ts'
 import { errorOffset, splitAt } from '../model/predicate-error.ts'
 import type { TableRoute, VersionSelection } from '../model/route.ts'
-import { columnPath, typeText } from '../model/schema.ts'
-import { rowsText, shownCount } from '../model/text.ts'
+import { typeText } from '../model/schema.ts'
+import { rowsText } from '../model/text.ts'
+import { useColumnLayout } from '../parts/column-layout.ts'
+import { ColumnList } from '../parts/column-list.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { RowGrid } from '../parts/row-grid.tsx'
+import { Text } from '../parts/text.tsx'
 import { post, ServerError } from '../server.ts'
-
-/** The most columns that are fetched and shown at once. */
-const columnsAtOnce = 40
 
 /** The rows of a table, all or those that match a predicate. */
 export function RowsView({
@@ -24,7 +25,7 @@ export function RowsView({
 }) {
   const { id, filter } = route
   const fields = description.schema?.fields
-  const [firstColumn, setFirstColumn] = useState(0)
+  const [layout, setLayout] = useColumnLayout(id)
   // Pins the version, so that rows do not change while the user reads them.
   const selection: VersionSelection =
     description.version === undefined
@@ -44,55 +45,86 @@ export function RowsView({
     what,
     [description.version, revision],
   )
-  if (!fields) return <p class="note">The catalog does not know the rows of this table.</p>
-  const columns = fields.slice(firstColumn, firstColumn + columnsAtOnce)
+  const [lastCount, setLastCount] = useState(0)
+  useEffect(() => {
+    if (count.value !== undefined) setLastCount(count.value)
+  }, [count.value])
+  if (!fields) return <Unreadable description={description} />
+  const columns = fields.map(({ name, type }) => ({ name, type: type.type, shownType: typeText(type) }))
+  const filterRow = readPredicate(filter ?? '', columns)
+  const filterBy = (text: string) => navigate({ ...route, filter: text.trim() === '' ? undefined : text })
+  const filterColumn = (name: string, columnFilter: ColumnFilter | undefined) => {
+    const filters = new Map(filterRow.filters)
+    if (columnFilter) filters.set(name, columnFilter)
+    else filters.delete(name)
+    filterBy(writePredicate({ ...filterRow, filters }, columns))
+  }
   const isRefused = filter !== undefined && count.error instanceof ServerError && count.error.status === 400
+  const shown = count.value ?? (count.loading ? lastCount : 0)
   return (
     <div class="rows">
       <Filter
         filter={filter ?? ''}
         error={isRefused ? (count.error as ServerError).message : undefined}
-        onFilter={(text) => navigate({ ...route, filter: text === '' ? undefined : text })}
+        onFilter={filterBy}
       />
       {count.error !== undefined && !isRefused && <Failure error={count.error} again={count.again} />}
-      {count.value !== undefined && count.error === undefined && (
-        <>
-          <div class="list-head">
-            <span>
+      <div class="list-head">
+        <span>
+          {count.value === undefined ? (
+            <span class="faint">{count.loading ? 'Counting rows…' : 'No rows to show'}</span>
+          ) : (
+            <>
               {rowsText(count.value)}
               {filter ? ' match' : ''}
               {count.loading && <span class="faint"> · counting…</span>}
-            </span>
-            {fields.length > columnsAtOnce && (
-              <span class="faint">
-                columns {firstColumn + 1} to {firstColumn + columns.length} of {shownCount(fields.length)}{' '}
-                <button
-                  type="button"
-                  disabled={firstColumn === 0}
-                  onClick={() => setFirstColumn(firstColumn - columnsAtOnce)}
-                >
-                  Before
-                </button>{' '}
-                <button
-                  type="button"
-                  disabled={firstColumn + columnsAtOnce >= fields.length}
-                  onClick={() => setFirstColumn(firstColumn + columnsAtOnce)}
-                >
-                  Further
-                </button>
-              </span>
-            )}
-          </div>
-          <RowGrid
-            key={JSON.stringify([what, columns.map(({ name }) => name)])}
-            id={id}
-            count={count.value}
-            columns={columns.map(({ name, type }) => ({ name, type: type.type, shownType: typeText(type) }))}
-            query={{ ...selection, filter, columns: columns.map(({ name }) => columnPath(name)) }}
-          />
-        </>
+            </>
+          )}
+        </span>
+        <ColumnList columns={columns} layout={layout} onLayout={setLayout} />
+      </div>
+      <RowGrid
+        key={JSON.stringify([id, description.location, fields.map(({ name }) => name)])}
+        id={id}
+        count={shown}
+        columns={columns}
+        layout={layout}
+        onLayout={setLayout}
+        query={{ ...selection, filter }}
+        filterRow={filterRow}
+        onFilter={filterColumn}
+      />
+    </div>
+  )
+}
+
+/** Says why the rows of a table cannot be read, and with what they can. */
+function Unreadable({ description }: { readonly description: Description }) {
+  const { is_only_declared, properties = {} } = description
+  if (is_only_declared)
+    return <p class="note">This table is declared only: it has a name and a location, and no rows yet.</p>
+  const kind = properties.table_type
+  return (
+    <div class="note">
+      {kind === 'ICEBERG' ? (
+        <p>
+          This is a table of Iceberg. Its rows are in files of its engine, which this server does not read.
+          Read them with Spark, Trino, DuckDB or PyIceberg, which find the table at this server’s{' '}
+          <code>/iceberg</code>.
+        </p>
+      ) : kind === 'ICEBERG_VIEW' ? (
+        <p>This is a view of Iceberg: a query that its engines run. It has no rows of its own.</p>
+      ) : (
+        <p>
+          Another engine, such as Lance, wrote this table. This server knows its versions, and does not read
+          its rows. Read them with that engine, at the table’s location.
+        </p>
       )}
-      {count.value === undefined && count.loading && <p class="faint">Counting rows…</p>}
+      <p>
+        <code>
+          <Text text={description.location} />
+        </code>
+      </p>
     </div>
   )
 }
