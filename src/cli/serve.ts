@@ -27,6 +27,7 @@ type Passed = Pick<
   DirectoryCatalogOptions,
   | 'content'
   | 'managedVersioning'
+  | 'format'
   | 'readOnly'
   | 'transactionCount'
   | 'transactionAge'
@@ -151,6 +152,12 @@ function addStorageOptions(command: Command): void {
       collect,
     )
     .option('--managed-versioning', 'tell clients to manage versions through the catalog')
+    .addOption(
+      new Option(
+        '--format <engine>',
+        'who writes the rows of new tables: this catalog, or Lance by the package @lancedb/lancedb',
+      ).choices(['arrow', 'lance']),
+    )
     .option('--read-only', 'refuse every change, and write nothing; the catalog must be there')
     .option('--optimize', 'merge small fragments of tables in the background')
     .option(
@@ -243,7 +250,7 @@ function jwtOf({ jwksUrl, issuer, audience, algorithms }: TypedAuth) {
 function catalogOptions(location: string, typed: Typed): DirectoryCatalogOptions {
   const { contentCache: folder, contentCacheSize: bytes, transactionIdle } = typed
   const { content, managedVersioning, readOnly, transactionCount, transactionAge, arrowBytes } = typed
-  const { retainDropped } = typed
+  const { retainDropped, format } = typed
   if (bytes !== undefined && folder === undefined)
     throw new UsageError('--content-cache-size needs --content-cache, the folder')
   const options = {
@@ -251,6 +258,7 @@ function catalogOptions(location: string, typed: Typed): DirectoryCatalogOptions
     contentCache: folder === undefined ? undefined : { folder, bytes },
     ...rootOptions(location, typed),
     managedVersioning,
+    format,
     optimize: typed.optimize ? 'background' : undefined,
     readOnly,
     openTransactions: transactionIdle === undefined ? undefined : { idleSeconds: transactionIdle },

@@ -181,6 +181,9 @@ async function openRoots(
 }
 
 async function openMemory(options: CatalogOptions): Promise<MemoryCatalog> {
+  if (options.format === 'lance') {
+    throw invalid("The option format is 'lance', and Lance cannot write in memory. Open a directory.")
+  }
   const { memoryParts, memoryRoot } = await import('./memory.ts')
   const handleOf = (core: Core, store: MemoryStore): MemoryCatalog =>
     localHandle(core, {

@@ -27,6 +27,7 @@ const scripts = [
   'test/server/children/changes.ts',
   'test/catalog/lance/clients/server.ts',
   'test/catalog/lance/clients/writer.ts',
+  'test/catalog/lance/kills-child.ts',
   'test/soak/children/ask.ts',
   'test/soak/children/stall.ts',
   'test/processes/changes-child.ts',

@@ -15,6 +15,7 @@ import { purgeDropped } from '../locations/purge.ts'
 import { finishRemovals } from '../locations/removal.ts'
 import type { AuthorizeHook } from '../lookup/access.ts'
 import { type BackgroundOptimize, background } from '../rows/background.ts'
+import { formatNamed, type TableEngineName } from '../rows/format.ts'
 import { newCounts } from '../transactions/counts.ts'
 import { Feed } from '../transactions/feed.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
@@ -39,6 +40,11 @@ export interface CatalogOptions {
    * publish: below its own root and `locationRoots`. Default: false.
    */
   readonly managedVersioning?: boolean
+  /**
+   * Who writes the rows of new tables: this catalog as `'arrow'` files, or Lance, by the package `@lancedb/lancedb`. The
+   * property `format` of a table says so for that one. Default: `'arrow'`.
+   */
+  readonly format?: TableEngineName
   /**
    * Folders, besides the catalog's own, in which `file:` locations are read, written and removed. URLs of object storage,
    * such as `s3://bucket/prefix`, do the same for locations below them. A location elsewhere is kept as a name only.
@@ -120,6 +126,7 @@ export const catalogOptionNames: OptionNames<CatalogOptions> = {
   authorize: true,
   storageOptions: true,
   managedVersioning: true,
+  format: true,
   locationRoots: true,
   tableRoot: true,
   transactionAge: true,
@@ -307,6 +314,7 @@ function settingsOf(options: CatalogOptions & ReadOnlyOption, copy: string | und
     readOnly: copy !== undefined || (options.readOnly ?? false),
     copy,
     managedVersioning: options.managedVersioning ?? false,
+    format: formatNamed(options.format),
     storageOptions: options.storageOptions,
     authorize: options.authorize,
     tableRoot: options.tableRoot?.replace(/\/+$/, ''),

@@ -46,8 +46,8 @@ export interface VacuumReport {
  * - Objects that work under way wrote, as their names show: a commit may follow.
  * - Objects that a clone names, even if their own table was dropped.
  * - Objects that another engine may have written, but not manifests that a writer of Lance staged and left.
- * - Objects outside of all tables that are younger than the oldest open transaction over many operations: it may have
- *   declared a table there. Those of other engines, while one of the same folder is younger than the grace period: their
+ * - Objects outside of all tables that are younger than the oldest open transaction over many operations, or than the
+ *   oldest creation of a table: it may have a table there. Those of other engines, while one of the same folder is younger than the grace period: their
  *   table may be recorded once all are written.
  * - Objects outside of the catalog's own root, but not files that this catalog wrote for the versions of a table there.
  */
@@ -282,10 +282,12 @@ async function neededTest(
   }
 }
 
-/** When the oldest transaction over many operations began. */
+/** When the oldest work began that may make a table whose files do not show who wrote them. */
 function oldestBegun(work: ReadonlyMap<string, TransactionRecord>): number {
-  const sessions = [...work.values()].filter(({ operation }) => operation === 'Transaction')
-  return sessions.reduce((oldest, { created_at }) => Math.min(oldest, created_at), Number.POSITIVE_INFINITY)
+  const mayMake = [...work.values()].filter(({ operation }) =>
+    ['Transaction', 'CreateTable'].includes(operation),
+  )
+  return mayMake.reduce((oldest, { created_at }) => Math.min(oldest, created_at), Number.POSITIVE_INFINITY)
 }
 
 /** The rest of a path behind the first of `folders` that contains it; undefined when no folder does. */

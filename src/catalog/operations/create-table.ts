@@ -12,19 +12,35 @@ import {
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import { isRowsSource } from '../../base/model/rows-source.ts'
 import type { TableRecord } from '../../base/store/records.ts'
+import type { WorkOptions } from '../../engine/table/index.ts'
 import { claimLocation } from '../locations/claim.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { dropTable as dropRecords } from '../locations/drop.ts'
-import { contentFolderOf, locationOf, newLocation, type Roots } from '../locations/locations.ts'
+import {
+  type ContentFolder,
+  contentFolderOf,
+  locationOf,
+  newLocation,
+  type Roots,
+} from '../locations/locations.ts'
 import { removeContent, removeUnused } from '../locations/removal.ts'
 import { type FoundTable, findNamespace, lookUpTable, putTable, requireFreeName } from '../lookup/names.ts'
 import { putVersion } from '../lookup/versions.ts'
 import { changeRows, createRows } from '../rows/change.ts'
 import { requireReadable, requireSameColumns } from '../rows/client-columns.ts'
 import type { RowsContext } from '../rows/context.ts'
+import { isForLance } from '../rows/format.ts'
 import { checkRows, schemaInput, streamedRowsInput } from '../rows/input.ts'
-import { openVersion, retryIfReplaced, versionOf } from '../rows/rows.ts'
-import { runLong } from '../transactions/long-transaction.ts'
+import {
+  type CommitTable,
+  createDataset,
+  createDeclaredByLance,
+  type NewDataset,
+  requireLanceReaches,
+} from '../rows/lance-create.ts'
+import { readTable } from '../rows/read.ts'
+import { retryIfReplaced, versionOf } from '../rows/rows.ts'
+import { type LongTransaction, runLong } from '../transactions/long-transaction.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 import { type VacuumsBefore, vacuumsBegun } from '../transactions/work-record.ts'
 import { type OperationContext, type OperationOptions, operation } from './framework/operation.ts'
@@ -52,7 +68,9 @@ const response = v.object({
  * Creates a table with rows, as version 1. `data` is an Arrow IPC stream or file, an Arrow table, an array of row
  * objects, or an iterable of rows that are read while they are written. A `schema` says the columns of row objects; without one they are inferred. `mode` says what happens
  * when a table has that name already. `Create` (the default) fails, `ExistOk` leaves that table as it is, and
- * `Overwrite` drops it and creates it again. A declared table is created where it was declared.
+ * `Overwrite` drops it and creates it again. A declared table is created where it was declared. With the property
+ * `format: 'lance'`, Lance writes the rows, by its package; with `'arrow'`, the catalog does. The option `format` of the
+ * catalog says who does by default.
  *
  * ```ts
  * await catalog.createTable({ id: ['prod', 'flights'], data: [{ origin: 'SFO', delay: 12 }] })
@@ -69,6 +87,7 @@ export const createTable = operation({
     'InvalidTableState',
     'TableSchemaValidationError',
     'ConcurrentModification',
+    'Unsupported',
   ],
   changes: true,
   route: post('/v1/table/{id}/create', {
@@ -89,6 +108,8 @@ export const createTable = operation({
   },
   run: createAsAsked,
 })
+
+const operationName = 'CreateTable'
 
 async function createAsAsked(
   core: OperationContext,
@@ -124,18 +145,29 @@ async function createAsAsked(
 
 /** Gives a declared table its first version, where it was declared. */
 async function createDeclared(
-  core: RowsContext,
+  core: OperationContext,
   { id, data, schema }: v.InferOutput<typeof request>,
   declared: FoundTable,
   options: OperationOptions,
 ) {
-  const create = () =>
+  const { record } = declared
+  const awaitsSource = isRowsSource(data)
+  const byLance = async () => {
+    const pending = await checkRows(core, data, schema, options)
+    return createDeclaredByLance(
+      core,
+      options,
+      { operation: operationName, id, pending, awaitsSource },
+      declared,
+    )
+  }
+  const byOurs = () =>
     changeRows(core, options, {
-      operation: 'CreateTable',
+      operation: operationName,
       id,
       branch: '',
       check: () => checkRows(core, data, schema, options),
-      awaitsSource: isRowsSource(data),
+      awaitsSource,
       prepare: async ({ engine, folder }, given, pending) => {
         const { rows, work } = await pending.build(given)
         return engine.overwriteRows(folder.prefix, rows, work)
@@ -146,8 +178,8 @@ async function createDeclared(
         return createRows(written, work)
       },
     })
+  const create = isForLance(core, record.properties) ? byLance : byOurs
   const { version, transaction_id } = await retryIfReplaced(core, id, declared, create, isDeclared)
-  const { record } = declared
   const location = locationOf(core.contentRoots, declared.id, record)
   return { location, properties: record.properties, version, transaction_id }
 }
@@ -180,50 +212,49 @@ async function create(
   const location = locationOf(core.contentRoots, internalId, record as TableRecord)
   const folder = contentFolderOf(core.contentRoots, location)
   if (folder === undefined) throw outOfReach(id, location)
-  const engine = await core.engine(folder.content)
+  const table = { id: internalId, record }
+  const isLances = isForLance(core, properties)
+  if (isLances) requireLanceReaches(core, id, table)
   let isUnused = true
   let replaced: string[] = []
   try {
     return await runLong(
       core,
       options,
-      { operation: 'CreateTable', subject: id, vacuums },
+      { operation: operationName, subject: id, vacuums },
       async (transaction, given) => {
         // A source may be slow, and must not keep others from their work.
         if (isRowsSource(data)) transaction.releaseSlot()
         const { rows, work } = await pending.build(given)
         await requireReadable(options, rows.schema)
-        const writing = engine.writtenBy(transaction.id)
-        const snapshot = await writing.create(folder.prefix, rows, { ...work, version: 1 })
-        transaction.releaseSlot()
-        await writing.sync()
-        work.signal?.throwIfAborted()
         let kept: FoundTable | undefined
-        await transaction.commit((change) => {
-          const { writer, now, transactionId, noted } = change
-          replaced = []
-          kept = undefined
-          const existing = lookUpTable(writer, id)
-          if (existing && existing.id !== foreign?.id && isDeclared(existing)) throw new TargetReplaced(id)
-          if (existing && mode === 'ExistOk') {
-            kept = existing
-            // Nothing is recorded, as if the table had existed from the beginning. But an existing record has to end.
-            return transaction.hasRecord ? {} : undefined
-          }
-          const parent = findNamespace(writer, id.slice(0, -1))
-          if (existing && mode === 'Overwrite') replaced = dropRecords(core, change, existing, id)
-          else requireFreeName(writer, parent, id, 'TableAlreadyExists')
-          if (record.location !== null) claimLocation(core, writer, record.location, internalId)
-          const table = { id: internalId, record: { ...record, parent, created_at: now } }
-          noted.noteSubject(internalId)
-          putTable(writer, internalId, table.record)
-          putVersion(
-            writer,
-            { table, branch: '', before: undefined },
-            1,
-            versionOf(snapshot, transactionId, now),
-          )
-          return {}
+        const commit: CommitTable = (putFirst) =>
+          transaction.commit((change) => {
+            const { writer, now, noted } = change
+            replaced = []
+            kept = undefined
+            const existing = lookUpTable(writer, id)
+            if (existing && existing.id !== foreign?.id && isDeclared(existing)) throw new TargetReplaced(id)
+            if (existing && mode === 'ExistOk') {
+              kept = existing
+              // Nothing is recorded, as if the table had existed from the beginning. But an existing record has to end.
+              return transaction.hasRecord ? {} : undefined
+            }
+            const parent = findNamespace(writer, id.slice(0, -1))
+            if (existing && mode === 'Overwrite') replaced = dropRecords(core, change, existing, id)
+            else requireFreeName(writer, parent, id, 'TableAlreadyExists')
+            if (record.location !== null) claimLocation(core, writer, record.location, internalId)
+            const made = { id: internalId, record: { ...record, parent, created_at: now } }
+            noted.noteSubject(internalId)
+            putTable(writer, internalId, made.record)
+            return { first: putFirst(change, made) }
+          })
+        const first = { id, table, folder, rows, commit }
+        const written = isLances
+          ? createDataset(core, first, work)
+          : createOwn(core, first, transaction, work)
+        await written.catch((error) => {
+          if (kept === undefined) throw error
         })
         if (kept !== undefined) {
           await requireColumnsOf(core, { id, data, schema }, options)
@@ -239,13 +270,30 @@ async function create(
   }
 }
 
+/** Writes the rows of a new table, and commits them with it. */
+async function createOwn(
+  core: RowsContext,
+  { folder, rows, commit }: Pick<NewDataset, 'rows' | 'commit'> & { readonly folder: ContentFolder },
+  transaction: LongTransaction,
+  work: WorkOptions,
+): Promise<void> {
+  const writing = (await core.engine(folder.content)).writtenBy(transaction.id)
+  const snapshot = await writing.create(folder.prefix, rows, { ...work, version: 1 })
+  transaction.releaseSlot()
+  await writing.sync()
+  work.signal?.throwIfAborted()
+  await commit(({ writer, now, transactionId }, table) =>
+    putVersion(writer, { table, branch: '', before: undefined }, 1, versionOf(snapshot, transactionId, now)),
+  )
+}
+
 /** Refuses columns that differ from those of the existing table, if the requesting client expects that. */
 function requireColumnsOf(
-  core: RowsContext,
+  core: OperationContext,
   { id, data, schema }: Pick<v.InferOutput<typeof request>, 'id' | 'data' | 'schema'>,
   options: OperationOptions,
 ): Promise<void> {
-  const there = async () => (await openVersion(core, id, { branch: '' })).snapshot.schema
+  const there = () => readTable(core, id, { branch: '' }, async (rows) => (await rows.describe()).schema)
   const given = async () => (await (await checkRows(core, data, schema, options)).build({})).rows
   return requireSameColumns(options, id, there, given)
 }

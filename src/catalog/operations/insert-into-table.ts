@@ -141,6 +141,7 @@ function insertAlone(
         return prepared.change.apply(current, work)
       }
     },
+    first: () => checkRows(core, data, schema, options),
     lances: async (there, work) => {
       const overwrite = mode === 'Overwrite'
       const pending = await checkRows(core, data, overwrite ? schema : there, options)

@@ -4,6 +4,7 @@ import type { Reader } from '../../base/store/store.ts'
 import type { RowChange } from '../../engine/lance/index.ts'
 import type {
   ApplyOptions,
+  ArrowRows,
   ChangeResult,
   RowCounts,
   Snapshot,
@@ -32,6 +33,14 @@ export interface TableToChange {
 /** The same table, with the engine that writes for the change. */
 export interface TableToWrite extends TableToChange {
   readonly engine: WritingEngine
+}
+
+/**
+ * Rows that passed the quick checks. `build` returns them as columns, and the options for the work after it, which
+ * report the progress of both together.
+ */
+export interface PendingRows<Built extends ArrowRows = ArrowRows> {
+  build(work: WorkOptions): Promise<{ readonly rows: Built; readonly work: WorkOptions }>
 }
 
 /** A change of a table's rows: how it is recorded, and its steps. */
@@ -68,6 +77,8 @@ export interface RowsChange<Checked, Prepared> {
    * then.
    */
   readonly lances?: (schema: Schema, options: WorkOptions) => RowChange | Promise<RowChange>
+  /** The rows that make a table of Lance where it is declared only. Absent for a change that needs rows to be there. */
+  readonly first?: () => Promise<PendingRows>
   /** Stands in for the latest version if its manifest is damaged or missing. By default the change fails then. */
   readonly ifUnreadable?: Snapshot
   /** What the caller learns of the new version besides its number and its row counts. */

@@ -20,6 +20,7 @@ import { requireReadable } from './client-columns.ts'
 import { clientRules } from './client-rules.ts'
 import { commitWaiting } from './commit-waiting.ts'
 import type { AnyRowsContext, RowsContext, RowsOptions } from './context.ts'
+import { isForLance } from './format.ts'
 import type { Rows } from './input.ts'
 import { declaredOnly, foreign, NotOurs, requireContentFolder, retryIfReplaced } from './rows.ts'
 
@@ -101,6 +102,8 @@ async function opened(core: RowsContext, change: Finding, found: Found): Promise
   const engine = await core.engine(folder.content)
   // Each of two engines at one location would take the rows of the other for leftovers.
   if (head.current === undefined && (await hasForeignRows(core, table))) throw foreign(id)
+  if (head.current === undefined && isForLance(core, table.record.properties))
+    throw new NotOurs(declaredOnly(id).message)
   const base = head.current && (await openBase(engine, folder, change, head.current.record))
   return { id, engine, base, ...found }
 }

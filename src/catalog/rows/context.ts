@@ -17,6 +17,7 @@ import type {
 } from '../transactions/context.ts'
 import type { BranchAtWork, RowsStep, VersionRow } from './change-types.ts'
 import type { ClientRules, clientRules, readsLance } from './client-rules.ts'
+import type { TableEngineName } from './format.ts'
 
 /** What work on rows needs of its catalog. */
 export interface RowsContext extends LongWorkContext, Roots {
@@ -66,6 +67,8 @@ export interface AnyRowsContext extends RowsContext, LanceContext {
 
 /** What was set when the catalog was opened, as far as work on rows follows from it. */
 export interface RowsSettings extends TransactionSettings {
+  /** Who writes the rows of new tables. */
+  readonly format: TableEngineName
   /** Most bytes of rows in one request. */
   readonly arrowBytes: number
   /** Most bytes of these rows once they are decoded. */

@@ -5,6 +5,7 @@ import { isRowsSource, type RowsSource } from '../../base/model/rows-source.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import type { RowsInput, SchemaInput } from '../../engine/arrow/types.ts'
 import type { ArrowInput, ArrowRows, WorkOptions } from '../../engine/table/index.ts'
+import type { PendingRows } from './change-types.ts'
 import type { RowsContext, RowsOptions } from './context.ts'
 
 /** Rows as callers give them: Arrow IPC bytes, an Arrow table, or an array of row objects. */
@@ -50,14 +51,6 @@ export function areSmall(data: RowsInput | RowsSource): boolean {
 
 /** The most row objects that are converted before anything is recorded. More of them take a while. */
 const fewRows = 4_096
-
-/**
- * Rows that passed the quick checks. `build` returns them as columns, and the options for the work after it, which
- * report the progress of both together.
- */
-export interface PendingRows<Built extends Rows = Rows> {
-  build(work: WorkOptions): Promise<{ readonly rows: Built; readonly work: WorkOptions }>
-}
 
 /**
  * Checks and decodes rows, with their target columns when those are known. Many row objects are checked when they are

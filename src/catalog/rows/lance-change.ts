@@ -6,19 +6,25 @@ import { datasetFolderOf, toVersionFor } from '../lance/dataset.ts'
 import { publishing } from '../lance/publish.ts'
 import { reconcile } from '../lance/reconcile.ts'
 import { createVersion, type VersionEntry } from '../lance/record-version.ts'
+import { hasForeignRows } from '../locations/declared-only.ts'
 import { locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
 import { type FoundVersion, findVersion, headOf, onBranch } from '../lookup/versions.ts'
 import { type LongTransaction, runLong } from '../transactions/long-transaction.ts'
 import type { RowsChange } from './change-types.ts'
 import type { AnyRowsContext, RowsOptions } from './context.ts'
+import { isForLance } from './format.ts'
+import { createDeclaredByLance } from './lance-create.ts'
 import { isOfLance } from './lance-rows.ts'
 import { latestPublished } from './published.ts'
 import { requireContentFolder, retryIfReplaced } from './rows.ts'
 import { inVersionRow } from './version-row.ts'
 
 /** A change of rows, as far as Lance needs it. */
-type LanceChange = Pick<RowsChange<unknown, unknown>, 'operation' | 'id' | 'branch' | 'require'> &
+type LanceChange = Pick<
+  RowsChange<unknown, unknown>,
+  'operation' | 'id' | 'branch' | 'require' | 'first' | 'awaitsSource'
+> &
   Required<Pick<RowsChange<unknown, unknown>, 'lances'>>
 
 /** The result of a change by Lance. */
@@ -45,7 +51,8 @@ export async function changeLance(
     const isEmpty = headOf(reader, id, table, branch).latest === null
     return { table, latest: isEmpty ? undefined : findVersion(reader, id, table, branch) }
   })
-  if (latest === undefined || !isOfLance(latest.record)) return undefined
+  if (latest === undefined) return createFirst(core, options, change, table)
+  if (!isOfLance(latest.record)) return undefined
   requireContentFolder(core, id, table)
   requirePublishable(core, id, table)
   return retryIfReplaced(core, id, table, async () => {
@@ -66,6 +73,19 @@ export async function changeLance(
       return { ...changed, version, transaction_id: transaction.id }
     })
   })
+}
+
+/** Makes the first version of a table that is declared for Lance, if the change brings rows for it. */
+async function createFirst(
+  core: AnyRowsContext,
+  options: RowsOptions,
+  { operation, id, branch, first, awaitsSource = false }: LanceChange,
+  table: FoundTable,
+): Promise<LanceChanged | undefined> {
+  if (first === undefined || branch !== '' || !isForLance(core, table.record.properties)) return undefined
+  if (table.record.registered || (await hasForeignRows(core, table))) return undefined
+  const pending = await first()
+  return createDeclaredByLance(core, options, { operation, id, pending, awaitsSource }, table)
 }
 
 function requirePublishable(core: AnyRowsContext, id: Identifier, table: FoundTable): void {

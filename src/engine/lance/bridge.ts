@@ -104,6 +104,8 @@ export class Bridge {
     const body = await bodyOf(request)
     const { location, versions } = dataset
     switch (action) {
+      case 'declare':
+        return { location, managed_versioning: true, properties: {} }
       case 'describe':
         return { location, managed_versioning: true, is_only_declared: false, properties: {} }
       case 'version/list': {

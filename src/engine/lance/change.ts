@@ -49,6 +49,9 @@ export async function applyChange(table: NativeTable, change: RowChange): Promis
   }
 }
 
+/** Rows as the bytes of an Arrow IPC file, in their own columns. */
+export const ownColumns = (rows: Table | RowStream) => gathered(rows, undefined)
+
 const schemaOf = async (table: NativeTable) => decodeSchema(await table.schema())
 
 /** Most bytes of rows in one insert: Lance takes them as a whole. */

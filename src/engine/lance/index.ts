@@ -1,9 +1,10 @@
-import type { Schema } from '@uwdata/flechette'
+import type { Schema, Table } from '@uwdata/flechette'
+import type { RowStream } from '../arrow/input/row-stream.ts'
 import { decodeSchema } from '../arrow/ipc/decode.ts'
 import type { WorkOptions } from '../table/table-engine.ts'
 import { answerOf } from './answer.ts'
 import { Bridge, type Dataset } from './bridge.ts'
-import { applyChange, type RowChange, type RowsChanged } from './change.ts'
+import { applyChange, ownColumns, type RowChange, type RowsChanged } from './change.ts'
 import { cannotOpen, fromLance } from './errors.ts'
 import { type Connection, loadLance, type NativeStats, type NativeTable, tooOld } from './native.ts'
 import { buildQuery, type LanceQuery } from './query.ts'
@@ -107,6 +108,30 @@ export class LanceEngine {
       } finally {
         table.close()
       }
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason
+      throw fromLance(error, dataset.shown)
+    } finally {
+      this.#bridge.remove(name)
+    }
+  }
+
+  /**
+   * Makes a dataset with rows, as version 1, where there is none. Lance commits through the dataset's own `create`.
+   * Answers with the number of rows.
+   */
+  async create(dataset: DatasetToOpen, rows: Table | RowStream, { signal }: WorkOptions): Promise<number> {
+    signal?.throwIfAborted()
+    const name = this.#bridge.add(dataset)
+    try {
+      this.#connection ??= this.#connect()
+      const { inner } = await this.#connection
+      if (typeof inner?.createTable !== 'function') throw tooOld()
+      const { bytes, affected } = await ownColumns(rows)
+      signal?.throwIfAborted()
+      const table = await inner.createTable(name, bytes, 'create', [])
+      table.close()
+      return affected
     } catch (error) {
       if (signal?.aborted) throw signal.reason
       throw fromLance(error, dataset.shown)

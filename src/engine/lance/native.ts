@@ -83,6 +83,15 @@ export interface NativeOrdering {
 
 /** A connection to the catalog's own listener. */
 export interface Connection {
+  /** The native connection: its methods take rows as bytes of Arrow. */
+  readonly inner?: {
+    createTable(
+      name: string,
+      rows: Uint8Array,
+      mode: 'create',
+      namespace: readonly string[],
+    ): Promise<NativeTable>
+  }
   openTable(
     name: string,
     namespace: readonly string[],

@@ -185,6 +185,14 @@ const refusals: {
   createTable: {
     NamespaceNotFound: noNamespace({ id: ['none', 'x'], data }),
     TableAlreadyExists: taken({ ...rows, data }),
+    Unsupported: {
+      request: async ({ catalog }) => {
+        const [id, properties] = [['beyond'], { format: 'lance' }]
+        await catalog.declareTable({ id, location: 's3://bucket/beyond', properties })
+        return { id, data }
+      },
+      says: ['beyond', 's3://bucket/beyond', 'Lance cannot write'],
+    },
     InvalidTableState: {
       request: { id: ['away'], data },
       says: ['away', 's3://bucket/away', 'locationRoots'],
