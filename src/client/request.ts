@@ -181,11 +181,11 @@ async function arrowBody(
   if (isRowsSource(data)) {
     const schema = await schemaFor(catalog, operation, request, options)
     const { encodeStream } = await import('../engine/arrow/index.ts')
-    return { bytes: encodeStream(data, { schema, signal: options.signal }), type: arrowStreamType }
+    return { bytes: encodeStream(data, { ...schema, signal: options.signal }), type: arrowStreamType }
   }
-  const schema = Array.isArray(data) ? await schemaFor(catalog, operation, request, options) : undefined
+  const schema = Array.isArray(data) ? await schemaFor(catalog, operation, request, options) : {}
   const { encodeArrow, joinParts, toArrowTable } = await import('../engine/arrow/index.ts')
-  const table = await toArrowTable(data, { schema, partial: operation === 'mergeInsertIntoTable' })
+  const table = await toArrowTable(data, { ...schema, partial: operation === 'mergeInsertIntoTable' })
   const columns = table.children.map((column) => column.data as never)
   return { bytes: joinParts(encodeArrow(table.schema, columns, 'stream')), type: arrowStreamType }
 }
@@ -197,28 +197,34 @@ function typeOf(bytes: Uint8Array): string {
   return first === fileMagic ? arrowFileType : arrowStreamType
 }
 
-/** The schema of row objects: that of the target table, or the caller's. */
+interface SchemaOptions {
+  readonly schema?: ArrowSchema | undefined
+  readonly takesTypes?: boolean | ArrowSchema | undefined
+}
+
+/** The schema of row objects: that of the target table, with types of the caller's where it has none, or the caller's. */
 async function schemaFor(
   catalog: Catalog,
   operation: OperationName,
   { id, branch, mode, schema }: Readonly<Record<string, unknown>>,
   { signal, transaction }: OperationOptions,
-): Promise<ArrowSchema | undefined> {
+): Promise<SchemaOptions> {
   const given = schema as ArrowSchema | undefined
   const isInsert = operation === 'insertIntoTable' || operation === 'mergeInsertIntoTable'
-  if (!isInsert || mode === 'Overwrite') return given
+  if (!isInsert || mode === 'Overwrite') return { schema: given }
   try {
     const described = await catalog.describeTable(
       { id: id as string[], branch: branch as string, load_detailed_metadata: true },
       { signal, transaction },
     )
-    return (described.schema as ArrowSchema | undefined) ?? given
+    const known = described.schema as ArrowSchema | undefined
+    return known === undefined ? { schema: given } : { schema: known, takesTypes: given ?? true }
   } catch (error) {
     // A caller may have the right to insert but not to describe. The server checks the columns anyway, and its errors
     // are the most precise. So rows that can be encoded without the table's schema are sent.
     const canSend =
       given !== undefined || (error instanceof CatalogError && error.code === 'PermissionDenied')
-    if (canSend && !signal?.aborted) return given
+    if (canSend && !signal?.aborted) return { schema: given }
     throw error
   }
 }

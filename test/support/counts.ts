@@ -10,7 +10,7 @@ import { numbersOfSource, root } from './page-numbers.ts'
 
 /* Counts and names in pages that the code determines. */
 
-const sourceOf = (file: string) => readFileSync(join(root, file), 'utf8')
+export const sourceOf = (file: string) => readFileSync(join(root, file), 'utf8')
 
 /** The value of a constant in a file. */
 export function numberIn(file: string, name: string): number {

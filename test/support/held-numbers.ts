@@ -400,6 +400,9 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['at most 64 MiB', 'src/testing/fake/served.ts', 'bodyLimit = 64 * 1024 * 1024'],
   ],
   'bench/README.md': [['up to 100,000 entries', 'bench/lance.ts', '100_000])']],
+  'docs/decisions/column-ids.md': [
+    ['have format 4.', 'src/engine/table/format/manifest.ts', 'formatVersion = 4'],
+  ],
   'docs/decisions/inline-objects.md': [
     ['Objects of up to 16 KiB that a change', 'src/stores/lmdb/index.ts', 'inlineBytes: 16 * 1024'],
     ['at most 128 KiB', 'src/catalog/locations/inline-objects.ts', 'mostOfChange = 128 * 1024'],

@@ -19,10 +19,11 @@ import { type OperationContext, type OperationOptions, operation } from './frame
 import { post } from './framework/route.ts'
 
 /**
- * Inserts rows into a table and answers with the version that has them. `data` is an Arrow IPC stream or
- * file, an Arrow table, an array of row objects, or an iterable of rows that are read while they are written. Columns, and fields of structs, are matched by name; those that
- * are left out and may be null become NULL. Values of another type than the column's are cast, and refused where they do
- * not fit. `mode` is `Append` (the default) or `Overwrite`, which replaces all rows
+ * Inserts rows into a table and answers with the version that has them. `data` is an Arrow IPC stream or file, an Arrow
+ * table, an array of row objects, or an iterable of rows that are read while they are written. Columns, and fields of
+ * structs, are matched by name; those that are left out and may be null become NULL. Values of another type than the
+ * column's are cast, and refused where they do not fit. A column without any value, whose type is null, takes the type
+ * of the first values, or that of `schema`. `mode` is `Append` (the default) or `Overwrite`, which replaces all rows
  * and the columns too, while earlier versions stay. Rows inserted into a declared table create it.
  *
  * ```ts
@@ -108,7 +109,9 @@ function insertAlone(
     awaitsSource: isRowsSource(data),
     mayGuess: mode !== 'Overwrite' && areSmall(data),
     check: ({ base }) =>
-      checkRows(core, data, mode === 'Overwrite' ? schema : (base?.schema ?? schema), options),
+      base === undefined || mode === 'Overwrite'
+        ? checkRows(core, data, schema, options)
+        : checkRows(core, data, base.schema, options, { takesTypes: schema ?? true }),
     prepare: async (found, given, pending): Promise<Prepared> => {
       const { rows, work } = await pending.build(given)
       const { base, engine, folder } = found
@@ -135,7 +138,7 @@ function insertAlone(
         const isStale = error instanceof CatalogError && error.code === 'ConcurrentModification'
         if (!isStale || arrive(prepared.rows)) throw error
         // The columns changed meanwhile. The rows are written for those that there are now.
-        const pending = await checkRows(core, data, current.schema, options)
+        const pending = await checkRows(core, data, current.schema, options, { takesTypes: schema ?? true })
         const { rows } = await pending.build({ signal: work.signal })
         prepared.change = await engine.insertRows(current, rows, { signal: work.signal })
         return prepared.change.apply(current, work)

@@ -123,7 +123,11 @@ export const mergeInsertIntoTable = operation({
           operation: 'MergeInsertIntoTable',
           id,
           branch,
-          check: ({ base }) => checkRows(core, data, base?.schema ?? schema, options, base !== undefined),
+          check: ({ base }) =>
+            checkRows(core, data, base?.schema ?? schema, options, {
+              partial: base !== undefined,
+              takesTypes: base === undefined ? false : (schema ?? true),
+            }),
           prepare: async (found, given, pending) => {
             const { rows, work } = await pending.build(given)
             return { rows, change: found.base && (await merging(found, found.base, rows, task, work)) }
@@ -135,7 +139,7 @@ export const mergeInsertIntoTable = operation({
             return prepared.change.apply(current, work)
           },
           lances: async (schema, work) => {
-            const pending = await checkRows(core, data, schema, options, true)
+            const pending = await checkRows(core, data, schema, options, { partial: true })
             const { rows } = await pending.build(work)
             return { kind: 'merge', rows, merge: { ...task, on: keysIn(schema, task) } }
           },

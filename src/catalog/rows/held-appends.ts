@@ -146,7 +146,7 @@ export class HeldAppends implements Appends {
     // The caller may change its own bytes as soon as it has the answer.
     const own = Array.isArray(data) ? data : new Uint8Array(data as Uint8Array)
     // Others may drop a column that the rows lack.
-    const pending = await checkRows(core, own, start.base.schema, options, true)
+    const pending = await checkRows(core, own, start.base.schema, options, { partial: true })
     const { rows: table } = await pending.build({ signal: options.signal })
     const rows = await start.engine.matchRows(start.base, table, { signal: options.signal })
     const bytes = rows.bytes + bytesOfInsert

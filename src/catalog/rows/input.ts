@@ -49,35 +49,43 @@ export function areSmall(data: RowsInput | RowsSource): boolean {
   return (data instanceof Uint8Array || data instanceof ArrayBuffer) && data.byteLength <= mostOfSmall
 }
 
+/** What the rows to check are for. */
+export interface CheckOptions {
+  /** Whether to leave out columns that no row object has. */
+  readonly partial?: boolean
+  /** Whether columns of the type null take the types of the rows' values, or first those of another schema. */
+  readonly takesTypes?: boolean | SchemaInput
+}
+
 /** The most row objects that are converted before anything is recorded. More of them take a while. */
 const fewRows = 4_096
 
 /**
  * Checks and decodes rows, with their target columns when those are known. Many row objects are checked when they are
- * built, as a part of the transaction, so that it can be canceled and reports progress. With `partial`, columns that no
- * row object has are left out.
+ * built, as a part of the transaction, so that it can be canceled and reports progress.
  */
 export function checkRows(
   core: RowsContext,
   input: RowsInput,
   schema: SchemaInput | null | undefined,
   options: RowsOptions,
-  partial?: boolean,
+  more?: CheckOptions,
 ): Promise<PendingRows<Table>>
 export function checkRows(
   core: RowsContext,
   input: RowsInput | RowsSource,
   schema: SchemaInput | null | undefined,
   options: RowsOptions,
+  more?: CheckOptions,
 ): Promise<PendingRows>
 export async function checkRows(
   core: RowsContext,
   input: RowsInput | RowsSource,
   schema: SchemaInput | null | undefined,
   options: RowsOptions,
-  partial = false,
+  more: CheckOptions = {},
 ): Promise<PendingRows> {
-  if (isRowsSource(input)) return streamedRows(core, input, schema, options)
+  if (isRowsSource(input)) return streamedRows(core, input, schema, options, more)
   // Both are checked further when they are read.
   const data = input as ArrowInput
   const bytes = data instanceof Uint8Array || data instanceof ArrayBuffer ? data.byteLength : 0
@@ -88,7 +96,8 @@ export async function checkRows(
     )
   }
   const { toArrowTable } = await import('../../engine/table/index.ts')
-  const given = schema == null ? {} : { schema: schema as ArrowOptions['schema'], partial }
+  const given =
+    schema == null ? {} : ({ schema, ...more } as Pick<ArrowOptions, 'schema' | 'partial' | 'takesTypes'>)
   if (Array.isArray(data) && data.length > fewRows) {
     return {
       build: async (work) => {
@@ -113,6 +122,7 @@ async function streamedRows(
   source: RowsSource,
   schema: SchemaInput | null | undefined,
   options: RowsOptions,
+  { takesTypes }: CheckOptions,
 ): Promise<PendingRows> {
   const { openRowStream } = await import('../../engine/table/index.ts')
   const hold = options[requestMemory]?.hold
@@ -121,6 +131,7 @@ async function streamedRows(
       const { signal } = work
       const rows = await openRowStream(source, {
         schema: (schema ?? undefined) as ArrowOptions['schema'],
+        takesTypes: takesTypes as ArrowOptions['takesTypes'],
         signal,
         maxMessageBytes: settings.arrowBytes,
         maxDecodedBytes: settings.decodedBytes,

@@ -50,18 +50,22 @@ const stringKinds: ReadonlySet<Kind> = new Set<Kind>([
 /** Infers the type of a column or nested field from its values, added one by one. It keeps none of them. */
 export class TypeInference {
   readonly #isCsv: boolean
+  readonly #names: ReadonlySet<string> | undefined
   /** The kinds of values, each with the place of the first row that has it. */
   readonly #kinds = new Map<Kind, number>()
   readonly #fields = new Map<string, TypeInference>()
   #items: TypeInference | undefined
 
-  constructor(isCsv: boolean) {
+  /** With names, other fields are left out. */
+  constructor(isCsv: boolean, names?: ReadonlySet<string>) {
     this.#isCsv = isCsv
+    this.#names = names
   }
 
   /** Adds the members of an object, each to the field with its name. */
   addFields(object: Readonly<Record<string, unknown>>, at: number): void {
     for (const name of Object.keys(object)) {
+      if (this.#names?.has(name) === false) continue
       let field = this.#fields.get(name)
       if (field === undefined) {
         field = new TypeInference(this.#isCsv)

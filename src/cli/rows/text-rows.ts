@@ -2,6 +2,7 @@ import { UsageError } from '../usage.ts'
 import { type Convert, converterOf, isObject, Mismatch } from './convert.ts'
 import { type Source, TypeInference } from './infer.ts'
 import { described, type JsonField, type JsonSchema } from './json.ts'
+import { isOpen, typedFields } from './open-types.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -61,25 +62,30 @@ export class TextRows {
     if (schema === undefined && hasMore && !this.#source.isFile)
       first.push(...(await take(rows, sampleRows - fewRows)))
     const rest = hasMore ? rows : undefined
-    const fields = schema?.fields ?? (await this.#fields(first, rest, note))
+    const fields = await this.#fields(schema?.fields, first, rest, note)
     const convert = this.#converter(fields)
     const data = rest ? converted(first, rest, convert) : first.map(convert)
-    return { data, schema: schema ?? (fields.length === 0 ? undefined : { fields }) }
+    return { data, schema: fields.length === 0 ? undefined : { ...schema, fields } }
   }
 
+  /** The given fields, with types of values where their own are null. Without any, those of all values. */
   async #fields(
+    given: readonly JsonField[] | undefined,
     first: readonly ObjectRow[],
     rest: AsyncIterable<ObjectRow> | undefined,
     note: Source['note'],
   ): Promise<readonly JsonField[]> {
     const { isCsv, isFile, label } = this.#source
-    const inference = new TypeInference(isCsv)
+    const open = given && new Set(given.filter(({ type }) => isOpen(type)).map(({ name }) => name))
+    if (given && open?.size === 0) return given
+    const inference = new TypeInference(isCsv, open)
     if (rest && isFile) {
       for await (const { values, at } of objectsOf(this.#source)) inference.addFields(values, at)
     } else {
       for (const { values, at } of first) inference.addFields(values, at)
     }
-    return inference.fields({ isCsv, label, note })
+    const found = inference.fields({ isCsv, label, note })
+    return given === undefined ? found : typedFields(given, found)
   }
 
   #converter(fields: readonly JsonField[]): (row: ObjectRow) => Row {

@@ -7,6 +7,7 @@ import { addColumns } from './columns/add.ts'
 import { alterColumns } from './columns/alter.ts'
 import { ColumnChange } from './columns/column-change.ts'
 import { dropColumns, updateMetadata } from './columns/edits.ts'
+import { typing, withTypesOf } from './columns/typed-nulls.ts'
 import type { ManifestRef } from './format/manifest.ts'
 import { pathsOf } from './format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot, normalPrefix, openSnapshot } from './format/snapshot.ts'
@@ -182,8 +183,11 @@ function engineOn(storage: Storage): TableEngine {
       return change.create(work)
     },
     open: (prefix, ref) => openSnapshot(storage, normalPrefix(prefix), ref),
-    insertRows: async (base, rows, work) =>
-      appendChange(storage, base as LoadedSnapshot, await write(new Job(storage, work), base, rows)),
+    async insertRows(base, rows, work) {
+      const typed = withTypesOf(base as LoadedSnapshot, rows.schema)
+      const written = await write(new Job(storage, work), typed, rows)
+      return typing(appendChange(storage, typed, written), rows.schema)
+    },
     matchRows: (base, table, work) => matchRows(new Job(storage, work), base.schema, table),
     async insertMatched(base, rows, work) {
       const job = new Job(storage, work)
@@ -194,8 +198,10 @@ function engineOn(storage: Storage): TableEngine {
       overwrite(new Job(storage, work), normalPrefix(prefix), rows),
     updateRows: async (base, update, work) =>
       updateRows(new Job(storage, work), base as LoadedSnapshot, update),
-    mergeRows: async (base, table, merge, work) =>
-      mergeRows(new Job(storage, work), base as LoadedSnapshot, table, merge),
+    async mergeRows(base, table, merge, work) {
+      const typed = withTypesOf(base as LoadedSnapshot, table.schema)
+      return typing(await mergeRows(new Job(storage, work), typed, table, merge), table.schema)
+    },
     deleteRows: (predicate) => new Deletion(storage, predicate),
     replaceSchemaMetadata: (metadata) => metadataChange(storage, metadata),
     createIndices: (indices) => createIndicesChange(storage, indices),

@@ -1,10 +1,11 @@
-import { type Field, type Schema, Table } from '@uwdata/flechette'
+import { type Field, type Schema, Table, Type } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../../base/errors.ts'
 import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { performance } from '../../../base/time.ts'
 import { type AnyBatch, makeColumn } from '../batch.ts'
 import { type DecodeOptions, decodeArrow, decodeSchema } from '../ipc/decode.ts'
 import { hasDictionary } from '../layout.ts'
+import { isOpen, typedSchema } from '../null-types.ts'
 import { checkColumns, fromJsonSchema, type JsonArrowSchema } from '../schema.ts'
 import { sliceBatch } from '../take/take.ts'
 import { type ApacheTable, fromApacheTable, isApacheTable } from './apache.ts'
@@ -26,6 +27,9 @@ export type ArrowInput =
 /** Accepted as a schema: an Arrow schema, its fields, its JSON form, or an Arrow IPC stream or file that has it. */
 export type ArrowSchemaInput = Schema | readonly Field[] | JsonArrowSchema | Uint8Array
 
+/** Whether columns take types where they are null, or the schema whose types they take before those of values. */
+export type TakesTypes = boolean | ArrowSchemaInput
+
 interface ArrowInputOptions extends DecodeOptions {
   /**
    * The schema of row objects. Each value is checked against its column, and a missing name is null. Ignored for Arrow
@@ -34,6 +38,11 @@ interface ArrowInputOptions extends DecodeOptions {
   readonly schema?: ArrowSchemaInput | undefined
   /** Whether to omit columns of the schema that no row object has. Default: they are null. */
   readonly partial?: boolean | undefined
+  /**
+   * Whether columns of the schema whose type is null take the types of the values, or first those of another schema.
+   * Default: they hold nulls only.
+   */
+  readonly takesTypes?: TakesTypes | undefined
   /** The number of the first row object, for errors. Default: 0. */
   readonly firstRow?: number | undefined
   /** Called from time to time while columns are built from row objects. */
@@ -108,11 +117,17 @@ async function tableFromRows(
     signal,
     onProgress,
     partial = false,
+    takesTypes = false,
     firstRow = 0,
-  }: Pick<ArrowInputOptions, 'signal' | 'onProgress' | 'partial' | 'firstRow'>,
+  }: Pick<ArrowInputOptions, 'signal' | 'onProgress' | 'partial' | 'takesTypes' | 'firstRow'>,
 ): Promise<Table> {
   const timeSlice = new TimeSlice(signal)
-  const whole = given ?? (await inferSchema(rows, signal))
+  const whole =
+    given === undefined
+      ? await inferSchema(rows, signal)
+      : takesTypes
+        ? await withTypesOfRows(given, takesTypes, rows, signal, firstRow)
+        : given
   checkColumns(whole)
   const used = given === undefined ? undefined : await checkNames(rows, whole, timeSlice, firstRow)
   const fields =
@@ -184,6 +199,36 @@ export async function inferSchema(rows: readonly Row[], signal: AbortSignal | un
     )
   }
   return { version: 4, endianness: 0, fields, metadata: null }
+}
+
+/** The schema, with other types where its own are null: those of a schema that is given, and those of the values. */
+export async function withTypesOfRows(
+  known: Schema,
+  takes: TakesTypes,
+  rows: readonly Row[],
+  signal: AbortSignal | undefined,
+  firstRow = 0,
+): Promise<Schema> {
+  if (!known.fields.some(({ type }) => isOpen(type))) return known
+  const schema = typeof takes === 'boolean' ? known : typedSchema(known, toSchema(takes).fields)
+  const timeSlice = new TimeSlice(signal)
+  const given: Field[] = []
+  for (const { name, type } of schema.fields) {
+    if (!isOpen(type)) continue
+    const inference = new Inference('')
+    try {
+      for (const [i, row] of rows.entries()) {
+        requireObject(row, firstRow + i)
+        inference.addFields({ [name]: ownValue(row, name) }, firstRow + i)
+        if (i % fewRows === 0 && timeSlice.due) await timeSlice.rest()
+      }
+      given.push(...inference.fields)
+    } catch (error) {
+      // What has a type may hold values of several kinds, such as numbers and bigints.
+      if (type.typeId === Type.Null || !(error instanceof CatalogError)) throw error
+    }
+  }
+  return typedSchema(schema, given)
 }
 
 /** Refuses rows with values that no column of the schema has. Returns the names that occur in the rows. */

@@ -2,10 +2,19 @@ import type { Schema, Table } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
 import { isArrowTable, type RowsItem, type RowsSource } from '../../../base/model/rows-source.ts'
 import { type StreamDecodeOptions, StreamDecoder } from '../ipc/decode-stream.ts'
+import { isOpen, typedSchema } from '../null-types.ts'
 import { checkColumns } from '../schema.ts'
 import { isApacheBatch, tableOfBatch } from './apache.ts'
 import { described } from './infer.ts'
-import { type ArrowInput, type ArrowSchemaInput, inferSchema, toArrowTable, toSchema } from './input.ts'
+import {
+  type ArrowInput,
+  type ArrowSchemaInput,
+  inferSchema,
+  type TakesTypes,
+  toArrowTable,
+  toSchema,
+  withTypesOfRows,
+} from './input.ts'
 import { pulled } from './pull.ts'
 
 /** Rows that arrive while they are written. */
@@ -19,6 +28,8 @@ export interface RowStream {
 export interface RowStreamOptions extends StreamDecodeOptions {
   /** The columns of row objects. */
   readonly schema?: ArrowSchemaInput | undefined
+  /** Whether columns of the schema whose type is null take the types of the first values, or those of a schema. */
+  readonly takesTypes?: TakesTypes | undefined
 }
 
 /** Row objects whose types are inferred together, and about the most bytes that they take. */
@@ -35,10 +46,11 @@ const groupBytes = 4 * 1024 * 1024
  */
 export async function openRowStream(source: RowsSource, options: RowStreamOptions): Promise<RowStream> {
   const parts = partsOf(source, options)
-  if (options.schema !== undefined) {
-    const schema = toSchema(options.schema)
-    checkColumns(schema)
-    return { schema, tables: tablesOf([], parts, schema, options) }
+  const known = options.schema === undefined ? undefined : toSchema(options.schema)
+  if (known !== undefined) {
+    checkColumns(known)
+    const isFixed = !options.takesTypes || !known.fields.some(({ type }) => isOpen(type))
+    if (isFixed) return { schema: known, tables: tablesOf([], parts, known, options) }
   }
   try {
     const first: Part[] = []
@@ -54,6 +66,11 @@ export async function openRowStream(source: RowsSource, options: RowStreamOption
         bytes += value.bytes
       }
       if ('table' in value) break
+    }
+    if (known !== undefined) {
+      const takes = options.takesTypes!
+      const arrow = schema && typedSchema(known, schema.fields)
+      schema = arrow ?? (await withTypesOfRows(known, takes, sample, options.signal))
     }
     schema ??= await inferSchema(sample, options.signal)
     checkColumns(schema)

@@ -121,7 +121,10 @@ export function assigned(scope: Scope, plan: Plan, target: Field, at: number): P
   if (same) return isLiteral(plan) ? checked(scope, plan, target, at) : plan
   if (!convert) {
     const problem = `a value of type ${typeName(plan.type)} for ${nameOf(target)}, to which it cannot be converted,`
-    throw refuse(scope, at, problem, 'Give a value of its type, or CAST through STRING.')
+    const remedy = isNull(target.type)
+      ? 'Give the column a type first, by alterTableAlterColumns or by rows that are inserted.'
+      : 'Give a value of its type, or CAST through STRING.'
+    throw refuse(scope, at, problem, remedy)
   }
   const what = (value: NonNullScalar) =>
     `${typeName(plan.type)} ${excerpt(showScalar(value, plan.type))} does not fit ${nameOf(target)}`

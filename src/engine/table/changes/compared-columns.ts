@@ -1,4 +1,4 @@
-import { type Field, type Schema, utf8 } from '@uwdata/flechette'
+import { type Field, type Schema, Type, utf8 } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
 import { canCast } from '../../arrow/cast/cast.ts'
@@ -82,7 +82,9 @@ function compared(from: Schema, to: Schema, name: string): ComparedColumn {
   const field = to.fields[index]!
   const before = from.fields.findIndex((other) => other.name === name)
   const earlier = from.fields[before]
-  if (earlier === undefined) return { field: { ...field, nullable: true }, to: index, from: undefined }
+  // A column of the type null may have taken a type since.
+  if (earlier === undefined || (earlier.type.typeId === Type.Null && field.type.typeId !== Type.Null))
+    return { field: { ...field, nullable: true }, to: index, from: undefined }
   if (!canCast(earlier.type, field.type)) {
     throw new CatalogError(
       'TableSchemaValidationError',

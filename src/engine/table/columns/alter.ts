@@ -14,6 +14,7 @@ import type { ColumnEdit } from './column-change.ts'
 import { checkNames, type FoundField, findField, idsFrom, isInStructs, taken, treeOfSchema } from './edits.ts'
 import { type FieldNode, fieldOf, treeOf } from './field-tree.ts'
 import type { ColumnWork } from './make-columns.ts'
+import { typesItems } from './typed-nulls.ts'
 
 /** A column whose values get another type: before and after. */
 interface Cast {
@@ -41,7 +42,7 @@ export function alterColumns(schema: TableSchema, alterations: readonly ColumnAl
   const ids = idsFrom(nextId)
   const casts: Cast[] = []
   const edited = tree.map((before, index) => {
-    const after = alter(before, wanted)
+    const after = alter(before, wanted, ids)
     if (!changesType(before, wanted)) return after
     const [fresh] = treeOf([fieldOf(after)], ids)
     casts.push({ index, before, after: fresh! })
@@ -52,19 +53,25 @@ export function alterColumns(schema: TableSchema, alterations: readonly ColumnAl
     ({ found, alteration }) => alteration.nullable === false && found.node.field.nullable,
   )
   const work = casts.length + checks.length > 0 ? workOf(schema, casts, checks) : undefined
-  return { tree: edited, nextId: ids.next().value, work }
+  return { tree: edited, nextId: ids.next().value, typesItems: typesItems(tree, edited), work }
 }
 
 /** Whether a field, or one within it, gets another type. */
 function changesType(node: FieldNode, wanted: ReadonlyMap<number, FieldAlteration>): boolean {
+  // Nulls have no values to cast.
+  if (node.field.type.typeId === Type.Null) return false
   const type = wanted.get(node.id)?.alteration.type
   if (type !== undefined && typeName(type) !== typeName(node.field.type)) return true
   return node.children.some((child) => changesType(child, wanted))
 }
 
-function alter(node: FieldNode, wanted: ReadonlyMap<number, FieldAlteration>): FieldNode {
+function alter(
+  node: FieldNode,
+  wanted: ReadonlyMap<number, FieldAlteration>,
+  ids: Iterable<number>,
+): FieldNode {
   const { found, alteration } = wanted.get(node.id) ?? {}
-  const children = node.children.map((child) => alter(child, wanted))
+  const children = node.children.map((child) => alter(child, wanted, ids))
   if (new Set(children.map(({ field }) => field.name)).size < children.length && isStruct(node)) {
     throw taken(children.map(({ field }) => field.name).find((name, i, all) => all.indexOf(name) !== i)!)
   }
@@ -84,6 +91,8 @@ function alter(node: FieldNode, wanted: ReadonlyMap<number, FieldAlteration>): F
     nullable: nullable ?? node.field.nullable,
   }
   if (type === undefined || typeName(type) === typeName(node.field.type)) return { ...node, field, children }
+  // A new column to files: those written before lack it, and are null there.
+  if (node.field.type.typeId === Type.Null) return treeOf([{ ...field, type }], ids)[0]!
   if (!canCast(node.field.type, type)) {
     throw invalid(
       `Column ${quote(path)} is ${typeName(node.field.type)} and cannot become ${typeName(type)}. Types change within their kind only: whole numbers, floating-point numbers, decimals, moments, times, texts, bytes, or lists of such. Add a column with an expression instead.`,

@@ -27,6 +27,8 @@ import { bytesOfComputed, type ColumnWork, compactRows } from './make-columns.ts
 export interface ColumnEdit {
   readonly tree: readonly FieldNode[]
   readonly nextId: number
+  /** Whether items of lists take a type that had none. */
+  readonly typesItems?: boolean
   /** The work for each fragment; absent if only the schema changes. */
   readonly work?: ColumnWork | undefined
 }
@@ -178,15 +180,16 @@ function indicesAfter(
 }
 
 /** The columns of the new version; undefined if all files of the table have the columns of the schema. */
-function columnsAfter(
+export function columnsAfter(
   { schema: before, body }: LoadedSnapshot,
-  { tree, nextId }: ColumnEdit,
+  { tree, nextId, typesItems }: ColumnEdit,
 ): StoredColumns | undefined {
   const ids = idsOf(tree)
   const stored = storedColumnsOf(before)
   const isSame = stored.ids.length === ids.length && stored.ids.every((id, i) => id === ids[i])
   if (isSame) return body.columns
-  return withSchema(stored, body.schema, ids, nextId)
+  const columns = withSchema(stored, body.schema, ids, nextId)
+  return typesItems ? { ...columns, typedItems: true } : columns
 }
 
 /** The entry without files whose columns are all gone. The first file remains, as it determines the number of rows. */

@@ -1,4 +1,4 @@
-import type { DataType } from '@uwdata/flechette'
+import { type DataType, Type } from '@uwdata/flechette'
 import { type AnyBatch, makeBatch, partsOf } from '../../arrow/batch.ts'
 import { childFields } from '../../arrow/layout.ts'
 import { nullBatch } from '../../arrow/null-batch.ts'
@@ -26,11 +26,13 @@ export function matchColumns(wanted: FieldNode, given: readonly FieldNode[]): Co
 export function fromSource(batch: AnyBatch, type: DataType, { children }: ColumnSource): AnyBatch {
   if (children === undefined) return batch
   const fields = childFields(type)
+  // A list has as many items as the file's, which may have been of the type null.
+  const length = type.typeId === Type.Struct ? batch.length : batch.children[0]!.length
   const parts = children.map((source, i) => {
     const child = fields[i]!
     return source
       ? fromSource(batch.children[source.index]!, child.type, source)
-      : nullBatch(child.type, batch.length, Number.POSITIVE_INFINITY)
+      : nullBatch(child.type, length, Number.POSITIVE_INFINITY)
   })
   return makeBatch(type, { ...partsOf(batch), children: parts })
 }

@@ -132,6 +132,8 @@ export interface StoredColumns {
   readonly layout: string
   /** The other layouts of files, by key. The key '' is that of the table's original columns. */
   readonly layouts: Readonly<Record<string, StoredLayout>>
+  /** Whether items of lists took a type, so that files have such lists with items of the type null. */
+  readonly typedItems?: true
 }
 
 /**
@@ -240,14 +242,18 @@ export function withRowIds(body: ManifestBody): ManifestBody {
 
 /** The kinds of JSON objects that a table has. */
 export type Kind = 'manifest' | 'segment'
-const formatVersion = 3
+const formatVersion = 4
 
 /**
  * The bytes of a JSON object of a table, with its checksum. Format 1 has no `columns`, and format 2 no files of other
- * tables, so that earlier releases can read them.
+ * tables, so that earlier releases can read them. Before format 4 all lists in files have items of the table's type.
  */
-export function seal(kind: Kind, text: string, has: { columns: boolean; bases: boolean }): Uint8Array {
-  return sealed.seal(kind, has.bases ? 3 : has.columns ? 2 : 1, text)
+export function seal(
+  kind: Kind,
+  text: string,
+  has: { columns: boolean; bases: boolean; typedItems?: boolean },
+): Uint8Array {
+  return sealed.seal(kind, has.typedItems ? 4 : has.bases ? 3 : has.columns ? 2 : 1, text)
 }
 
 const texts = new WeakMap<FragmentEntry, string>()

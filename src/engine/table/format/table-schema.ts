@@ -183,9 +183,11 @@ export function withSchema(
   const { [stored.layout]: _, ...others } = stored.layouts
   const layouts = { ...others, [stored.layout]: { schema, ids: stored.ids } }
   const known = Object.entries(layouts).find(([, layout]) => isSame(layout.ids, ids))
-  if (known === undefined) return { ids, nextId, layout: keyOfLayout(ids), layouts }
+  const { typedItems } = stored
+  const also = typedItems && { typedItems }
+  if (known === undefined) return { ids, nextId, layout: keyOfLayout(ids), layouts, ...also }
   const { [known[0]]: _own, ...rest } = layouts
-  return { ids, nextId, layout: known[0], layouts: rest }
+  return { ids, nextId, layout: known[0], layouts: rest, ...also }
 }
 
 /** The entry of a file, with this layout. */

@@ -76,14 +76,15 @@ export async function writeManifest(
     tail,
     nextId,
   }
-  const has = { columns: body.columns !== undefined, bases: body.bases !== undefined }
+  const { columns, bases } = body
+  const has = { columns: columns !== undefined, bases: bases !== undefined, typedItems: columns?.typedItems }
   const bytes = seal('manifest', manifestText(body), has)
   const number = version === undefined ? '' : `${String(version).padStart(10, '0')}-`
   const path = `_versions/${number}${endOfPath(storage, 'json', bytes.length)}`
   // The next change of the branch starts from the snapshot, so it need not wait for the file.
   if (storage.writer.begin) await storage.writer.begin(prefix + path, bytes)
   else await storage.writer.put(prefix + path, bytes)
-  const snapshot = snapshotOf(prefix, refOf(path, bytes, body.bases), body, base)
+  const snapshot = snapshotOf(prefix, refOf(path, bytes, bases), body, base)
   // Cached, as the next reader requests the newest version.
   return storage.cache.get(
     `${prefix}${path}@${snapshot.manifest.etag}`,
