@@ -141,7 +141,7 @@ function addSharedOptions(command: Command, operation: AnyOperation): void {
   if (readsRows(operation)) {
     command.option(
       '-o, --output <file>',
-      'write the rows to a .arrow, .jsonl or .csv file, or an Arrow stream to -',
+      'write the rows to a .arrow, .parquet, .jsonl or .csv file, also with .gz or .zst, or an Arrow stream to -',
     )
   }
   if (operation.command?.id !== 'transaction' && !operation.command?.needsServer) {

@@ -15,6 +15,9 @@ export interface Output {
   write(chunk: string | Uint8Array): unknown
   readonly isTTY?: boolean
   readonly columns?: number
+  /** Whether it takes no more until the event `drain`. */
+  readonly writableNeedDrain?: boolean
+  once?(event: 'drain', listener: () => void): unknown
 }
 
 /** The most input bytes of one command: the same limit as for the rows of one request. */

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { requestMemory } from '../base/scheduling/request-memory.ts'
 import {
   type Catalog,
   CatalogError,
@@ -12,11 +12,11 @@ import type { CatalogOptions } from './options.ts'
 import { type Printer, printerOf } from './print.ts'
 import { progressBar } from './progress.ts'
 import { type AnyOperation, kebab } from './record.ts'
-import { formatCsv } from './rows/csv.ts'
-import { ArrowBytes } from './rows/read.ts'
+import type { Answer } from './rows/arrow.ts'
+import { ArrowRows } from './rows/read.ts'
 import { TextRows, type TypedRows } from './rows/text-rows.ts'
 import { UsageError } from './usage.ts'
-import { toJson, visible } from './values.ts'
+import { visible } from './values.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -30,8 +30,12 @@ async function runAndPrint(
 ): Promise<void> {
   if (readsRows(operations[name as OperationName].definition)) {
     const { data } = await run(request)
-    const { arrowRows } = await import('./rows/arrow.ts')
-    printer.rows(arrowRows(data as Uint8Array))
+    const { rowsOfParts } = await import('./rows/arrow.ts')
+    const { drained } = await import('./rows/output.ts')
+    for await (const { rows } of rowsOfParts(data as Answer)) {
+      printer.rows(rows)
+      await drained(io.stdout)
+    }
   } else if (isListing(name) && request.limit === undefined && request.page_token === undefined) {
     let page_token: unknown
     do {
@@ -58,69 +62,21 @@ export function readsRows({ route }: Pick<AnyOperation, 'route'>): boolean {
   return route.answer === 'arrow'
 }
 
-/** Runs a query and writes its rows to a file, or to standard output (`-`), as Arrow, Parquet, JSON lines or CSV. */
+/** Runs a query and writes its rows to a file, or to standard output (`-`), as they come. */
 async function queryToFile(
-  catalog: Catalog,
-  name: OperationName,
+  run: (request: Fields) => Promise<Fields>,
   request: Fields,
-  options: OperationOptions,
   path: string,
-  io: Io,
+  { stdout }: Io,
 ): Promise<void> {
-  const format = formatOf(path)
-  if (path === '-' && io.stdout.isTTY) {
+  const { outputFormat, writeAnswer } = await import('./rows/output.ts')
+  const format = outputFormat(path)
+  if (path === '-' && stdout.isTTY) {
     throw new UsageError(
       '--output - writes binary Arrow data, and standard output is a terminal: redirect it to a file or a program, or leave --output out to see the rows',
     )
   }
-  const method = catalog[name] as (request: Fields, options: OperationOptions) => Promise<Fields>
-  const data = (await method(request, options)).data as Uint8Array
-  const content = await contentOf(data, format)
-  if (path === '-') {
-    io.stdout.write(content)
-    return
-  }
-  try {
-    await writeFile(path, content)
-  } catch (error) {
-    throw new UsageError(`--output cannot be written to ${path}: ${(error as Error).message}`)
-  }
-}
-
-type Format = 'file' | 'stream' | 'parquet' | 'json' | 'csv'
-
-async function contentOf(data: Uint8Array, format: Format): Promise<string | Uint8Array> {
-  if (format === 'file') return data
-  if (format === 'stream') return streamOf(data)
-  if (format !== 'parquet') return textOf(data, format)
-  const { writeParquet } = await import('../engine/parquet/index.ts')
-  const pieces: Uint8Array[] = []
-  for await (const piece of writeParquet([data])) pieces.push(piece)
-  return Buffer.concat(pieces)
-}
-
-function formatOf(path: string): Format {
-  // An Arrow file is read from its footer, which a pipe cannot seek to.
-  if (path === '-' || /\.arrows$/i.test(path)) return 'stream'
-  if (/\.(arrow|feather|ipc)$/i.test(path)) return 'file'
-  if (/\.(parquet|pq)$/i.test(path)) return 'parquet'
-  if (/\.(jsonl|ndjson|json)$/i.test(path)) return 'json'
-  if (/\.csv$/i.test(path)) return 'csv'
-  throw new UsageError(
-    `--output ${path}: end the name in .arrow, .parquet, .jsonl or .csv, or write - for an Arrow stream on standard output`,
-  )
-}
-
-async function streamOf(data: Uint8Array): Promise<Uint8Array> {
-  const { arrowStream } = await import('./rows/arrow.ts')
-  return arrowStream(data)
-}
-
-async function textOf(data: Uint8Array, format: 'json' | 'csv'): Promise<string> {
-  const { arrowRows } = await import('./rows/arrow.ts')
-  const rows = arrowRows(data)
-  if (format === 'csv') return formatCsv([...rows])
-  return Array.from(rows, (row) => `${toJson(row)}\n`).join('')
+  await writeAnswer((await run(request)).data as Answer, path, format, stdout)
 }
 
 /** Converts the rows of a request to the types of the target table, or else of the given schema. */
@@ -133,7 +89,7 @@ export async function withTypedRows(
 ): Promise<Fields> {
   const { data, schema } = request
   const { streams } = operations[operation as OperationName].definition.route
-  if (data instanceof ArrowBytes) return { ...request, data: streams ? data.bytes : await data.whole() }
+  if (data instanceof ArrowRows) return { ...request, data: streams ? data.items : await data.whole() }
   if (!(data instanceof TextRows)) return request
   const merges = operation === 'mergeInsertIntoTable'
   const known =
@@ -229,18 +185,17 @@ export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal):
   const bar = progressBar(io.stderr)
   const printer = printerOf(io, options.json)
   await using catalog = await openLocation(location, mayCreate, options)
-  const work = { signal, onProgress: bar.onProgress, transaction }
+  const inParts = readsRows(operation) && { [requestMemory]: { inParts: true } }
+  const work = { signal, onProgress: bar.onProgress, transaction, ...inParts }
+  const method = catalog[operation.name] as (request: Fields, options: OperationOptions) => Promise<Fields>
+  const run = (asked: Fields) => reading(method(asked, work))
   try {
     if (options.output !== undefined) {
-      await queryToFile(catalog, operation.name, request, work, options.output, io)
+      await queryToFile(run, request, options.output, io)
     } else {
       const note = (text: string) => io.stderr.write(`note: ${visible(text)}\n`)
       const typed = await withTypedRows(catalog, operation.name, request, work, note)
-      const method = catalog[operation.name] as (
-        request: Fields,
-        options: OperationOptions,
-      ) => Promise<Fields>
-      await runAndPrint(operation.name, (asked) => reading(method(asked, work)), typed, printer, io)
+      await runAndPrint(operation.name, run, typed, printer, io)
     }
   } finally {
     bar.clear()

@@ -12,10 +12,10 @@ import type { Received } from './send.ts'
  */
 export function answerOf(
   { route, response }: AnyOperation,
-  { headers, body }: Received,
+  { headers, body, parts }: Received,
 ): Record<string, unknown> {
   const fromHeaders = contextOf(headers)
-  if (route.answer === 'arrow') return withContext({ data: body }, fromHeaders)
+  if (route.answer === 'arrow') return withContext({ data: parts ?? body }, fromHeaders)
   const json = parse(body)
   if (route.answer === 'count') {
     if (!Number.isSafeInteger(json)) throw unexpected('a row count')

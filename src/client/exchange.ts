@@ -17,11 +17,13 @@ export async function exchange(
   credentials: Credentials,
   operation: AnyOperation,
   outgoing: Outgoing,
-  signal: AbortSignal | undefined,
+  { signal, inParts }: { readonly signal: AbortSignal | undefined; readonly inParts?: boolean | undefined },
 ): Promise<Received> {
   const timeout = outgoing.route.rows ? settings.rowTimeout : settings.timeout
   for (let attempt = 0; ; attempt++) {
-    const outcome = await sendWithToken(settings, credentials, outgoing, timeout, signal)
+    const outcome = await sendWithToken(credentials, outgoing, (token) =>
+      send(settings, outgoing, token, timeout, signal, inParts),
+    )
     if (!('error' in outcome) && outcome.status >= 200 && outcome.status < 300) return outcome
     const error =
       unansweredChange(settings.base, outcome, operation, outgoing) ??
@@ -41,19 +43,17 @@ function retryDelayAfter(outcome: Received | Failure, attempt: number): number |
 
 /** Sends once, and a second time with another token when the server answers 401. */
 async function sendWithToken(
-  settings: Settings,
   credentials: Credentials,
   outgoing: Outgoing,
-  timeout: number,
-  signal: AbortSignal | undefined,
+  send: (token: string | undefined) => Promise<Received | Failure>,
 ): Promise<Received | Failure> {
   const token = await credentials.current()
-  const first = await send(settings, outgoing, token, timeout, signal)
+  const first = await send(token)
   if ('error' in first || first.status !== 401) return first
   const renewed = await credentials.renewed(token)
   // Rows of a source were read, and cannot be sent twice.
   const isRead = typeof outgoing.body === 'object' && !(outgoing.body instanceof Uint8Array)
-  return renewed === undefined || isRead ? first : send(settings, outgoing, renewed, timeout, signal)
+  return renewed === undefined || isRead ? first : send(renewed)
 }
 
 export function errorOf({ base }: Settings, { status, headers, body }: Received, path: string): CatalogError {

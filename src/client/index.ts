@@ -7,6 +7,7 @@
 
 import { CatalogError, type ErrorCode } from '../base/errors.ts'
 import { checkDelimiter } from '../base/model/identifier.ts'
+import { requestMemory } from '../base/scheduling/request-memory.ts'
 import { anySignal } from '../base/scheduling/signals.ts'
 
 export type {
@@ -75,9 +76,10 @@ export function connect(url: string | URL, options: ClientOptions = {}): ServedC
       // Each call listens to a signal of its own: Node warns when many listen to the caller's.
       const signal = options.signal instanceof AbortSignal ? anySignal(options.signal) : options.signal
       const transaction = transactionNamed(request, options)
+      const inParts = options[requestMemory]?.inParts
       const send = async (types: OperationOptions) => {
         const outgoing = await requestOf(catalog, name, checked, types, transaction)
-        return exchange(settings, tokens, operation, outgoing, signal)
+        return exchange(settings, tokens, operation, outgoing, { signal, inParts })
       }
       const response = await (transaction !== undefined &&
       (Array.isArray(checked.data) || isRowsSource(checked.data))

@@ -8,6 +8,8 @@ export interface Received {
   readonly status: number
   readonly headers: Headers
   readonly body: Uint8Array
+  /** The body instead, where it was asked for in parts. Whoever reads them must read to the end, or leave the loop. */
+  readonly parts?: AsyncIterable<Uint8Array>
 }
 
 /** The outcome of a request without a response. */
@@ -29,7 +31,7 @@ const neverSent: ReadonlySet<string> = new Set([
 
 /**
  * Sends a request once and reads the whole response, within `timeout` milliseconds; 0 means no limit. An abort rejects
- * with the signal's reason.
+ * with the signal's reason. With `inParts`, the body of a success is read later, and `timeout` is the limit of each part.
  */
 export async function send(
   { base, headers, fetch }: Settings,
@@ -37,6 +39,7 @@ export async function send(
   token: string | undefined,
   timeout: number,
   signal: AbortSignal | undefined,
+  inParts = false,
 ): Promise<Received | Failure> {
   signal?.throwIfAborted()
   const stop = new AbortController()
@@ -51,6 +54,8 @@ export async function send(
   signal?.addEventListener('abort', onAbort)
   const timer = whenLate(timeout, () => abort())
   let hasBegun = false
+  let isRead = true
+  const release = () => signal?.removeEventListener('abort', onAbort)
   const { body, duplex, failure } = bodyToSend(outgoing.body)
   try {
     request = new Request(`${base}${outgoing.target}`, {
@@ -64,6 +69,12 @@ export async function send(
     })
     const response = await fetch(request)
     hasBegun = true
+    if (inParts && response.ok && response.body !== null) {
+      isRead = false
+      // A response that is collected cancels a body that nobody has begun to read.
+      const parts = partsOf(response.body.getReader(), { base, timeout, signal, abort, release })
+      return { status: response.status, headers: response.headers, body: new Uint8Array(), parts }
+    }
     const bytes = new Uint8Array(await response.arrayBuffer())
     if (failure()) throw failure()
     return { status: response.status, headers: response.headers, body: bytes }
@@ -81,7 +92,46 @@ export async function send(
     return { error, isRetryable: true, maybeReceived }
   } finally {
     clearTimeout(timer)
-    signal?.removeEventListener('abort', onAbort)
+    if (isRead) release()
+  }
+}
+
+interface Reading {
+  readonly base: string
+  /** Most milliseconds until the next part. */
+  readonly timeout: number
+  readonly signal: AbortSignal | undefined
+  /** Ends the request. */
+  readonly abort: () => void
+  /** Called once it has ended. */
+  readonly release: () => void
+}
+
+/** The parts of a body, read only as fast as they are asked for. */
+async function* partsOf(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  { base, timeout, signal, abort, release }: Reading,
+): AsyncGenerator<Uint8Array> {
+  let isLate = false
+  let isDone = false
+  try {
+    for (;;) {
+      const timer = whenLate(timeout, () => {
+        isLate = true
+        abort()
+      })
+      const { done, value } = await reader.read().finally(() => clearTimeout(timer))
+      isDone = done
+      if (done) return
+      yield value
+    }
+  } catch (cause) {
+    signal?.throwIfAborted()
+    if (isLate) throw timedOut(base, timeout).error
+    throw brokenOff(base, codesOf(cause).at(-1), cause)
+  } finally {
+    if (!isDone) abort()
+    release()
   }
 }
 

@@ -140,7 +140,7 @@ export interface Held {
 export interface RowsOptions extends LongWorkOptions {
   readonly [clientRules]?: ClientRules | undefined
   readonly [readsLance]?: boolean | undefined
-  readonly [requestMemory]?: RequestMemory | undefined
+  readonly [requestMemory]?: Partial<RequestMemory> | undefined
 }
 
 /** What a process knows of others that change a branch, in milliseconds of `performance.now`. */

@@ -97,11 +97,9 @@ function lineBreaks(text: string): number {
   return text.match(/\r\n|\r|\n/g)?.length ?? 0
 }
 
-/** Formats rows as CSV: null is an empty field, text is quoted where necessary, lists and objects are JSON. */
-export function formatCsv(rows: readonly Readonly<Record<string, unknown>>[]): string {
-  const names = Object.keys(rows[0] ?? {})
-  const line = (fields: readonly unknown[]) => `${fields.map(formatField).join(',')}\r\n`
-  return [names, ...rows.map((row) => names.map((name) => row[name]))].map(line).join('')
+/** A line of CSV: null is an empty field, text is quoted where necessary, lists and objects are JSON. */
+export function csvLine(fields: readonly unknown[]): string {
+  return `${fields.map(formatField).join(',')}\r\n`
 }
 
 function formatField(value: unknown): string {

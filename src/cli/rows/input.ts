@@ -63,7 +63,8 @@ function isOfCodec(cause: unknown): boolean {
   return typeof code === 'number' || (typeof code === 'string' && /^(?:Z_|ZSTD)/.test(code))
 }
 
-async function* through(bytes: Bytes, codec: NodeJS.ReadWriteStream): AsyncGenerator<Uint8Array> {
+/** Bytes as a codec makes them of others. */
+export async function* through(bytes: Bytes, codec: NodeJS.ReadWriteStream): AsyncGenerator<Uint8Array> {
   yield* pipeline(Readable.from(bytes), codec, () => {}) as unknown as Bytes
 }
 

@@ -1,3 +1,4 @@
+import type { ArrowTable } from '../../base/model/rows-source.ts'
 import { CatalogError } from '../../tabularium/index.ts'
 import { type Io, maxInputBytes } from '../io.ts'
 import { UsageError } from '../usage.ts'
@@ -6,22 +7,19 @@ import { type Input, inputOf, peek, textOf, wholeOf } from './input.ts'
 import { isJsonLine, json, jsonLines, jsonWhole } from './json-rows.ts'
 import { type TextRow, TextRows } from './text-rows.ts'
 
-/** Rows to write: Arrow IPC bytes, a longer Arrow stream, or rows of a text. */
-export type Rows = Uint8Array | ArrowBytes | TextRows
+/** Rows to write: Arrow IPC bytes, rows of Arrow that may be many, or rows of a text. */
+export type Rows = Uint8Array | ArrowRows | TextRows
 
-/** An Arrow stream that is too long to be read before it is written. */
-export class ArrowBytes {
-  readonly name: string
-  readonly bytes: AsyncIterable<Uint8Array>
+/** Rows of an Arrow stream or of a Parquet file, which are written while they are read. */
+export class ArrowRows {
+  /** For an operation that takes rows as they come. */
+  readonly items: AsyncIterable<ArrowTable | Uint8Array>
+  /** All of them as Arrow IPC bytes, for an operation that needs them at once. */
+  readonly whole: () => Promise<Uint8Array>
 
-  constructor(name: string, bytes: AsyncIterable<Uint8Array>) {
-    this.name = name
-    this.bytes = bytes
-  }
-
-  /** All of its bytes, for an operation that needs them at once. */
-  whole(): Promise<Uint8Array> {
-    return wholeOf(this.bytes, this.name)
+  constructor(items: ArrowRows['items'], whole: ArrowRows['whole']) {
+    this.items = items
+    this.whole = whole
   }
 }
 
@@ -85,31 +83,44 @@ async function arrowRows(
   { name }: Input,
   head: Uint8Array,
   all: AsyncIterable<Uint8Array>,
-): Promise<Uint8Array | ArrowBytes> {
+): Promise<Uint8Array | ArrowRows> {
   // A file is read from its end.
   if (isArrowFile(head)) return wholeOf(all, name)
   const first = await peek(all, Math.min(fewBytes, maxInputBytes))
-  return first.head.length < fewBytes ? first.head : new ArrowBytes(name, first.all)
+  if (first.head.length < fewBytes) return first.head
+  return new ArrowRows(first.all, () => wholeOf(first.all, name))
 }
 
-/** Rows of a Parquet file as Arrow data. A file may be smaller than its rows, and larger. */
+/** Rows of a Parquet file. It is read from its end: a plain file where it is needed, all others as a whole. */
 async function parquetRows(
   { isFile, path, name }: Input,
   source: string,
   all: AsyncIterable<Uint8Array>,
-): Promise<Uint8Array> {
-  const { parquetToArrow } = await import('../../engine/parquet/whole.ts')
-  // A file is read from its end, unless it is compressed as a whole.
+): Promise<ArrowRows> {
   const isPlain = isFile && path === source
   const file = isPlain ? source : await wholeOf(all, name)
   // This closes the file that told the format.
   if (isPlain) for await (const _ of all) break
-  try {
-    return await parquetToArrow(file, { maxRowBytes: maxInputBytes })
-  } catch (cause) {
-    if (cause instanceof CatalogError) throw new UsageError(`--data ${source}: ${cause.message}`)
-    throw cause
+  const { readParquet } = await import('../../engine/parquet/index.ts')
+  async function* items(): AsyncGenerator<ArrowTable> {
+    try {
+      yield* readParquet(file)
+    } catch (cause) {
+      throw ofSource(source, cause)
+    }
   }
+  const whole = async () => {
+    const { parquetToArrow } = await import('../../engine/parquet/whole.ts')
+    return parquetToArrow(file, { maxRowBytes: maxInputBytes }).catch((cause) => {
+      throw ofSource(source, cause)
+    })
+  }
+  // An object that can be read again, in case that another writer changes the table meanwhile.
+  return new ArrowRows({ [Symbol.asyncIterator]: items }, whole)
+}
+
+function ofSource(source: string, cause: unknown): unknown {
+  return cause instanceof CatalogError ? new UsageError(`--data ${source}: ${cause.message}`) : cause
 }
 
 function isArrowFile(bytes: Uint8Array): boolean {

@@ -25,6 +25,6 @@ export async function expanded(
       reject(new IcebergError('ValidationException', message, { cause }))
     })
   })
-  await memory?.hold.take(whole.length * memoryPerByte, signal)
+  await memory?.hold?.take(whole.length * memoryPerByte, signal)
   return whole
 }

@@ -161,7 +161,7 @@ export class MetadataFiles {
     let size = first.length
     let taken = 0
     const take = async (bytes: number) => {
-      if (bytes > taken) await memory?.hold.take((bytes - taken) * memoryPerByte, signal)
+      if (bytes > taken) await memory?.hold?.take((bytes - taken) * memoryPerByte, signal)
       taken = Math.max(taken, bytes)
     }
     await take(Math.max(known ?? 0, size))
@@ -202,11 +202,11 @@ const texts = new WeakMap<object, JsonText>()
 /** The JSON text of metadata. It is made once, as metadata does not change. */
 export async function textOf(
   metadata: object,
-  { signal, [requestMemory]: memory }: OperationOptions,
+  { signal, [requestMemory]: { hold } = {} }: OperationOptions,
 ): Promise<JsonText> {
   const known = texts.get(metadata)
   if (known !== undefined) return known
-  const take = memory && ((bytes: number) => memory.hold.take(bytes, signal))
+  const take = hold && ((bytes: number) => hold.take(bytes, signal))
   const text = await stringifyLong(metadata, { signal, take })
   texts.set(metadata, text)
   return text

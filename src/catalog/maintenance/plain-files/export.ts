@@ -108,7 +108,7 @@ class Export {
 
   async #table(folder: string, table: TableWithRefs): Promise<void> {
     const { history = false, format = 'arrow', signal } = this.#options
-    const { json, isElsewhere, isInPlace, rows, names, read } = await filesOf(
+    const { json, isElsewhere, isInPlace, rows, names, stream } = await filesOf(
       this.#core,
       table,
       history,
@@ -120,7 +120,7 @@ class Export {
     if (names.some((name) => name.startsWith('versions/'))) await mkdir(join(folder, 'versions'))
     for (const name of names) {
       signal.throwIfAborted()
-      const rows = await read(name, signal)
+      const rows = await stream(name, signal)
       this.#report.bytes += await writeRows(join(folder, name), rows, format)
       this.#report.files++
     }
@@ -129,13 +129,15 @@ class Export {
   }
 }
 
-/** Writes rows in a format, and answers with the bytes of the file. */
-async function writeRows(path: string, rows: Uint8Array, format: RowFormat): Promise<number> {
-  if (format === 'arrow') return writeFile(path, rows).then(() => rows.length)
-  const { writeParquet } = await import('../../../engine/parquet/index.ts')
+/** Writes rows in a format as they come, and answers with the bytes of the file. */
+async function writeRows(
+  path: string,
+  rows: Uint8Array | AsyncIterable<Uint8Array>,
+  format: RowFormat,
+): Promise<number> {
   let bytes = 0
-  const counted = async function* () {
-    for await (const piece of writeParquet([rows])) {
+  async function* counted() {
+    for await (const piece of format === 'arrow' ? partsOf(rows) : parquetOf(rows)) {
       bytes += piece.length
       yield piece
     }
@@ -143,6 +145,24 @@ async function writeRows(path: string, rows: Uint8Array, format: RowFormat): Pro
   await writeFile(path, counted())
   return bytes
 }
+
+type Parts = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+
+function partsOf(rows: Uint8Array | AsyncIterable<Uint8Array>): Parts {
+  return rows instanceof Uint8Array ? [rows] : rows
+}
+
+async function* parquetOf(rows: Uint8Array | AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const { writeParquet } = await import('../../../engine/parquet/index.ts')
+  if (rows instanceof Uint8Array) yield* writeParquet([rows])
+  else {
+    const { decodeParts } = await import('../../../engine/table/index.ts')
+    yield* writeParquet(decodeParts(rows, ownRows))
+  }
+}
+
+/** Rows that this process made need no limits. */
+const ownRows = { maxDecodedBytes: Number.MAX_SAFE_INTEGER, maxMessageBytes: 2 ** 31 - 1 }
 
 function writeJson(path: string, value: unknown): Promise<void> {
   return writeFile(path, `${JSON.stringify(value, undefined, 2)}\n`)

@@ -184,13 +184,15 @@ async function writeVersion(
     files,
     indices = [],
   }: Pick<TableJson['versions'][number], 'version' | 'indices'> & { readonly files: readonly string[] },
-  rows: (name: string) => Promise<Uint8Array>,
+  rows: Extract<ExportItem, { readonly kind: 'table' }>['rows'],
   signal: AbortSignal | undefined,
 ): Promise<Snapshot> {
-  const { toArrowTable } = await import('../../../engine/table/index.ts')
+  const { openRowStream, toArrowTable } = await import('../../../engine/table/index.ts')
   let snapshot: Snapshot | undefined
   for (const name of files) {
-    const table = await toArrowTable(await rows(name))
+    const given = await rows(name)
+    const table =
+      given instanceof Uint8Array ? await toArrowTable(given) : await openRowStream(given, { signal })
     if (snapshot === undefined) {
       snapshot = await engine.create(prefix, table, { version, signal })
     } else {

@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type * as v from 'valibot'
-import { invalid } from '../../../base/errors.ts'
+import { CatalogError, invalid } from '../../../base/errors.ts'
 import { type Identifier, maxDepth } from '../../../base/model/identifier.ts'
+import type { ArrowTable } from '../../../base/model/rows-source.ts'
 import { requireFolderPath } from '../folders.ts'
 import {
   catalogFile,
@@ -23,8 +24,8 @@ export type ExportItem =
       readonly kind: 'table'
       readonly id: Identifier
       readonly json: TableJson
-      /** The rows of one of its row files as Arrow data. */
-      readonly rows: (name: string) => Promise<Uint8Array>
+      /** The rows of one of its row files: as Arrow data, or as tables that are read as they are written. */
+      readonly rows: (name: string) => Promise<Uint8Array | AsyncIterable<ArrowTable>>
       /** Its path, for errors. */
       readonly where: string
     }
@@ -74,15 +75,22 @@ async function readJson<T extends v.GenericSchema>(
   return parseJson(schema, text, path)
 }
 
-/** Rows of one file of an export. Other files may be larger than an export makes them. */
-const maxRowBytes = 1 << 30
-
-async function readRowsFile(folder: string, name: string): Promise<Uint8Array> {
+async function readRowsFile(folder: string, name: string): Promise<Uint8Array | AsyncIterable<ArrowTable>> {
+  const path = join(folder, name)
   if (name.endsWith('.parquet')) {
-    const { parquetToArrow } = await import('../../../engine/parquet/whole.ts')
-    return parquetToArrow(join(folder, name), { maxRowBytes })
+    return parquetRows(path)
   }
-  return readFile(join(folder, name)).catch((cause) => {
-    throw invalid(`${join(folder, name)} cannot be read. Check the export.`, { cause })
+  return readFile(path).catch((cause) => {
+    throw invalid(`${path} cannot be read. Check the export.`, { cause })
   })
+}
+
+async function* parquetRows(path: string): AsyncGenerator<ArrowTable> {
+  const { readParquet } = await import('../../../engine/parquet/index.ts')
+  try {
+    yield* readParquet(path)
+  } catch (cause) {
+    if (!(cause instanceof CatalogError)) throw cause
+    throw new CatalogError(cause.code, `${path}: ${cause.message}`, { cause })
+  }
 }

@@ -1,5 +1,5 @@
 import type { VersionRecord } from '../../../base/store/records.ts'
-import type { TableEngine } from '../../../engine/table/index.ts'
+import type { QueryOptions, Snapshot, TableEngine } from '../../../engine/table/index.ts'
 import { isPointer } from '../../locations/pointers.ts'
 import { manifestOf } from '../../rows/rows.ts'
 import type { MaintenanceContext } from '../context.ts'
@@ -21,8 +21,10 @@ export interface TableFiles {
   readonly rows: number
   /** The names of the row files. */
   readonly names: readonly string[]
-  /** The rows of a row file as Arrow data. */
+  /** The rows of a row file as an Arrow IPC file. */
   read(name: string, signal: AbortSignal): Promise<Uint8Array>
+  /** The same in parts, if there are many rows. */
+  stream(name: string, signal: AbortSignal): Promise<Uint8Array | AsyncIterable<Uint8Array>>
 }
 
 type Entry = TableJson['versions'][number]
@@ -79,13 +81,17 @@ export async function filesOf(
     tags: table.tags.map(([name, { branch, version }]) => ({ name, branch, version })),
     versions: entries,
   }
-  const read = async (name: string, signal: AbortSignal) => {
-    const { version, offset, limit } = parts.get(name)!
-    const snapshot = await engine!.open(folder!.prefix, manifestOf(version))
-    return engine!.queryRows(snapshot, { offset, limit, signal })
-  }
+  const answer =
+    <T>(query: (engine: TableEngine, snapshot: Snapshot, options: QueryOptions) => Promise<T>) =>
+    async (name: string, signal: AbortSignal) => {
+      const { version, offset, limit } = parts.get(name)!
+      const snapshot = await engine!.open(folder!.prefix, manifestOf(version))
+      return query(engine!, snapshot, { offset, limit, signal })
+    }
+  const read = answer((engine, snapshot, options) => engine.queryRows(snapshot, options))
+  const stream = answer((engine, snapshot, options) => engine.streamRows(snapshot, options))
   const isInPlace = entries.length > 0 && entries.every(({ manifest_path }) => manifest_path !== undefined)
-  return { json, isElsewhere, isInPlace, rows, names: [...parts.keys()], read }
+  return { json, isElsewhere, isInPlace, rows, names: [...parts.keys()], read, stream }
 }
 
 /** Whether the rows of a table without versions may be another engine's: out of reach, or something lies there. */

@@ -70,7 +70,7 @@ export interface OperationOptions {
   readonly transaction?: string | undefined
   readonly [clientRules]?: ClientRules | undefined
   readonly [readsLance]?: boolean | undefined
-  readonly [requestMemory]?: RequestMemory | undefined
+  readonly [requestMemory]?: Partial<RequestMemory> | undefined
   readonly [sessionServer]?: SessionServer | undefined
   readonly [requestId]?: string | undefined
   readonly [callerHook]?: CallerHook | undefined

@@ -10,12 +10,24 @@ import { addSizes, checkSizes, type Sizes } from './sizes.ts'
 export interface StreamDecodeOptions extends DecodeOptions {
   /** Most bytes of one message: a record batch or a dictionary. Default: 256 MiB. */
   readonly maxMessageBytes?: number | undefined
+  /** Takes a file, too, that has its messages in order. What follows them is not read. */
+  readonly acceptsFile?: boolean | undefined
+}
+
+/** The tables of an Arrow IPC file or stream whose bytes come in parts. The first one may be without rows. */
+export async function* decodeParts(
+  parts: AsyncIterable<Uint8Array>,
+  options: StreamDecodeOptions,
+): AsyncGenerator<Table> {
+  const decoder = new StreamDecoder({ ...options, acceptsFile: true })
+  for await (const part of parts) yield* decoder.add(part)
+  decoder.end()
 }
 
 /**
  * Decodes Arrow IPC streams whose bytes arrive in pieces. Each record batch becomes a checked table as soon as it is
  * complete, so that only one of them is in memory. After the end of a stream another one may follow, also with other
- * columns. Throws as `decodeArrow` does, and for an IPC file, which is read from its end.
+ * columns. Throws as `decodeArrow` does, and for an IPC file unless it is asked to accept one.
  */
 export class StreamDecoder {
   readonly #options: StreamDecodeOptions
@@ -25,6 +37,7 @@ export class StreamDecoder {
   /** Bytes of metadata and body of the next message, once they are known. */
   #next: { readonly message: Message; readonly bodyLength: number } | undefined
   #isFirst = true
+  #isFile = false
 
   constructor(options: StreamDecodeOptions) {
     this.#options = options
@@ -72,9 +85,18 @@ export class StreamDecoder {
   /** Takes the metadata of the next message, or the marker at the end of a stream. False without enough bytes. */
   #takeMetadata(): boolean {
     const bytes = this.#bytes
+    if (this.#isFile && this.#stream === undefined && !this.#isFirst) {
+      bytes.take(bytes.length)
+      return false
+    }
     if (bytes.length < 8) return this.#takeShortEnd()
     const head = bytes.peek(8)
-    if (this.#isFirst && isArrowFile(head)) {
+    if (this.#isFirst && !this.#isFile && isArrowFile(head)) {
+      if (this.#options.acceptsFile) {
+        bytes.take(head.length)
+        this.#isFile = true
+        return true
+      }
       throw invalid(
         'This is an Arrow IPC file, which is read from its end. Send an Arrow IPC stream, or the bytes of the file as a whole.',
       )
