@@ -7,6 +7,7 @@ import { openLocal, requireDirectory } from './open.ts'
 import { addPrintOptions, addRootOption, type RootOptions, toNumber } from './options.ts'
 import { printerOf } from './print.ts'
 import { withProgress } from './progress.ts'
+import { addRetentionOptions, type RetentionTyped } from './retention-options.ts'
 import { UsageError } from './usage.ts'
 
 /** A command about the catalog itself, with the common options of these commands. */
@@ -86,7 +87,7 @@ export function verifyCommand(io: Io, signal: AbortSignal): Command {
     })
 }
 
-interface VacuumTyped extends RootOptions {
+interface VacuumTyped extends RootOptions, RetentionTyped {
   readonly dryRun?: boolean
   readonly graceMillis?: number
   readonly json?: boolean
@@ -97,15 +98,15 @@ export function vacuumCommand(io: Io, signal: AbortSignal): Command {
   const command = maintenanceCommand(
     'vacuum',
     'Remove content that nothing refers to any more.',
-    'Safe while other processes read and write.',
-    '  $ tabularium vacuum ./catalog --dry-run\n',
+    'Safe while other processes read and write. With a rule of retention, also versions that it lets go.',
+    '  $ tabularium vacuum ./catalog --dry-run\n  $ tabularium vacuum ./catalog --retain-versions 100 --retain-age 30d\n',
   )
-  return addRootOption(command)
+  return addRetentionOptions(addRootOption(command))
     .addArgument(locationArgument('<location>', 'directory of a catalog, or postgres://…'))
     .option('--dry-run', 'only report what would be removed')
     .option('--grace-millis <number>', 'keep objects younger than this (default: 3600000, an hour)', toNumber)
-    .action(async (location: string, { json, dryRun, graceMillis, ...roots }: VacuumTyped) => {
-      await using catalog = await openLocal(location, false, roots)
+    .action(async (location: string, { json, dryRun, graceMillis, ...typed }: VacuumTyped) => {
+      await using catalog = await openLocal(location, false, typed)
       const report = await catalog.vacuum({
         signal,
         ...(dryRun === undefined ? {} : { dryRun }),

@@ -6,6 +6,7 @@ import { sleep } from '../base/time.ts'
 import { type Catalog, CatalogError, openCatalog } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
 import type { RootOptions } from './options.ts'
+import { type RetentionTyped, retentionOptions } from './retention-options.ts'
 import { UsageError } from './usage.ts'
 
 /** The credentials for a server. */
@@ -39,12 +40,17 @@ export async function openLocation(
 export async function openLocal(
   location: string,
   mayCreate: boolean,
-  { locationRoot: locationRoots, readOnly = false }: RootOptions & { readonly readOnly?: boolean } = {},
+  {
+    locationRoot: locationRoots,
+    readOnly = false,
+    ...typed
+  }: RootOptions & RetentionTyped & { readonly readOnly?: boolean } = {},
 ) {
   requireDirectory(location)
   if (!mayCreate && !isDatabaseUrl(location) && location !== 'memory:') await requireCatalog(location)
   return openCatalog(location, {
     ...(locationRoots !== undefined && { locationRoots }),
+    ...retentionOptions(typed),
     // A catalog in memory has no such option.
     ...(readOnly && location !== 'memory:' && { readOnly }),
   })

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { durationOf } from '../base/model/duration.ts'
 import { type Field, type FieldKind, hiddenFields, onByDefault, otherNameOf } from './fields.ts'
 import { toMoment, toVersionName } from './moment.ts'
 import { kebab } from './record.ts'
@@ -63,14 +64,6 @@ export function toCount(text: string): number {
   return number
 }
 
-const millisOf: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-}
-
 /** Parses a duration up to an hour, such as `500ms`, `10s` or `1.5m`, into milliseconds. */
 export function toMillis(text: string): number {
   return millisUpTo(text, '1h', '10s')
@@ -82,14 +75,9 @@ export function toLongMillis(text: string): number {
 }
 
 function millisUpTo(text: string, longest: string, example: string): number {
-  const millis = millisIn(text)
-  if (millis <= millisIn(longest)) return millis
+  const millis = durationOf(text)
+  if (millis <= durationOf(longest)) return millis
   throw new InvalidArgumentError(`It is not a time of at most ${longest}. Write, for example, ${example}.`)
-}
-
-function millisIn(text: string): number {
-  const [, number, unit] = /^(\d+(?:\.\d+)?) ?(ms|s|m|h|d)$/.exec(text.trim()) ?? []
-  return Number(number) * (millisOf[unit ?? ''] ?? Number.NaN)
 }
 
 const units = ['', 'K', 'M', 'G', 'T']

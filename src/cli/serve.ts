@@ -13,6 +13,7 @@ import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { isUrl, openWithRetries } from './open.ts'
 import { toBytes, toCount, toLongMillis, toMillis, toNumber } from './options.ts'
+import { addRetentionOptions, type RetentionTyped, retentionOptions } from './retention-options.ts'
 import { rootOptions } from './root-options.ts'
 import { UsageError } from './usage.ts'
 
@@ -46,7 +47,7 @@ export interface TypedAuth {
   readonly algorithms: string
 }
 
-interface Typed extends Passed, TypedAuth {
+interface Typed extends Passed, TypedAuth, RetentionTyped {
   readonly root?: string
   readonly contentCache?: string
   readonly contentCacheSize?: number
@@ -177,6 +178,7 @@ function addStorageOptions(command: Command): void {
       toLongMillis,
       toLongMillis('24h'),
     )
+  addRetentionOptions(command)
 }
 
 function addRunningOptions(command: Command): void {
@@ -257,6 +259,7 @@ function catalogOptions(location: string, typed: Typed): DirectoryCatalogOptions
     content,
     contentCache: folder === undefined ? undefined : { folder, bytes },
     ...rootOptions(location, typed),
+    ...retentionOptions(typed),
     managedVersioning,
     format,
     optimize: typed.optimize ? 'background' : undefined,

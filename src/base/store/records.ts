@@ -139,6 +139,25 @@ export interface BranchRecord extends Versioned {
   readonly created_at: number
 }
 
+/** What retention removed of the versions of a branch, the oldest first. */
+export interface RetiredRecord extends Versioned {
+  readonly spans: readonly RetiredSpan[]
+}
+
+/** The versions from `first` through `last` that existed were removed at a time. */
+export interface RetiredSpan {
+  readonly first: number
+  readonly last: number
+  readonly at: number
+}
+
+/** A version that retention removed. Its files stay for a time, for those who were reading them. */
+export interface LeavingRecord
+  extends Versioned,
+    Pick<VersionRecord, 'manifest_path' | 'manifest_size' | 'e_tag' | 'bases'> {
+  readonly at: number
+}
+
 /** Marks a location while the content of a dropped table is being removed from it. */
 export interface RemovalRecord extends Versioned {
   readonly removing: string
@@ -321,6 +340,20 @@ export const keys = {
   stagedChange: (transaction: string): Key => [kinds.stagedChange, transaction],
   /** How many vacuums have begun. */
   vacuums: ['w'] as Key,
+  /** What retention removed of the versions of a branch. */
+  retired: (table: string, branch: string): Key => ['r', table, branch],
+  retiredOf: (table: string): Key => ['r', table],
+  /** A version that retention removed, while its files stay. */
+  leaving: (table: string, branch: string, version: number): Key => ['u', table, branch, version],
+  leavingOf: (table: string): Key => ['u', table],
+  allLeaving: ['u'] as Key,
+  /** That a table has a rule of retention of its own. */
+  ruled: (table: string): Key => ['q', table],
+  allRuled: ['q'] as Key,
+  /** That a transaction named a version of a table: none of them is removed before it has ended. */
+  pin: (table: string, transaction: string): Key => ['y', table, transaction],
+  pins: (table: string): Key => ['y', table],
+  allPins: ['y'] as Key,
   /** That a clone refers to files in a folder, by hashes of both folders' names. Each pair has two keys. */
   shareBySource: (source: string, clone: string): Key => ['o', 's', source, clone],
   sharesOfSource: (source: string): Key => ['o', 's', source],

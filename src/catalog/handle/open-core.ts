@@ -14,11 +14,14 @@ import type { ContentRoot } from '../locations/locations.ts'
 import { purgeDropped } from '../locations/purge.ts'
 import { finishRemovals } from '../locations/removal.ts'
 import type { AuthorizeHook } from '../lookup/access.ts'
+import { checkedRule, type RetentionRule } from '../lookup/retention-rule.ts'
+import { clearRetired, retainVersions } from '../maintenance/retain-versions.ts'
 import { type BackgroundOptimize, background } from '../rows/background.ts'
 import { formatNamed, type TableEngineName } from '../rows/format.ts'
 import { newCounts } from '../transactions/counts.ts'
 import { Feed } from '../transactions/feed.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
+import { clearPins } from '../transactions/pins.ts'
 import { clearFeed, clearTransactions, markInterval } from '../transactions/retention.ts'
 import { Upkeep } from '../transactions/upkeep.ts'
 import { checkRecord, createRecord, readRecord, removeRecord } from './catalog-record.ts'
@@ -111,6 +114,12 @@ export interface CatalogOptions {
    * that a drop removes a table for good.
    */
   readonly retainDropped?: number
+  /**
+   * Which versions of tables stay: the newest `versions` of each branch, and those that were replaced less than `age` ago,
+   * in milliseconds. The upkeep removes the others, and so does `vacuum`; tags and branches keep theirs. Properties of a
+   * table may say otherwise. Default: all stay.
+   */
+  readonly retention?: RetentionRule
   /** Called with errors of work that no caller waits for. Default: a process warning. */
   readonly onError?: (error: unknown) => void
   /** Returns the time in milliseconds since the epoch. Default: the clock of the database, or else the system's. */
@@ -144,6 +153,7 @@ export const catalogOptionNames: OptionNames<CatalogOptions> = {
   concurrency: true,
   optimize: true,
   retainDropped: true,
+  retention: true,
   onError: true,
   now: true,
   newId: true,
@@ -263,6 +273,9 @@ export function makeCore(
       clearTransactions(forUpkeep),
       clearFeed(forUpkeep),
       purgeDropped(forUpkeep),
+      retainVersions(() => core),
+      clearRetired(forUpkeep),
+      clearPins(forUpkeep),
       finishRemovals(forUpkeep),
     ]),
   }
@@ -326,5 +339,6 @@ function settingsOf(options: CatalogOptions & ReadOnlyOption, copy: string | und
     transactionAge: options.transactionAge ?? 7 * day,
     transactionCount: options.transactionCount ?? 100_000,
     retainDropped: heldMillis(options.retainDropped),
+    retention: checkedRule(options.retention),
   }
 }

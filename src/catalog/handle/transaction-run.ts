@@ -1,9 +1,11 @@
 import { CatalogError, invalid } from '../../base/errors.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import { keyedQueue } from '../../base/scheduling/keyed-queue.ts'
 import { keys, type RemovalRecord } from '../../base/store/records.ts'
 import { ReadsChanged } from '../../stores/staged/read-set.ts'
 import { StagedStore } from '../../stores/staged/staged-store.ts'
 import { segmentsOf } from '../locations/locations.ts'
+import { lookUpTable } from '../lookup/names.ts'
 import { branchOf, madeAtCommit, withoutHead } from '../lookup/versions.ts'
 import { isAbout } from '../operations/framework/inside.ts'
 import type {
@@ -13,12 +15,14 @@ import type {
   OperationOptions,
 } from '../operations/framework/operation.ts'
 import { awaitRemoval, runOperation } from '../operations/framework/run.ts'
+import { versionedTables } from '../operations/framework/versioned-tables.ts'
 import type { RowsStep } from '../rows/change-types.ts'
 import { HeldAppends } from '../rows/held-appends.ts'
 import { rebase } from '../rows/rebase.ts'
 import type { Participant } from '../transactions/context.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
 import type { LongTransaction, LongWork } from '../transactions/long-transaction.ts'
+import { TransactionPins } from '../transactions/pins.ts'
 import { LocationBusy } from '../transactions/retry.ts'
 import { pause } from './transaction-function.ts'
 import type { TransactionTurns } from './transaction-turns.ts'
@@ -70,6 +74,7 @@ export class TransactionRun {
   readonly #afterwards: (() => unknown)[] = []
   readonly #steps: RowsStep[] = []
   readonly #appends: HeldAppends
+  readonly #pins: TransactionPins
   #isRecorded: boolean
 
   constructor(
@@ -80,6 +85,7 @@ export class TransactionRun {
   ) {
     this.#core = core
     this.#transaction = transaction
+    this.#pins = new TransactionPins(core, transaction)
     this.#engines = new WritingEngines(core, transaction)
     this.#turns = turns
     this.#isRecorded = isRecorded
@@ -144,6 +150,8 @@ export class TransactionRun {
   }
 
   run(operation: AnyOperation, request: unknown, given: OperationOptions): Promise<unknown> {
+    const named = versionedTables(operation, request)
+    if (named.length > 0) return this.#pin(named).then(() => this.#run(operation, request, given))
     // Others may write files at the location of a new table, and a vacuum spares these for the record.
     if (this.#isRecorded || !operation.changes || changesOfRows.has(operation.name))
       return this.#run(operation, request, given)
@@ -151,6 +159,14 @@ export class TransactionRun {
       this.#isRecorded = true
       return this.#run(operation, request, given)
     })
+  }
+
+  /** Keeps all versions of tables until the end of the transaction. */
+  async #pin(named: readonly Identifier[]): Promise<void> {
+    const staged = this.#staged.untrackedReads()
+    await this.#pins.add(
+      await staged.read((reader) => named.flatMap((id) => lookUpTable(reader, id)?.id ?? [])),
+    )
   }
 
   #run(operation: AnyOperation, request: unknown, given: OperationOptions): Promise<unknown> {
@@ -243,6 +259,7 @@ export class TransactionRun {
       let moved: ReadonlySet<string> = new Set()
       try {
         const isCommitted = await this.#transaction.commit(({ writer, now }) => {
+          this.#pins.remove(writer)
           // Each read compared the reads before it, so nothing is left to compare.
           if (staged.isUnchanged) return true
           moved = staged.check(writer)

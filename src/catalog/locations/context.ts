@@ -2,6 +2,7 @@ import type { Identity } from '../../base/model/fields.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { CatalogRecord } from '../../base/store/records.ts'
 import type { Access } from '../lookup/access.ts'
+import type { RetentionRule } from '../lookup/retention-rule.ts'
 import type { CommitContext, Staging, TransactionSettings } from '../transactions/context.ts'
 import type { Heartbeat } from '../transactions/heartbeat.ts'
 import type { Roots } from './locations.ts'
@@ -35,6 +36,8 @@ export interface LocationSettings extends TransactionSettings {
   readonly formatRoot?: string | undefined
   /** How long dropped tables are held, in milliseconds. */
   readonly retainDropped: number
+  /** Which versions stay, in tables without a rule of their own. */
+  readonly retention: RetentionRule | undefined
 }
 
 /**

@@ -89,6 +89,6 @@ export function dropEverythingIn(
 /** The keys of a table's versions, tags and branches. All are read at once: no walk must meet its own changes. */
 function keysOfParts(writer: Writer, id: string, record: TableRecord): Key[] {
   if (isNameOnly(record)) return []
-  const prefixes = [keys.allVersions(id), keys.tags(id), keys.branches(id)]
+  const prefixes = [keys.allVersions(id), keys.tags(id), keys.branches(id), keys.retiredOf(id)]
   return prefixes.flatMap((prefix) => Array.from(writer.range({ prefix, keysOnly: true }), ({ key }) => key))
 }

@@ -12,6 +12,7 @@ import {
   type TableRecord,
 } from '../../base/store/records.ts'
 import type { Key, Reader, Value, Writer } from '../../base/store/store.ts'
+import { hasOwnRule } from './retention-rule.ts'
 
 /**
  * The internal id of the namespace that the first `depth` names of an identifier lead to; undefined when the path ends early
@@ -189,6 +190,8 @@ export function changeTable(writer: Writer, internalId: string, record: TableRec
   if (location !== null) stored.location = location
   for (const _ in properties) {
     stored.properties = properties
+    // Upkeep finds these tables without a look at all of them.
+    if (hasOwnRule(properties)) writer.put(keys.ruled(internalId), { v: recordFormat })
     break
   }
   if (main.latest !== null || main.last !== null) stored.main = main

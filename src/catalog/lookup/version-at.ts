@@ -1,6 +1,7 @@
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
+import { retiredSpans } from './retired.ts'
 
 /*
  * Reading by time. The time of a version is that of its commit, by the clock of the process that made it, or of the
@@ -45,7 +46,7 @@ export function versionAt(reader: Reader, of: Branch, at: string, now: number): 
   let next = madeFrom(reader, of, of.latest)
   if (next === undefined || next.time <= time) return of.latest
   let found = madeFrom(reader, of, 0)!
-  if (found.time > time) throw tooEarly(of, at, found)
+  if (found.time > time) throw tooEarly(reader, of, at, found)
   // No version lies from here up to the next one.
   let end = next.version
   while (end - found.version > 1) {
@@ -58,7 +59,7 @@ export function versionAt(reader: Reader, of: Branch, at: string, now: number): 
       end = middle
     }
   }
-  if (next.version - found.version > 1) throw removed(of, at, found, next)
+  if (next.version - found.version > 1) throw removed(reader, of, at, found, next)
   return found.version
 }
 
@@ -70,20 +71,29 @@ function madeFrom(reader: Reader, { table, branch }: Branch, from: number): Made
   return undefined
 }
 
-function tooEarly({ where }: Branch, at: string, { version, time }: Made): CatalogError {
+function tooEarly(reader: Reader, of: Branch, at: string, { version, time }: Made): CatalogError {
   return new CatalogError(
     'TableVersionNotFound',
-    `At ${at}, ${where} had no version that still exists: its first one, version ${version}, was made at ${isoOf(time)}.`,
+    `At ${at}, ${of.where} had no version that still exists: its first one, version ${version}, was made at ${isoOf(time)}.${retiredBetween(reader, of, 0, version)}`,
   )
 }
 
-function removed({ where }: Branch, at: string, before: Made, after: Made): CatalogError {
+function removed(reader: Reader, of: Branch, at: string, before: Made, after: Made): CatalogError {
   const [first, last] = [before.version + 1, after.version - 1]
   const missing = first === last ? `version ${first} of that time was` : `versions ${first} to ${last} were`
   return new CatalogError(
     'TableVersionNotFound',
-    `What ${where} was at ${at} is not known: ${missing} removed, between version ${before.version} of ${isoOf(before.time)} and version ${after.version} of ${isoOf(after.time)}. Name one of these by its number.`,
+    `What ${of.where} was at ${at} is not known: ${missing} removed, between version ${before.version} of ${isoOf(before.time)} and version ${after.version} of ${isoOf(after.time)}. Name one of these by its number.${retiredBetween(reader, of, before.version, after.version)}`,
   )
+}
+
+/** What retention removed between two versions, as the end of a message. */
+function retiredBetween(reader: Reader, { table, branch }: Branch, before: number, after: number): string {
+  const span = retiredSpans(reader, table, branch).findLast(
+    ({ first, last }) => last > before && first < after,
+  )
+  if (span === undefined) return ''
+  return ` Retention removed versions through ${Math.min(span.last, after - 1)} at ${isoOf(span.at)}.`
 }
 
 function isoOf(millis: number): string {

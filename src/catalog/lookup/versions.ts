@@ -10,6 +10,7 @@ import {
 } from '../../base/store/records.ts'
 import type { Key, Reader, Value, Writer } from '../../base/store/store.ts'
 import { changeTable, type FoundTable, withoutMainHead } from './names.ts'
+import { retiredAt } from './retired.ts'
 import { timeAfter, versionAt } from './version-at.ts'
 
 /** A version of a table, on one of its branches (`''` is the main branch). */
@@ -126,6 +127,13 @@ export function findVersion(
   const record =
     wanted === null ? undefined : reader.get<VersionRecord>(keys.version(table.id, branch, wanted))
   if (wanted !== null && record !== undefined) return { branch, version: wanted, record }
+  const retired = wanted === null ? undefined : retiredAt(reader, table.id, branch, wanted)
+  if (retired !== undefined) {
+    throw new CatalogError(
+      'TableVersionNotFound',
+      `Retention removed version ${wanted} of the table ${formatIdentifier(id)}${onBranch(branch)} at ${new Date(retired).toISOString()}; its latest is ${latest}. List its versions to see which exist, and tag those that are to stay.`,
+    )
+  }
   throw new CatalogError(
     'TableVersionNotFound',
     latest === null

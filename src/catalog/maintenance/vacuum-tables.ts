@@ -1,5 +1,5 @@
 import type { Content } from '../../base/content/content.ts'
-import { keys, type TablePointer, type VersionRecord } from '../../base/store/records.ts'
+import { keys, type LeavingRecord, type TablePointer, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import type { ManifestRef } from '../../engine/table/index.ts'
 import { nameOf } from '../locations/lance-files.ts'
@@ -16,7 +16,8 @@ export function isAsItWas(
   versions: readonly ManifestRef[],
 ): Promise<boolean> {
   return core.store.read((reader) => {
-    const now = new Set(Array.from(versionsOf(reader, internalId), ({ manifest_path }) => manifest_path))
+    const there = [...versionsOf(reader, internalId), ...leavingOf(reader, internalId)]
+    const now = new Set(there.map(({ manifest_path }) => manifest_path))
     return keptTableById(reader, internalId) !== undefined && versions.every(({ path }) => now.has(path))
   })
 }
@@ -26,6 +27,11 @@ function versionsOf(reader: Reader, internalId: string): VersionRecord[] {
     reader.range<VersionRecord>({ prefix: keys.allVersions(internalId) }),
     ({ value }) => value,
   )
+}
+
+/** The versions that retention removed, and whose files still stay. */
+function leavingOf(reader: Reader, internalId: string): LeavingRecord[] {
+  return Array.from(reader.range<LeavingRecord>({ prefix: keys.leavingOf(internalId) }), ({ value }) => value)
 }
 
 interface TableContent {
@@ -46,8 +52,15 @@ interface TableFolder {
   readonly pointers: readonly string[] | undefined
 }
 
-/** All tables, with what they have in this content, in batches, so that a large catalog stays responsive. */
-export async function* allFolders(core: MaintenanceContext, content: Content): AsyncGenerator<TableFolder> {
+/**
+ * All tables, with what they have in this content, in batches, so that a large catalog stays responsive. Versions that
+ * retention removed later than `leftSince` count.
+ */
+export async function* allFolders(
+  core: MaintenanceContext,
+  content: Content,
+  leftSince: number,
+): AsyncGenerator<TableFolder> {
   let after: string | undefined
   do {
     const chunk = await core.store.read((reader) => {
@@ -59,7 +72,7 @@ export async function* allFolders(core: MaintenanceContext, content: Content): A
       return Array.from(reader.range<TablePointer>(range), ({ key, value: [parent, name] }) => {
         const internalId = String(key[1])
         const { record } = readTable(reader, parent, name)!
-        return folderOf(core, content, reader, { id: internalId, record })
+        return folderOf(core, content, reader, { id: internalId, record }, leftSince)
       })
     })
     yield* chunk
@@ -72,6 +85,7 @@ function folderOf(
   content: Content,
   reader: Reader,
   { id: internalId, record }: FoundTable,
+  leftSince: number,
 ): TableFolder {
   const at = contentFolderOf(core.contentRoots, locationOf(core.contentRoots, internalId, record))
   const isInside = at?.content === content
@@ -81,9 +95,10 @@ function folderOf(
   const pointers = pointersOf(versions)
   if (!isInside) return { internalId, folder: undefined, pointers }
   const fromOwnEngine = versions.length > 0 && versions.every((version) => version.rows !== undefined)
+  const leaving = fromOwnEngine ? leavingOf(reader, internalId).filter(({ at }) => at > leftSince) : []
   const folder = {
     prefix: at.prefix,
-    versions: fromOwnEngine ? versions.map(manifestOf) : undefined,
+    versions: fromOwnEngine ? [...versions, ...leaving].map(manifestOf) : undefined,
     stagedNames: versions.flatMap(({ staging_path }) =>
       staging_path === undefined ? [] : nameOf(staging_path),
     ),

@@ -16,6 +16,7 @@ import { hasLapsed, leaseMillis } from '../transactions/transaction-record.ts'
 import { vacuumsBegun } from '../transactions/work-record.ts'
 import type { MaintenanceContext } from './context.ts'
 import { type FoundFile, filesElsewhere, PointedFiles } from './own-files.ts'
+import { forgetLeaving, removeOldVersions } from './retain-versions.ts'
 import { allFolders, isAsItWas } from './vacuum-tables.ts'
 
 export interface VacuumOptions {
@@ -37,11 +38,18 @@ export interface VacuumReport {
   readonly removed: number
   /** The size of the removed objects, in bytes. */
   readonly bytes: number
+  /**
+   * Versions that retention removed, or would remove. Their files go with the first vacuum after the grace period. Absent
+   * where the catalog has no rule and no table lost any.
+   */
+  readonly versions?: number
 }
 
 /**
- * Removes unreachable content below the catalog's own root: objects that no version of their table refers to, and the
- * content of tables that were dropped and are not held any more. These objects stay:
+ * Removes the versions that rules of retention let go, and unreachable content below the catalog's own root: objects that
+ * no version of their table refers to, and the content of tables that were dropped and are not held any more. These
+ * objects stay:
+ * - Objects of versions that retention removed within the grace period: somebody may be reading them.
  * - Objects younger than the grace period, as their content dates them.
  * - Objects that work under way wrote, as their names show: a commit may follow.
  * - Objects that a clone names, even if their own table was dropped.
@@ -54,13 +62,16 @@ export interface VacuumReport {
 export async function vacuum(core: MaintenanceContext, options: VacuumOptions = {}): Promise<VacuumReport> {
   const { graceMillis = 3_600_000, dryRun = false, signal, onProgress } = options
   if (!(graceMillis >= 0)) throw invalid('graceMillis must be a number of milliseconds from 0.')
+  const versions = await removeOldVersions(core, { dryRun, graceMillis, ...(signal && { signal }) })
+  const hasRule = core.settings.retention !== undefined || versions > 0
   if (!dryRun) {
     const now = core.now()
+    await forgetLeaving(core, now - graceMillis)
     await purgeOverdue(core)
     await removeContent(core, await core.store.read((reader) => abandonedRemovals(reader, now)))
   }
   const { content } = core.contentRoots[0]!
-  const report = { examined: 0, removed: 0, bytes: 0 }
+  const report = { examined: 0, removed: 0, bytes: 0, ...(hasRule && { versions }) }
   // The order matters. Objects are listed first. Then the work under way is read: all that may still refer to one of
   // them. Tables are read last, with every other commit that refers to one. If work were read later, it might commit
   // after the read of the tables, and its record might be cleared.
@@ -72,7 +83,7 @@ export async function vacuum(core: MaintenanceContext, options: VacuumOptions = 
   })
   const work = await workUnderWay(core, dryRun)
   const pointed = new PointedFiles(core)
-  const needed = await readNeeded(core, content, pointed, signal)
+  const needed = await readNeeded(core, content, { pointed, leftSince: now - graceMillis }, signal)
   const isNeeded = await neededTest(core, content, needed, { work, young, pointed })
   const isOfWork = await objectsOf(core, work)
   if (!dryRun) await requireNoBackupLease(core)
@@ -216,14 +227,14 @@ class Needed {
 async function readNeeded(
   core: MaintenanceContext,
   content: Content,
-  pointed: PointedFiles,
+  { pointed, leftSince }: { readonly pointed: PointedFiles; readonly leftSince: number },
   signal: AbortSignal | undefined,
 ): Promise<Needed> {
   const needed = new Needed()
   const { live, paths, whole, foreign, staged, walked } = needed
   // Content of a deregistered table stays: its location may be registered again, also while the tables are read.
   whole.push(...(await deregisteredFolders(core)))
-  for await (const { internalId, folder, pointers } of allFolders(core, content)) {
+  for await (const { internalId, folder, pointers } of allFolders(core, content, leftSince)) {
     signal?.throwIfAborted()
     if (pointers !== undefined) pointed.note(internalId, pointers)
     if (folder === undefined) continue

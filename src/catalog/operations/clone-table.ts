@@ -35,10 +35,12 @@ import {
   requireFreeName,
   tableById,
 } from '../lookup/names.ts'
+import { requireRule } from '../lookup/retention-rule.ts'
 import { putVersion, wantedVersion } from '../lookup/versions.ts'
 import { requireReadable } from '../rows/client-columns.ts'
 import { openVersion, requireContentFolder, retryIfReplaced, versionOf } from '../rows/rows.ts'
 import { runLong } from '../transactions/long-transaction.ts'
+import { pinTables } from '../transactions/pins.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 import { type OperationContext, type OperationOptions, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -145,6 +147,11 @@ async function clone(
   }
   const work = () =>
     runLong(core, options, { operation: 'CloneTable', subject: id }, async (transaction, work) => {
+      // Copying takes long. A transaction around this has pinned the table, or reads the latest version.
+      if (!isShallow && !core.staging) {
+        await transaction.record()
+        await pinTables(core, transaction.id, [source.table.id])
+      }
       const writing = engine.writtenBy(transaction.id)
       const given = { ...work, version: 1 }
       const snapshot = isShallow
@@ -231,6 +238,7 @@ async function sourceOf(
 /** The record and the folder of the new table. */
 function newTable(core: OperationContext, id: Identifier, properties: Readonly<Record<string, string>>) {
   const internalId = core.newTableId()
+  requireRule(properties)
   const record: Omit<TableRecord, 'parent' | 'created_at'> = {
     name: id.at(-1)!,
     location: newLocation(core.contentRoots, core.settings.tableRoot, internalId),

@@ -25,6 +25,7 @@ import {
 } from '../locations/locations.ts'
 import { removeContent, removeUnused } from '../locations/removal.ts'
 import { type FoundTable, findNamespace, lookUpTable, putTable, requireFreeName } from '../lookup/names.ts'
+import { requireRule } from '../lookup/retention-rule.ts'
 import { putVersion } from '../lookup/versions.ts'
 import { changeRows, createRows } from '../rows/change.ts'
 import { requireReadable, requireSameColumns } from '../rows/client-columns.ts'
@@ -117,6 +118,7 @@ async function createAsAsked(
   options: OperationOptions,
 ): Promise<v.InferOutput<typeof response>> {
   const { id, properties } = asked
+  requireRule(properties)
   const mode = asked.mode ?? 'Create'
   const { existing, vacuums } = await core.store.read((reader) => {
     const existing = lookUpTable(reader, id)

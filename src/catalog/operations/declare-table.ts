@@ -14,6 +14,7 @@ import type { LocationContext } from '../locations/context.ts'
 import { vendedCredentials } from '../locations/credentials.ts'
 import { checkLocation, isManaged, locationOf, namedLocation, newLocation } from '../locations/locations.ts'
 import { findNamespace, putTable, requireFreeName } from '../lookup/names.ts'
+import { requireRule } from '../lookup/retention-rule.ts'
 import { type ChangeContext, commit } from '../transactions/commit.ts'
 import { type OperationContext, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -85,6 +86,7 @@ export function prepareDeclaration(
     readonly properties?: Readonly<Record<string, string>> | null | undefined
   },
 ): Declaration {
+  requireRule(request.properties)
   const location = request.location ?? null
   const { declaredRoot, tableRoot } = core.settings
   const internalId = core.newTableId()

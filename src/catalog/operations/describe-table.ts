@@ -18,6 +18,7 @@ import { vendedCredentials } from '../locations/credentials.ts'
 import { inspectionOf, isCreated } from '../locations/declared-only.ts'
 import { contentFolderOf, isManaged, locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
+import { ruleOf } from '../lookup/retention-rule.ts'
 import { type FoundVersion, findVersion, headOf, namesVersion, wantedVersion } from '../lookup/versions.ts'
 import { describedColumns } from '../rows/client-columns.ts'
 import { clientRules, readsLance } from '../rows/client-rules.ts'
@@ -61,6 +62,7 @@ const response = v.object({
   metadata: v.optional(stringMap),
   properties: stringMap,
   managed_versioning: v.optional(flag),
+  retention: v.optional(v.object({ versions: v.optional(version), age: v.optional(version) })),
   is_only_declared: v.nullish(flag),
 })
 
@@ -112,6 +114,12 @@ function describe(
   const location = locationOf(core.contentRoots, id, record)
   const described: Description = { location, properties: record.properties }
   if (isManaged(core, record)) described.managed_versioning = true
+  const rule = ruleOf(core.settings.retention, record.properties)
+  if (rule !== undefined)
+    described.retention = {
+      ...(rule.versions !== undefined && { versions: rule.versions }),
+      ...(rule.age !== undefined && { age: rule.age }),
+    }
   if (asked.with_table_uri) described.table_uri = location
   return described
 }

@@ -13,6 +13,7 @@ import { checkLocation, locationOf, namedLocation } from '../locations/locations
 import { commitDeregistering, putRegistration, readRegistration } from '../locations/registration.ts'
 import { removeWaiting } from '../locations/waiting.ts'
 import { findNamespace, lookUpTable, putTable, requireFreeName } from '../lookup/names.ts'
+import { requireRule } from '../lookup/retention-rule.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 import { type OperationContext, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -55,6 +56,7 @@ export async function register(
   { id, location: given, mode, properties }: v.InferOutput<typeof request>,
   moves = false,
 ) {
+  requireRule(properties)
   const location = checkLocation(core.contentRoots, given)
   await askAboutLocation(core, 'registerTable', location)
   const internalId = core.newTableId()

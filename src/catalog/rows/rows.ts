@@ -121,7 +121,9 @@ function enginesOf(format: string | undefined): string {
 }
 
 /** Where the rows of a version are that our engine wrote. */
-export function manifestOf(record: VersionRecord): ManifestRef {
+export function manifestOf(
+  record: Pick<VersionRecord, 'manifest_path' | 'manifest_size' | 'e_tag' | 'bases'>,
+): ManifestRef {
   return {
     path: record.manifest_path,
     size: record.manifest_size ?? 0,

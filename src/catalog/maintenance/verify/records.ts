@@ -90,6 +90,10 @@ const names: Readonly<Record<string, string>> = {
   w: 'count of vacuums',
   o: 'share',
   j: 'inline object',
+  r: 'span of removed versions',
+  u: 'removed version',
+  q: 'mark of a rule',
+  y: 'pin',
 }
 
 function sameKey(a: Key, b: Key): boolean {
@@ -183,6 +187,17 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
   w: whole,
   o: v.object({ ...versioned, source: v.string(), clone: v.string() }),
   j: v.object({ ...versioned, at: time, size: whole, deflated: v.string() }),
+  r: v.object({ ...versioned, spans: v.array(v.object({ first: whole, last: whole, at: time })) }),
+  u: v.object({
+    ...versioned,
+    at: time,
+    manifest_path: v.string(),
+    manifest_size: v.optional(whole),
+    e_tag: v.optional(v.string()),
+    bases: v.optional(v.array(v.string())),
+  }),
+  q: v.object(versioned),
+  y: v.object(versioned),
 }
 
 /** How many parts the keys of each family have. Families without an entry have keys of any length. */
@@ -201,6 +216,10 @@ const keyParts: Readonly<Record<string, number>> = {
   p: 3,
   h: 2,
   w: 1,
+  r: 3,
+  u: 4,
+  q: 2,
+  y: 3,
   o: 4,
 }
 
