@@ -251,6 +251,22 @@ describe('commands on a directory', () => {
     expect([code, JSON.parse(out)]).toEqual([0, { examined: expect.any(Number), removed: 0, bytes: 0 }])
     expect((await run(['vacuum', 'http://127.0.0.1:1'])).code).toBe(2)
   })
+
+  it('vacuum removes versions by a rule, or tells how many it would', async () => {
+    const { location, folder } = await catalog()
+    const data = join(folder, 'flights.csv')
+    for (let n = 0; n < 3; n++) await run(['insert', location, 'prod.flights', '--data', data])
+    const rule = ['--retain-versions', '2', '--grace-millis', '0']
+    const dry = await run(['vacuum', location, ...rule, '--dry-run'])
+    expect(lines(dry)).toMatchObject([{ versions: 2 }])
+    expect(lines(await run(['versions', location, 'prod.flights']))).toHaveLength(4)
+    expect(lines(await run(['vacuum', location, ...rule, '--retain-age', '1h']))).toMatchObject([
+      { versions: 0 },
+    ])
+    expect(lines(await run(['vacuum', location, ...rule]))).toMatchObject([{ versions: 2 }])
+    const { err, code } = await run(['count', location, 'prod.flights', '--version', '1'])
+    expect([code, err]).toEqual([1, expect.stringContaining('Retention removed version 1')])
+  })
 })
 
 describe('on a terminal', () => {

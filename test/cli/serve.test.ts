@@ -119,6 +119,24 @@ describe('serve', () => {
     expect([code, err]).toEqual([2, expect.stringContaining('--retain-dropped')])
   })
 
+  it('tells the rule of retention that it was given, and refuses one that is none', async () => {
+    const url = await serving(['memory:', '--no-auth', '--retain-versions', '2', '--retain-age', '30d'])
+    await using catalog = await openCatalog(url)
+    await catalog.createTable({ id: ['t'], data: [{ x: 1 }] })
+    const retention = { versions: 2, age: 30 * 24 * 3_600_000 }
+    expect(await catalog.describeTable({ id: ['t'] })).toMatchObject({ retention })
+    const { out } = await run(['describe-table', url, 't', '--json'])
+    expect(JSON.parse(out)).toMatchObject({ retention })
+    for (const [option, value] of [
+      ['--retain-versions', '0'],
+      ['--retain-versions', 'all'],
+      ['--retain-age', '4000d'],
+    ] as const) {
+      const { code, err } = await run(['serve', 'memory:', '--no-auth', option, value])
+      expect([code, err]).toEqual([2, expect.stringContaining(option)])
+    }
+  })
+
   it('keeps as many records of changes as it was told', async () => {
     const url = await serving([
       'memory:',

@@ -36,6 +36,7 @@ const scripts = [
   'test/processes/clock-child.ts',
   'test/processes/crash-child.ts',
   'test/processes/dropped-child.ts',
+  'test/processes/retention-child.ts',
   'test/processes/full-disk-child.ts',
   'test/processes/inserts-child.ts',
   'test/processes/linear-child.ts',

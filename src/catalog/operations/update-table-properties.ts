@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { changeFields, requestFields, stringMap, tableIdentifier, text } from '../../base/model/fields.ts'
 import { changeTable } from '../lookup/names.ts'
 import { changedProperties, propertyFields, requireSameFormat } from '../lookup/properties.ts'
+import { requireRule } from '../lookup/retention-rule.ts'
 import { commit, findTableToChange, unchanged } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -31,6 +32,7 @@ export const updateTableProperties = operation({
   run: (core, { id, updates, removals }) =>
     commit(core, 'UpdateTableProperties', id, (change) => {
       const table = findTableToChange(change, id)
+      requireRule(updates)
       const before = table.record.properties
       const changed = changedProperties(before, { updates, removals }, 'updateTableProperties')
       const { properties, isChanged } = changed

@@ -78,6 +78,10 @@ const steps = fc.array(
       arbitrary: fc.record({ kind: fc.constantFrom('clock' as const, 'vacuum' as const), pick, by: pick }),
     },
     {
+      weight: 2,
+      arbitrary: fc.record({ kind: fc.constant('open' as const), pick, by: pick }),
+    },
+    {
       weight: 3,
       arbitrary: fc.record({
         kind: fc.constantFrom(
@@ -88,8 +92,7 @@ const steps = fc.array(
           'clone',
           'restore',
           'delete',
-          'open',
-        ) as fc.Arbitrary<'tag' | 'untag' | 'branch' | 'unbranch' | 'clone' | 'restore' | 'delete' | 'open'>,
+        ) as fc.Arbitrary<'tag' | 'untag' | 'branch' | 'unbranch' | 'clone' | 'restore' | 'delete'>,
         pick,
         by: pick,
       }),
@@ -416,6 +419,27 @@ describe('retention', () => {
         )
     })
 
+    it('a rule that a table gets or loses later holds from then on, without a rule of the catalog', async () => {
+      const clock = stoppedClock()
+      const catalog = await open({ now: clock })
+      withoutUpkeep(catalog)
+      const id = ['t']
+      await catalog.createTable({ id, data: [{ x: 0 }] })
+      for (let x = 1; x < 6; x++) await catalog.insertIntoTable({ id, data: [{ x }] })
+      clock.move(hour)
+      expect((await catalog.vacuum()).versions).toBeUndefined()
+      await catalog.updateTableProperties({ id, updates: { [versions]: '4' } })
+      expect((await catalog.vacuum()).versions).toBe(2)
+      await catalog.updateTableProperties({ id, removals: [versions] })
+      await catalog.insertIntoTable({ id, data: [{ x: 6 }] })
+      clock.move(hour)
+      expect((await catalog.vacuum()).versions).toBeUndefined()
+      await catalog.updateTableProperties({ id, updates: { [age]: '90m' } })
+      // Version 5 was replaced two hours ago, and version 6 one hour ago.
+      expect((await catalog.vacuum()).versions).toBe(3)
+      expect((await catalog.listTableVersions({ id })).versions.map(({ version }) => version)).toEqual([6, 7])
+    })
+
     it('leaves tables alone whose versions other engines made, and those that are dropped and held', async () => {
       const clock = stoppedClock()
       const catalog = await open({ now: clock, retention: { versions: 1 }, retainDropped: 10 * hour })
@@ -463,6 +487,10 @@ describe('retention', () => {
       expect((await catalog.describeTable({ id: ['v'] })).retention).toBeUndefined()
       await catalog.cloneTable({ id: ['w'], source: ['u'] })
       expect((await catalog.describeTable({ id: ['w'] })).retention).toEqual({ versions: 3 })
+      await catalog.updateTableProperties({ id: ['w'], updates: { [age]: '2h' }, removals: [versions] })
+      expect((await catalog.describeTable({ id: ['w'] })).retention).toEqual({ age: 2 * hour })
+      await catalog.updateTableProperties({ id: ['w'], removals: [age] })
+      expect((await catalog.describeTable({ id: ['w'] })).retention).toEqual({ versions: 10, age: hour })
     })
 
     it.each<Record<string, string>>([
@@ -480,6 +508,7 @@ describe('retention', () => {
       await fails(catalog.declareTable({ id, properties }), 'InvalidInput', part)
       await fails(catalog.registerTable({ id, location: 'file:///x', properties }), 'InvalidInput', part)
       await catalog.createTable({ id, data: [{ x: 1 }] })
+      await fails(catalog.updateTableProperties({ id, updates: properties }), 'InvalidInput', part)
       await fails(catalog.cloneTable({ id: ['u'], source: id, properties }), 'InvalidInput', part)
     })
   })
