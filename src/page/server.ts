@@ -114,6 +114,11 @@ export async function get<T>(
   return (await send('GET', pathOf(kind, id, verb), asked)).json() as Promise<T>
 }
 
+/** Sends a GET for a page of the server, and returns its text. */
+export async function getText(path: string, signal: AbortSignal): Promise<string> {
+  return (await send('GET', path, { signal })).text()
+}
+
 /** Sends a POST about a table, and returns the bytes of the response. */
 export async function postForBytes(id: Identifier, verb: string, asked: RequestOptions): Promise<Uint8Array> {
   return new Uint8Array(await (await send('POST', pathOf('table', id, verb), asked)).arrayBuffer())
@@ -139,6 +144,11 @@ export function openChanges(since: string | undefined, signal: AbortSignal): Pro
   }
   const url = urlOf(changesPath.slice(1))
   return fetch(url, { headers, signal, credentials: 'same-origin', cache: 'no-store' })
+}
+
+/** The URL of this server, as the command line takes it. */
+export function serverUrl(): string {
+  return urlOf('').href.replace(/\/$/, '')
 }
 
 function urlOf(path: string): URL {

@@ -1,32 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
 import { serve } from '../../src/server/index.ts'
 import { freePort } from '../support/free-port.ts'
 import { limitEach } from '../support/time-limit.ts'
-import { describeInChromium, filled, flights, opened } from './opened.ts'
+import { barriers, describeInChromium, filled, flights, opened } from './opened.ts'
 
 // A browser shows pages.
 limitEach(60)
-
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
-
-/** The accessibility violations of the page. */
-async function barriers(page: Page): Promise<string[]> {
-  // Colors during a transition must not be checked.
-  await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))')
-  // Bypasses the page's content security policy for a script of the test.
-  await page.evaluate(readFileSync(axe, 'utf8'))
-  const { violations } = await page.evaluate(() =>
-    (
-      globalThis as unknown as {
-        axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
-      }
-    ).axe.run(),
-  )
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html.slice(0, 200)}`)
-}
 
 describeInChromium('the page in Chromium', () => {
   it('tells what to do with an empty catalog', async () => {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest'
 import { type ServeOptions, serve } from '../../src/server/index.ts'
@@ -92,4 +94,22 @@ export async function heldUp(page: Page, pattern: string): Promise<() => void> {
     }
   })
   return end
+}
+
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** The accessibility violations of the page. */
+export async function barriers(page: Page): Promise<string[]> {
+  // Colors during a transition must not be checked.
+  await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))')
+  // Bypasses the page's content security policy for a script of the test.
+  await page.evaluate(readFileSync(axe, 'utf8'))
+  const { violations } = await page.evaluate(() =>
+    (
+      globalThis as unknown as {
+        axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
+      }
+    ).axe.run(),
+  )
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html.slice(0, 200)}`)
 }

@@ -216,7 +216,9 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   'docs/page.md': [
     ['rows a hundred at a time', `${page}/parts/row-blocks.ts`, 'blockRows = 100'],
     ['hidden for 20 seconds', `${page}/refresh-counters.ts`, 'hiddenMillis = 20_000'],
-    ['up to 50 that succeeded', `${page}/views/activity.tsx`, 'maxEnded = 50'],
+    ['up to 50 that succeeded', `${page}/views/latest.tsx`, 'maxEnded = 50'],
+    ['Counts end at 1,000', `${page}/catalog-facts.ts`, 'readAtOnce = 1_000'],
+    ['goes on to 100,000', `${page}/catalog-facts.ts`, 'mostCounted = 100_000'],
     ['7 days by default', core, 'options.transactionAge ?? 7 * day'],
     ['a thousand names', `${page}/views/sidebar.tsx`, 'shownPage = 1_000'],
     ['10,000 in each request', `${page}/views/sidebar.tsx`, 'searchedPage = 10_000'],

@@ -56,3 +56,23 @@ export function shownTime(millis: number): string {
   const time = new Date(millis)
   return Number.isNaN(time.getTime()) ? '' : time.toISOString().slice(0, 19).replace('T', ' ')
 }
+
+/** How long ago a time was, roughly, such as `3 minutes ago`. */
+export function sinceText(millis: number, now: number): string {
+  const seconds = Math.round((now - millis) / 1_000)
+  const steps = [
+    ['second', 60],
+    ['minute', 60],
+    ['hour', 24],
+    ['day', Number.POSITIVE_INFINITY],
+  ] as const
+  let value = Math.abs(seconds)
+  for (const [unit, size] of steps) {
+    if (value < size) {
+      const text = `${shownCount(value)} ${unit}${value === 1 ? '' : 's'}`
+      return seconds < 0 ? `in ${text}` : `${text} ago`
+    }
+    value = Math.floor(value / size)
+  }
+  return ''
+}

@@ -1,12 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
+import { runningTransactions } from '../catalog-facts.ts'
 import { navigate, useLoaded, type ViewProps } from '../hooks.ts'
-import { type LatestChange, type ListedTransaction, latestChanges } from '../model/latest.ts'
 import { formatRoute } from '../model/route.ts'
-import { plainText, shownTime } from '../model/text.ts'
+import { plainText } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
-import { Path, Properties, Text } from '../parts/text.tsx'
-import { listTransactions, post, seenTransactions, settings } from '../server.ts'
+import { Properties, Text } from '../parts/text.tsx'
+import { Time } from '../parts/time.tsx'
+import { post, seenTransactions, settings } from '../server.ts'
 import { CancelTransaction } from './changes.tsx'
+import { ChangeTable, useLatest } from './latest.tsx'
 
 interface Transaction {
   readonly status: 'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Canceled'
@@ -81,30 +83,16 @@ export function Activity({
   )
 }
 
-interface Listed {
-  readonly transactions: readonly ListedTransaction[]
-  readonly page_token?: string
-}
-
-/** The most pages to read. A page scans some thousand records, and running transactions are usually among the newest. */
+/** The most pages of transactions to read. */
 const maxPages = 20
-
-async function runningTransactions(signal: AbortSignal): Promise<Listed['transactions']> {
-  const found: Listed['transactions'][number][] = []
-  let page_token: string | undefined
-  for (let pages = 0; pages < maxPages; pages++) {
-    const body = { status: ['Queued', 'Running'], limit: 100, page_token }
-    const page = await listTransactions<Listed>(body, signal)
-    found.push(...page.transactions)
-    page_token = page.page_token
-    if (!page_token || found.length >= 100) break
-  }
-  return found
-}
 
 /** The running transactions of all callers, with links to view or cancel them. */
 function RunningTransactions({ revision, counters }: Pick<ViewProps, 'revision' | 'counters'>) {
-  const { value, error, again } = useLoaded(runningTransactions, [], [revision, counters.open])
+  const { value, error, again } = useLoaded(
+    (signal) => runningTransactions(maxPages, signal),
+    [],
+    [revision, counters.open],
+  )
   return (
     <section>
       <div class="title">
@@ -114,16 +102,17 @@ function RunningTransactions({ revision, counters }: Pick<ViewProps, 'revision' 
         </button>
       </div>
       {error !== undefined && <Failure error={error} again={again} />}
-      {value?.length === 0 && <p class="faint">Nothing is under way.</p>}
-      {value && value.length > 0 && (
-        <ul>
-          {value.map(({ transaction_id, operation, subject, created_at }) => (
+      {value?.transactions.length === 0 && <p class="faint">Nothing is under way.</p>}
+      {value && value.transactions.length > 0 && (
+        <ul class="entries">
+          {value.transactions.map(({ transaction_id, operation, subject, created_at }) => (
             <li key={transaction_id}>
-              <a href={`#/activity?transaction=${encodeURIComponent(transaction_id)}`}>
+              <a href={formatRoute({ view: 'activity', transaction: transaction_id })}>
                 {plainText(transaction_id)}
               </a>{' '}
               <span class="faint">
-                {shownTime(Date.parse(created_at))} <Text text={[operation, subject.join(' / ')].join(' ')} />
+                <Time millis={Date.parse(created_at)} />{' '}
+                <Text text={[operation, subject.join(' / ')].join(' ')} />
               </span>
             </li>
           ))}
@@ -133,76 +122,27 @@ function RunningTransactions({ revision, counters }: Pick<ViewProps, 'revision' 
   )
 }
 
-/** How many succeeded transactions are requested. */
-const maxEnded = 50
-
-/** The latest changes of all callers: from the stream, and older ones from the list of transactions. */
-function Latest({ revision, counters }: Pick<ViewProps, 'revision' | 'counters'>) {
-  const { value, error, again } = useLoaded(
-    (signal) => listTransactions<Listed>({ status: ['Succeeded'], limit: maxEnded }, signal),
-    [],
-    [revision, counters.open],
-  )
-  const changes = latestChanges(counters.latest, value?.transactions ?? [])
+/** The latest changes of all callers. */
+function Latest(props: Pick<ViewProps, 'revision' | 'counters'>) {
+  const { changes, error, again, isLoaded } = useLatest(props)
   return (
     <section>
       <h2 id="latest">Latest changes</h2>
       {error !== undefined && <Failure error={error} again={again} />}
-      {changes.length === 0 && value && <p class="faint">Nothing was changed yet.</p>}
-      {changes.length > 0 && (
-        <table aria-labelledby="latest">
-          <thead>
-            <tr>
-              <th scope="col">Time (UTC)</th>
-              <th scope="col">Operation</th>
-              <th scope="col">Subject</th>
-              <th scope="col" class="number">
-                Version
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {changes.map((change) => (
-              <LatestRow key={change.key} change={change} />
-            ))}
-          </tbody>
-        </table>
-      )}
+      {changes.length === 0 && isLoaded && <p class="faint">Nothing was changed yet.</p>}
+      {changes.length > 0 && <ChangeTable changes={changes} label="latest" />}
     </section>
-  )
-}
-
-function LatestRow({ change }: { readonly change: LatestChange }) {
-  const { millis, transaction, operation, id, route, version, further } = change
-  return (
-    <tr>
-      <td>{shownTime(millis)}</td>
-      <td>
-        <a href={formatRoute({ view: 'activity', transaction })}>{plainText(operation)}</a>
-      </td>
-      <td>
-        {route ? (
-          <a href={formatRoute(route)}>
-            <Path id={id} root="Catalog" />
-          </a>
-        ) : (
-          <Path id={id} root="Catalog" />
-        )}
-        {further > 0 && <span class="faint"> and {further} more</span>}
-      </td>
-      <td class="number">{version ?? ''}</td>
-    </tr>
   )
 }
 
 function TransactionList({ entries }: { readonly entries: ReturnType<typeof seenTransactions> }) {
   return (
-    <ul>
+    <ul class="entries">
       {entries.map(({ id, what, at, failure }) => (
         <li key={id}>
-          <a href={`#/activity?transaction=${encodeURIComponent(id)}`}>{plainText(id)}</a>{' '}
+          <a href={formatRoute({ view: 'activity', transaction: id })}>{plainText(id)}</a>{' '}
           <span class="faint">
-            {shownTime(at)} <Text text={what} />
+            <Time millis={at} /> <Text text={what} />
           </span>
           {failure && (
             <div>

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { ViewProps } from '../hooks.ts'
 import { announce } from '../hooks.ts'
@@ -95,7 +95,11 @@ export function App() {
             counters={counters}
             onTable={browse.close}
           />
-          <main id="main" tabIndex={-1} inert={browse.isOpen}>
+          {browse.isOpen && (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it, too
+            <div class="scrim" onClick={browse.close} />
+          )}
+          <main id="main" tabIndex={-1}>
             <View route={route} revision={revision} counters={counters} changed={changed} />
           </main>
         </div>
@@ -108,35 +112,30 @@ export function App() {
 /** Screens where the navigation is folded away. `shell.css` has the same width. */
 const small = matchMedia('(max-width: 800px)')
 
-/** Whether the navigation is open on a small screen. A chosen table, Escape, and a click beside it close it. */
+/** Whether the navigation is open on a small screen. It closes by a table, by Escape, and when the focus goes beyond it. */
 function useBrowse() {
   const [isOpen, setOpen] = useState(false)
-  const wasOpen = useRef(false)
+  const close = () => setOpen(false)
   useEffect(() => {
-    if (isOpen) document.getElementById('namespaces')?.focus()
-    else if (wasOpen.current && small.matches) document.querySelector<HTMLElement>('.browse')?.focus()
-    wasOpen.current = isOpen
     if (!isOpen) return undefined
-    const close = () => setOpen(false)
+    document.getElementById('namespaces')?.focus()
     const onKey = ({ key }: KeyboardEvent) => key === 'Escape' && close()
-    // Clicks in the rest of the page reach its frame, as the view is inert.
-    const onClick = ({ target }: MouseEvent) =>
-      target instanceof Element && target.matches('.columns') && close()
+    const onFocus = () => isInView() && close()
     document.addEventListener('keydown', onKey)
-    document.addEventListener('click', onClick)
+    document.addEventListener('focusin', onFocus)
     small.addEventListener('change', close)
     return () => {
       document.removeEventListener('keydown', onKey)
-      document.removeEventListener('click', onClick)
+      document.removeEventListener('focusin', onFocus)
       small.removeEventListener('change', close)
+      if (small.matches && !isInView()) document.querySelector<HTMLElement>('.browse')?.focus()
     }
   }, [isOpen])
-  return {
-    isOpen,
-    toggle: () => setOpen((before) => !before),
-    close: () => setOpen(false),
-  }
+  return { isOpen, toggle: () => setOpen((before) => !before), close }
 }
+
+/** Whether the focus is in the view. */
+const isInView = () => document.getElementById('main')?.contains(document.activeElement) === true
 
 function namespaceOf(route: Route): Identifier | undefined {
   if (route.view === 'table') return route.id.slice(0, -1)

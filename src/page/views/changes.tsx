@@ -112,7 +112,8 @@ export function DropTable({ table, changed, onClose }: Props & { readonly table:
       onDone={() => navigate({ view: 'namespace', id: id.slice(0, -1) })}
     >
       <p>
-        This removes <Path id={id} />, all of its versions, and its rows. It cannot be undone.
+        This removes <Path id={id} />, all of its versions, and its rows. It can be brought back only where
+        the server holds dropped tables for a time, and only until then.
       </p>
     </Confirmed>
   )

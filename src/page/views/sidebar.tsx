@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
+import { idOf } from '../catalog-facts.ts'
 import { navigate, useActiveRow, usePaged } from '../hooks.ts'
 import type { Page } from '../listing.ts'
 import type { Route } from '../model/route.ts'
@@ -8,7 +9,7 @@ import { Failure } from '../parts/failure.tsx'
 import { Path, Text } from '../parts/text.tsx'
 import { VirtualList } from '../parts/virtual-list.tsx'
 import type { RefreshCounters } from '../refresh-counters.ts'
-import { get, settings } from '../server.ts'
+import { get } from '../server.ts'
 import { NamespaceTree } from './namespace-tree.tsx'
 
 interface Props {
@@ -145,9 +146,7 @@ async function readTables(
     const limit = search ? searchedPage : shownPage
     const query = { limit, page_token: token }
     const answer = await get<Listed>('namespace', namespace, 'table/list', { query, signal })
-    const ids = answer.tables.map((table) =>
-      settings.listing === 'children' ? [...namespace, table] : table.split('$'),
-    )
+    const ids = answer.tables.map((table) => idOf(namespace, table))
     const items = search
       ? ids.filter((id) => id.slice(namespace.length).join(' › ').toLowerCase().includes(search))
       : ids
