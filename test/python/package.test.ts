@@ -15,6 +15,7 @@ limitEach(240)
 /* The Python package: built as it is published, installed, and tested with real clients. */
 
 const source = fileURLToPath(new URL('../../python', import.meta.url))
+const command = `"${process.execPath}" "${scriptPath('src/cli/index.ts')}"`
 const python = await pythonPrograms()
 const [programs, isLeftOut] =
   typeof python === 'string' ? [{ bin: '' }, `, left out: ${python}`] : [python, '']
@@ -39,7 +40,7 @@ describe.skipIf(isLeftOut !== '')(`tabularium-testing${isLeftOut}`, () => {
       ...process.env,
       PYTHONPATH: join(folder, 'site'),
       PYTHONDONTWRITEBYTECODE: '1',
-      TABULARIUM_COMMAND: `"${process.execPath}" "${scriptPath('src/cli/index.ts')}"`,
+      TABULARIUM_COMMAND: command,
     }
     const given = { cwd: folder, env, timeout: 590_000, maxBuffer: 2 ** 26 }
     return promisify(execFile)(join(programs.bin, program), args, given).then(
@@ -88,6 +89,26 @@ describe.skipIf(isLeftOut !== '')(`tabularium-testing${isLeftOut}`, () => {
     expect(version).toBe(ours)
   })
 
+  it('its wheel is all that a new environment installs, and its fixture asks a real server', async ({
+    skip,
+  }) => {
+    const bin = join(folder, 'fresh/bin')
+    await promisify(execFile)('python3', ['-m', 'venv', join(folder, 'fresh')])
+    const install = ['install', '--quiet', '--disable-pip-version-check', join(folder, 'dist', wheel)]
+    try {
+      await promisify(execFile)(join(bin, 'pip'), install, { timeout: 200_000 })
+    } catch (error) {
+      // It needs pytest, from the registry.
+      if (/No matching distribution|NewConnectionError|timed out/.test(String(error))) skip(String(error))
+      throw error
+    }
+    await writeFile(join(folder, 'test_fresh.py'), counting)
+    const args = ['-q', '-p', 'no:cacheprovider', '--rootdir', folder, 'test_fresh.py']
+    const env = { ...process.env, TABULARIUM_COMMAND: command }
+    const { stdout } = await promisify(execFile)(join(bin, 'pytest'), args, { cwd: folder, env })
+    expect(stdout.trim().split('\n').at(-1)).toMatch(/^1 passed in/)
+  })
+
   it('its tests pass, with the real clients', { timeout: 600_000 }, async () => {
     expect(await tested(join(folder, 'source/tests'))).toMatch(/^\d\d passed in/)
   })
@@ -111,6 +132,13 @@ describe.skipIf(isLeftOut !== '')(`tabularium-testing${isLeftOut}`, () => {
     expect(told).toMatch(/^Success: no issues found in \d+ source files/)
   })
 })
+
+/** A test without clients of its own. */
+const counting = `
+def test_counts(tabularium):
+    tabularium.seed({"flights": [{"delay": 75}, {"delay": 12}]})
+    assert tabularium.ask("POST", "/v1/table/flights/count_rows", {"predicate": "delay > 60"}) == (200, 1)
+`
 
 /** What the examples leave to the reader. */
 const undeclared = `
