@@ -79,7 +79,12 @@ export const alterTableAlterColumns = operation({
     const { version, transaction_id } = await changeColumns(
       core,
       options,
-      { operation: 'AlterTableAlterColumns', id, branch },
+      {
+        operation: 'AlterTableAlterColumns',
+        id,
+        branch,
+        lances: () => ({ kind: 'alter columns', alterations: wanted }),
+      },
       (engine) => engine.alterColumns(wanted),
     )
     return { version, transaction_id }

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { changeFields } from '../../base/model/fields.ts'
 import { indexTypes } from '../../base/model/index-types.ts'
-import { createIndex, indexErrors, indexRequest, textIndexFields } from '../rows/indices.ts'
+import { createIndex, indexErrors, indexRequest, textIndexIgnores } from '../rows/indices.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -19,7 +19,7 @@ export const createTableIndex = operation({
   summary: 'Create an index on a column.',
   request: indexRequest,
   response: v.object(changeFields),
-  ignores: textIndexFields,
+  ignores: textIndexIgnores,
   errors: indexErrors,
   changes: true,
   route: post('/v1/table/{id}/create_index', { rows: true }),

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { changeFields } from '../../base/model/fields.ts'
 import { scalarIndexTypes } from '../../base/model/index-types.ts'
-import { createIndex, indexErrors, indexRequest, textIndexFields } from '../rows/indices.ts'
+import { createIndex, indexErrors, indexRequest, textIndexIgnores } from '../rows/indices.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -11,7 +11,7 @@ export const createTableScalarIndex = operation({
   summary: 'Create an index of scalar values on a column.',
   request: indexRequest,
   response: v.object(changeFields),
-  ignores: textIndexFields,
+  ignores: textIndexIgnores,
   errors: indexErrors,
   changes: true,
   route: post('/v1/table/{id}/create_scalar_index', { rows: true }),

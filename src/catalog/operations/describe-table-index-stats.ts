@@ -7,8 +7,8 @@ import {
   version,
   wantedFields,
 } from '../../base/model/fields.ts'
-import { coverageOf } from '../rows/indices.ts'
-import { openVersion, versionErrors } from '../rows/rows.ts'
+import { readTable } from '../rows/read.ts'
+import { versionErrors } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { post, versionQuery } from './framework/route.ts'
 
@@ -44,15 +44,13 @@ export const describeTableIndexStats = operation({
     examples: ['./catalog prod.flights delay_idx'],
   },
   run: async (core, { id, index_name, ...wanted }) => {
-    const { engine, snapshot } = await openVersion(core, id, wanted)
-    const index = engine.indexOf(snapshot, index_name)
-    const [coverage] = await coverageOf(engine, snapshot, [index])
-    const { type, parameters } = index
-    const { distance_type } = parameters
+    const [index] = await readTable(core, id, wanted, (rows) => rows.indexes([index_name]))
+    const { type, distanceType, indexedRows, unindexedRows } = index!
     return {
-      ...(distance_type !== undefined && { distance_type: String(distance_type) }),
+      ...(distanceType !== undefined && { distance_type: distanceType }),
       index_type: type,
-      ...coverage!.rows,
+      num_indexed_rows: indexedRows,
+      num_unindexed_rows: unindexedRows,
       num_indices: 1,
     }
   },

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { branch, changeFields, requestFields, tableIdentifier, text } from '../../base/model/fields.ts'
-import { applyToRows, changeRows } from '../rows/change.ts'
+import { applyToRows, changeTable } from '../rows/change.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -30,13 +30,14 @@ export const dropTableIndex = operation({
     examples: ['./catalog prod.flights delay_idx'],
   },
   run: async (core, { id, index_name, branch }, options) => {
-    const { transaction_id } = await changeRows(core, options, {
+    const { transaction_id } = await changeTable(core, options, {
       operation: 'DropTableIndex',
       id,
       branch,
       check: ({ engine, base }) => base && engine.dropIndex(index_name).check(base),
       prepare: ({ engine }) => engine.dropIndex(index_name),
       apply: applyToRows,
+      lances: () => ({ kind: 'drop index', name: index_name }),
     })
     return { transaction_id }
   },

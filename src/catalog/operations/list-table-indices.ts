@@ -9,11 +9,11 @@ import {
   version,
   wantedFields,
 } from '../../base/model/fields.ts'
-import type { TableIndex } from '../../engine/table/index.ts'
 import { pageOfList } from '../listing/named-parts.ts'
 import { readPage } from '../listing/paging.ts'
-import { coverageOf, type IndexFields } from '../rows/indices.ts'
-import { openVersion, versionErrors } from '../rows/rows.ts'
+import { readTable } from '../rows/read.ts'
+import { versionErrors } from '../rows/rows.ts'
+import type { RowsIndex } from '../rows/version-rows.ts'
 import { operation } from './framework/operation.ts'
 import { pageQuery, post, versionQuery } from './framework/route.ts'
 
@@ -60,8 +60,6 @@ export const listTableIndices = operation({
     examples: ['./catalog prod.flights'],
   },
   run: async (core, { id, page_token, limit, ...wanted }) => {
-    const { engine, snapshot } = await openVersion(core, id, wanted)
-    const all = engine.indicesOf(snapshot).map((index) => [index.name, index] as const)
     const listing = [
       'indices',
       id,
@@ -71,23 +69,27 @@ export const listTableIndices = operation({
       wanted.at ?? '',
     ]
     const asked = { listing, page_token, limit }
-    const { items, ...more } = await readPage(core, asked, (_, after, size) => pageOfList(all, after, size))
-    const listed = items.map(([, index]) => index)
-    const coverage = await coverageOf(engine, snapshot, listed)
-    return { indexes: listed.map((index, i) => described(index, coverage[i]!)), ...more }
+    return readTable(core, id, wanted, async (rows) => {
+      const all = (await rows.indexNames()).map((name) => [name, name] as const)
+      const { items, ...more } = await readPage(core, asked, (_, after, size) => pageOfList(all, after, size))
+      const listed = await rows.indexes(items.map(([, name]) => name))
+      return { indexes: listed.map(described), ...more }
+    })
   },
 })
 
-function described(index: TableIndex, { rows, files }: IndexFields): v.InferOutput<typeof indexItem> {
+function described(index: RowsIndex): v.InferOutput<typeof indexItem> {
   return {
     index_name: index.name,
     index_uuid: index.uuid,
-    columns: [index.column],
+    columns: [...index.columns],
     status: 'done',
     index_type: index.type,
-    ...rows,
-    ...files,
-    created_at: new Date(index.created_at).toISOString(),
-    index_details: JSON.stringify(index.parameters),
+    num_indexed_rows: index.indexedRows,
+    num_unindexed_rows: index.unindexedRows,
+    size_bytes: index.bytes,
+    num_segments: index.files,
+    created_at: new Date(index.createdAt).toISOString(),
+    index_details: JSON.stringify(index.details),
   }
 }

@@ -7,7 +7,7 @@ import {
   tableIdentifier,
   version,
 } from '../../base/model/fields.ts'
-import { optimize } from '../rows/optimize.ts'
+import { optimizeAny } from '../rows/optimize-any.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -36,6 +36,9 @@ const shareMessage = 'must be a number from 0 to 1'
  *
  * Files of indexes that fragments lack are written. Those that are missing or damaged are replaced in the new version, and
  * `repaired_index_files` counts them.
+ *
+ * Lance optimizes a table of its own by its own sizes, and in several versions: one for its fragments, and others for its
+ * indexes. It does not tell `rewritten_rows`.
  *
  * ```ts
  * const { fragments_before, fragments_after } = await catalog.optimizeTable({ id: ['prod', 'flights'] })
@@ -75,7 +78,7 @@ export const optimizeTable = operation({
     examples: ['./catalog prod.flights', './catalog prod.flights --min-deleted-share 0'],
   },
   run: (core, { id, branch, target_rows, target_bytes, min_deleted_share }, options) =>
-    optimize(
+    optimizeAny(
       core,
       { id, branch },
       {

@@ -1,11 +1,15 @@
 import * as v from 'valibot'
 import { changeFields, requestFields, tableIdentifier, wantedFields } from '../../base/model/fields.ts'
-import { findVersion, requireWanted } from '../lookup/versions.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
+import { findVersion, requireWanted, type WantedVersion } from '../lookup/versions.ts'
 import { applyToRows, changeRows } from '../rows/change.ts'
-import { openVersion, versionErrors } from '../rows/rows.ts'
+import { findOfLance } from '../rows/read.ts'
+import { NotOurs, openVersion, versionErrors } from '../rows/rows.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
-import { operation } from './framework/operation.ts'
+import { type OperationContext, type OperationOptions, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
+
+const operationName = 'RestoreTable'
 
 /**
  * Makes a table what it was at an earlier version, as a new version; all versions between stay. `tag` may name the
@@ -31,20 +35,59 @@ export const restoreTable = operation({
   },
   run: async (core, { id, ...wanted }, options) => {
     requireWanted('restoreTable', wanted)
-    const old = await openVersion(core, id, wanted)
-    const { branch, version } = old.found
-    const { transaction_id } = await changeRows(core, options, {
-      operation: 'RestoreTable',
-      id,
-      branch,
-      require: (reader, table) => findVersion(reader, id, table, branch, version),
-      check: ({ table }) => {
-        if (table.id !== old.table.id) throw new TargetReplaced(id)
-      },
-      ifUnreadable: old.engine.unreadableAfter(old.snapshot),
-      prepare: ({ engine }) => engine.restoreTo(old.snapshot),
-      apply: applyToRows,
-    })
-    return { transaction_id }
+    try {
+      return await restoreOurs(core, id, wanted, options)
+    } catch (error) {
+      const made = error instanceof NotOurs ? await restoreLances(core, id, wanted, options) : undefined
+      if (made === undefined) throw error
+      return made
+    }
   },
 })
+
+async function restoreOurs(
+  core: OperationContext,
+  id: Identifier,
+  wanted: WantedVersion,
+  options: OperationOptions,
+) {
+  const old = await openVersion(core, id, wanted)
+  const { branch, version } = old.found
+  const { transaction_id } = await changeRows(core, options, {
+    operation: operationName,
+    id,
+    branch,
+    require: (reader, table) => findVersion(reader, id, table, branch, version),
+    check: ({ table }) => {
+      if (table.id !== old.table.id) throw new TargetReplaced(id)
+    },
+    ifUnreadable: old.engine.unreadableAfter(old.snapshot),
+    prepare: ({ engine }) => engine.restoreTo(old.snapshot),
+    apply: applyToRows,
+  })
+  return { transaction_id }
+}
+
+/** Restores a version of Lance. Undefined where none of Lance is. */
+async function restoreLances(
+  core: OperationContext,
+  id: Identifier,
+  wanted: WantedVersion,
+  options: OperationOptions,
+) {
+  const old = await findOfLance(core, id, wanted)
+  if (old === undefined) return undefined
+  const { branch, version } = old.found
+  const { changeLance } = await import('../rows/lance-change.ts')
+  const made = await changeLance(core, options, {
+    operation: operationName,
+    id,
+    branch,
+    require: (reader, table) => {
+      if (table.id !== old.table.id) throw new TargetReplaced(id)
+      findVersion(reader, id, table, branch, version)
+    },
+    lances: () => ({ kind: 'restore', version }),
+  })
+  return made && { transaction_id: made.transaction_id }
+}

@@ -12,6 +12,7 @@ import {
 } from '../../base/model/fields.ts'
 import type { Snapshot } from '../../engine/table/index.ts'
 import { changeColumns, maxColumns, tooMany } from '../rows/columns.ts'
+import { readTable } from '../rows/read.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
@@ -79,9 +80,20 @@ export const updateFieldMetadata = operation({
     const { version, snapshot, transaction_id } = await changeColumns(
       core,
       options,
-      { operation: 'UpdateFieldMetadata', id, branch, reported },
+      {
+        operation: 'UpdateFieldMetadata',
+        id,
+        branch,
+        reported,
+        lances: () => ({ kind: 'field metadata', updates: wanted }),
+      },
       (engine) => engine.updateFieldMetadata(wanted),
     )
-    return { version, fields: reported(snapshot!), transaction_id }
+    const fields = snapshot
+      ? reported(snapshot)
+      : await readTable(core, id, { branch, version }, async (rows) =>
+          metadataOf((await rows.describe()).schema, paths),
+        )
+    return { version, fields, transaction_id }
   },
 })

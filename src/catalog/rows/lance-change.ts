@@ -10,6 +10,7 @@ import { hasForeignRows } from '../locations/declared-only.ts'
 import { locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
 import { type FoundVersion, findVersion, headOf, onBranch } from '../lookup/versions.ts'
+import { type ChangeContext, commit } from '../transactions/commit.ts'
 import { type LongTransaction, runLong } from '../transactions/long-transaction.ts'
 import type { RowsChange } from './change-types.ts'
 import type { AnyRowsContext, RowsOptions } from './context.ts'
@@ -25,12 +26,17 @@ type LanceChange = Pick<
   RowsChange<unknown, unknown>,
   'operation' | 'id' | 'branch' | 'require' | 'first' | 'awaitsSource'
 > &
-  Required<Pick<RowsChange<unknown, unknown>, 'lances'>>
+  Required<Pick<RowsChange<unknown, unknown>, 'lances'>> & {
+    /** Whether Lance makes several versions, each of which is recorded by a commit of its own. */
+    readonly makesSeveral?: boolean
+  }
 
 /** The result of a change by Lance. */
 export interface LanceChanged extends RowsChanged {
   readonly version: number
   readonly transaction_id: string
+  /** Whether the change made a version. */
+  readonly hasVersion: boolean
 }
 
 /**
@@ -69,8 +75,11 @@ export async function changeLance(
             throw commits.failure ?? error
           }),
       )
-      const version = commits.made ?? (await commits.nothing(latest))
-      return { ...changed, version, transaction_id: transaction.id }
+      const hasVersion = commits.made !== undefined
+      // The transaction of a change without effect ends without a version.
+      if (!hasVersion || change.makesSeveral) await transaction.commit(() => ({}))
+      const version = commits.made ?? latest.version
+      return { ...changed, version, hasVersion, transaction_id: transaction.id }
     })
   })
 }
@@ -85,7 +94,8 @@ async function createFirst(
   if (first === undefined || branch !== '' || !isForLance(core, table.record.properties)) return undefined
   if (table.record.registered || (await hasForeignRows(core, table))) return undefined
   const pending = await first()
-  return createDeclaredByLance(core, options, { operation, id, pending, awaitsSource }, table)
+  const made = await createDeclaredByLance(core, options, { operation, id, pending, awaitsSource }, table)
+  return { ...made, hasVersion: true }
 }
 
 function requirePublishable(core: AnyRowsContext, id: Identifier, table: FoundTable): void {
@@ -137,12 +147,6 @@ class Commits {
     }
   }
 
-  /** Ends the transaction without a version: the change had no effect. */
-  async nothing({ version }: FoundVersion): Promise<number> {
-    await this.#transaction.commit(() => ({}))
-    return version
-  }
-
   async #latest(branch: string): Promise<DatasetVersion | undefined> {
     const latest = await latestPublished(this.#core, this.#change.id, this.#table, branch)
     return latest && toVersionFor(this.#core, latest.version, latest.record)
@@ -179,11 +183,17 @@ class Commits {
     entry: VersionEntry,
     manifests: Parameters<typeof createVersion>[4],
   ): Promise<DatasetVersion> {
+    const create = (committing: ChangeContext) => {
+      this.#change.require?.(committing.writer, this.#table)
+      return createVersion(this.#core, committing, entry, undefined, manifests)
+    }
+    if (this.#change.makesSeveral) {
+      return (await commit(this.#core, this.#change.operation, this.#change.id, create)).version
+    }
     let refusal: unknown
     const made = await this.#transaction.commit((committing) => {
       try {
-        this.#change.require?.(committing.writer, this.#table)
-        return createVersion(this.#core, committing, entry, undefined, manifests)
+        return create(committing)
       } catch (error) {
         refusal = error
         return undefined

@@ -1,3 +1,4 @@
+import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
 import type { DatasetToRead, DatasetVersions } from '../../engine/lance/index.ts'
@@ -23,6 +24,7 @@ export function lanceRows(
   table: FoundTable,
   found: FoundVersion,
 ): VersionRows {
+  const { record } = found
   const shown = `version ${found.version} of ${formatIdentifier(id)}${onBranch(found.branch)}`
   const dataset = { ...toRead(core, id, table, found), shown }
   return {
@@ -44,6 +46,16 @@ export function lanceRows(
       const lance = await core.lance()
       const [schema, { fragmentStats }] = await Promise.all([lance.schema(dataset), lance.stats(dataset)])
       return { schema, metadata: schema.metadata ?? new Map(), fragments: fragmentStats.numFragments }
+    },
+    indexNames: async () => (await (await core.lance()).indexes(dataset)).map(({ name }) => name),
+    async indexes(names) {
+      const all = await (await core.lance()).indexes(dataset)
+      return names.map((wanted) => {
+        const index = all.find(({ name }) => name === wanted)
+        if (index === undefined) throw noIndex(id, wanted, all)
+        const { createdAt, segments, ...rest } = index
+        return { ...rest, files: segments, createdAt: createdAt?.getTime() ?? record.timestamp_millis }
+      })
     },
   }
 }
@@ -88,4 +100,12 @@ function readVersions(
       return record && toVersionFor(core, version, record)
     },
   }
+}
+
+function noIndex(id: Identifier, wanted: string, all: readonly { readonly name: string }[]): CatalogError {
+  const names = all.map(({ name }) => name).join(', ')
+  return new CatalogError(
+    'TableIndexNotFound',
+    `The table ${formatIdentifier(id)} has no index ${JSON.stringify(wanted.slice(0, 64))}. ${names === '' ? 'It has none' : `It has ${names.slice(0, 1_000)}`}.`,
+  )
 }

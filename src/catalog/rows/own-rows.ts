@@ -42,6 +42,25 @@ export function ownRows({ rows }: VersionRecord, open: () => Promise<Opened>): V
       }
     },
     describe: async () => (await open()).snapshot,
+    async indexNames() {
+      const { engine, snapshot } = await open()
+      return engine.indicesOf(snapshot).map(({ name }) => name)
+    },
+    async indexes(names) {
+      const { engine, snapshot } = await open()
+      const found = names.map((name) => engine.indexOf(snapshot, name))
+      const coverage = await engine.coverageOf(snapshot, found)
+      return found.map(({ name, uuid, column, type, created_at, parameters }, i) => ({
+        name,
+        uuid,
+        columns: [column],
+        type,
+        ...coverage[i]!,
+        createdAt: created_at,
+        details: parameters,
+        distanceType: parameters.distance_type === undefined ? undefined : String(parameters.distance_type),
+      }))
+    },
   }
 }
 
@@ -49,7 +68,7 @@ function refuseText({ text }: RowsQuery): void {
   if (text === undefined) return
   throw unsupported(
     "Full-text search needs a table of Lance, and the rows of this one are the catalog's own.",
-    'Query with LIKE, ILIKE or a regular expression in filter.',
+    "Create the table with the property format: 'lance', or query with LIKE, ILIKE or a regular expression in filter.",
   )
 }
 

@@ -96,6 +96,19 @@ export const rowCount = v.pipe(
   v.transform((given) => Math.min(given, Number.MAX_SAFE_INTEGER)),
 )
 
+/** The fields of a search that say how much of an index of Lance it looks at. Our own compares every vector. */
+const tuningFields = {
+  nprobes: v.nullish(rowCount),
+  minimum_nprobes: v.nullish(rowCount),
+  maximum_nprobes: v.nullish(rowCount),
+  refine_factor: v.nullish(rowCount),
+  ef: v.nullish(rowCount),
+  bypass_vector_index: v.nullish(flag),
+  fast_search: v.nullish(flag),
+}
+
+type TuningFields = { [Name in keyof typeof tuningFields]?: v.InferOutput<(typeof tuningFields)[Name]> }
+
 export const queryFields = {
   ...requestFields,
   id: tableIdentifier,
@@ -106,6 +119,7 @@ export const queryFields = {
   offset: v.nullish(rowCount),
   ...wantedFields,
   ...searchFields,
+  ...tuningFields,
   full_text_query: v.nullish(v.unknown()),
   order_by: v.nullish(
     v.pipe(v.array(ordering), v.maxLength(maxOrderings, `has more than ${maxOrderings} keys`)),
@@ -113,20 +127,8 @@ export const queryFields = {
   with_row_id: v.nullish(flag),
 }
 
-/** Fields that say how to search an index. Searches compare every vector, so they change nothing. */
-export const queryIgnores = [
-  'approx_mode',
-  'bypass_vector_index',
-  'ef',
-  'fast_search',
-  'maximum_nprobes',
-  'minimum_nprobes',
-  'nprobes',
-  'refine_factor',
-  'search_effort',
-  'use_lsm',
-  'use_rte',
-] as const
+/** Fields that say how to search an index, and that neither engine has. */
+export const queryIgnores = ['approx_mode', 'search_effort', 'use_lsm', 'use_rte'] as const
 
 /** Help texts for the options of query commands. */
 export const queryNotes = {
@@ -170,6 +172,7 @@ export function queryOptionsOf(request: Query, { queryColumns, orderKeys }: Rows
     offset: offset ?? undefined,
     search: searchOf(request),
     text: textOf(request.full_text_query),
+    tuning: tuningOf(request),
   }
 }
 
@@ -179,6 +182,17 @@ function selection(given: v.InferOutput<typeof columns> | null | undefined) {
   if (column_names && column_aliases)
     throw invalid('columns has both column_names and column_aliases; give one of them.')
   return column_names ?? column_aliases ?? undefined
+}
+
+function tuningOf(request: TuningFields): RowsQuery['tuning'] {
+  return {
+    leastProbes: request.minimum_nprobes ?? request.nprobes ?? undefined,
+    mostProbes: request.maximum_nprobes ?? request.nprobes ?? undefined,
+    refineFactor: request.refine_factor ?? undefined,
+    ef: request.ef ?? undefined,
+    bypassesIndex: request.bypass_vector_index ?? undefined,
+    indexedOnly: request.fast_search ?? undefined,
+  }
 }
 
 /** The search that a query asks for, if any. */

@@ -68,6 +68,16 @@ export function rowsOf(
   })
 }
 
+/** A version that Lance wrote, and its table. Undefined where another engine wrote it. */
+export async function findOfLance(
+  core: AnyRowsContext,
+  id: Identifier,
+  wanted: WantedVersion,
+): Promise<{ readonly table: FoundTable; readonly found: FoundVersion } | undefined> {
+  const { table, found } = await findRows(core, id, wanted)
+  return isOfLance(found.record) ? { table, found } : undefined
+}
+
 /** A version, and its table. Versions that Lance published past the catalog are found, too. */
 async function findRows(
   core: AnyRowsContext,

@@ -1,5 +1,5 @@
 import type { Schema } from '@uwdata/flechette'
-import type { TextSearch } from '../../engine/lance/index.ts'
+import type { SearchTuning, TextSearch } from '../../engine/lance/index.ts'
 import type { QueryOptions, WorkOptions } from '../../engine/table/index.ts'
 
 /*
@@ -11,6 +11,8 @@ import type { QueryOptions, WorkOptions } from '../../engine/table/index.ts'
 export interface RowsQuery extends QueryOptions {
   /** Finds the rows with the words of a text, by an index of them. */
   readonly text?: TextSearch | undefined
+  /** How much of an index a search looks at, where an index answers. */
+  readonly tuning?: SearchTuning | undefined
 }
 
 /** The columns of a version, and what is known of its fragments. */
@@ -33,6 +35,22 @@ export interface RowsStats {
   readonly lengths: Readonly<Record<'min' | 'max' | 'mean' | 'p25' | 'p50' | 'p75' | 'p99', number>>
 }
 
+/** An index of a version. */
+export interface RowsIndex {
+  readonly name: string
+  readonly uuid: string
+  readonly columns: readonly string[]
+  readonly type: string
+  readonly indexedRows: number
+  readonly unindexedRows: number
+  readonly bytes: number
+  readonly files: number
+  /** In milliseconds since the epoch. */
+  readonly createdAt: number
+  readonly details: unknown
+  readonly distanceType: string | undefined
+}
+
 /** The rows of one version. */
 export interface VersionRows {
   count(predicate: string | undefined, work: WorkOptions): Promise<number>
@@ -41,4 +59,8 @@ export interface VersionRows {
   explain(asked: RowsQuery): Promise<readonly string[]>
   stats(): Promise<RowsStats>
   describe(): Promise<DescribedRows>
+  /** The names of all indexes, sorted. */
+  indexNames(): Promise<readonly string[]>
+  /** The indexes of these names, in their order. Throws `TableIndexNotFound`. */
+  indexes(names: readonly string[]): Promise<readonly RowsIndex[]>
 }

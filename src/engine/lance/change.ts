@@ -6,9 +6,17 @@ import { bytesInUse } from '../arrow/cast/cast-size.ts'
 import type { RowStream } from '../arrow/input/row-stream.ts'
 import { decodeSchema } from '../arrow/ipc/decode.ts'
 import { encodeArrow, joinParts } from '../arrow/ipc/encode.ts'
-import type { MergeOptions, NewColumn, RowCounts, UpdateOptions } from '../table/table-engine.ts'
+import { toJsonSchema } from '../arrow/json-schema.ts'
+import type {
+  ColumnAlteration,
+  MergeOptions,
+  NewColumn,
+  RowCounts,
+  UpdateOptions,
+} from '../table/table-engine.ts'
 import { matchSchema, matchSome } from '../table/write/schema-match.ts'
-import type { NativeTable } from './native.ts'
+import { createLanceIndex, dropLanceIndex, type LanceIndex } from './indexes.ts'
+import type { LancePackage, NativeTable } from './native.ts'
 
 /** A change of rows or columns, as data: it could be sent to another process. */
 export type RowChange =
@@ -18,6 +26,19 @@ export type RowChange =
   | { readonly kind: 'merge'; readonly rows: Table; readonly merge: MergeOptions }
   | { readonly kind: 'add columns'; readonly columns: readonly NewColumn[] }
   | { readonly kind: 'drop columns'; readonly paths: readonly string[] }
+  | { readonly kind: 'alter columns'; readonly alterations: readonly ColumnAlteration[] }
+  | { readonly kind: 'field metadata'; readonly updates: readonly FieldUpdate[] }
+  | { readonly kind: 'create index'; readonly index: LanceIndex }
+  | { readonly kind: 'drop index'; readonly name: string }
+  | { readonly kind: 'restore'; readonly version: number }
+  | { readonly kind: 'optimize' }
+
+/** New metadata of a field. Null removes a key. */
+export interface FieldUpdate {
+  readonly path: string
+  readonly metadata: Readonly<Record<string, string | null>>
+  readonly replace: boolean
+}
 
 /** What a change did. */
 export interface RowsChanged {
@@ -26,7 +47,11 @@ export interface RowsChanged {
 }
 
 /** Changes a table of Lance. */
-export async function applyChange(table: NativeTable, change: RowChange): Promise<RowsChanged> {
+export async function applyChange(
+  lance: LancePackage,
+  table: NativeTable,
+  change: RowChange,
+): Promise<RowsChanged> {
   switch (change.kind) {
     case 'insert': {
       const { rows, overwrite } = change
@@ -43,9 +68,49 @@ export async function applyChange(table: NativeTable, change: RowChange): Promis
     case 'add columns':
       await addColumns(table, change.columns)
       return { affected: 0 }
-    case 'drop columns':
-      await table.dropColumns(change.paths)
+    default:
+      await changeTable(lance, table, change)
       return { affected: 0 }
+  }
+}
+
+/** A time before all versions. It is one too where a release of the package takes an age for it: decades. */
+const beforeAllVersions = 900_000_000_000
+
+/** Changes what a table has besides its rows. */
+async function changeTable(
+  lance: LancePackage,
+  table: NativeTable,
+  change: Exclude<RowChange, { readonly kind: 'insert' | 'delete' | 'update' | 'merge' | 'add columns' }>,
+): Promise<unknown> {
+  switch (change.kind) {
+    case 'drop columns':
+      return table.dropColumns(change.paths)
+    case 'alter columns':
+      return table.alterColumns(change.alterations.map(alteration))
+    case 'field metadata':
+      return table.updateFieldMetadata(change.updates)
+    case 'create index':
+      return createLanceIndex(lance, table, change.index)
+    case 'drop index':
+      return dropLanceIndex(table, change.name)
+    case 'restore':
+      await table.checkout(change.version)
+      return table.restore()
+    case 'optimize':
+      // Which versions go is for the catalog to say: tags, branches, backups and clones may need them.
+      return table.optimize(beforeAllVersions, false)
+  }
+}
+
+function alteration({ path, rename, type, nullable }: ColumnAlteration) {
+  const field = type && { name: '', type, nullable: true, metadata: null }
+  const [json] = field ? toJsonSchema({ fields: [field] } as unknown as Schema).fields : []
+  return {
+    path,
+    ...(rename !== undefined && { rename }),
+    ...(nullable !== undefined && { nullable }),
+    ...(json && { dataType: JSON.stringify(json.type) }),
   }
 }
 

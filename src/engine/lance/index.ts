@@ -6,12 +6,14 @@ import { answerOf } from './answer.ts'
 import { Bridge, type Dataset } from './bridge.ts'
 import { applyChange, ownColumns, type RowChange, type RowsChanged } from './change.ts'
 import { cannotOpen, fromLance } from './errors.ts'
+import { type LanceIndexFound, lanceIndexes } from './indexes.ts'
 import { type Connection, loadLance, type NativeStats, type NativeTable, tooOld } from './native.ts'
 import { buildQuery, type LanceQuery } from './query.ts'
 
 export type { Dataset, DatasetVersion, DatasetVersions, StagedVersion } from './bridge.ts'
 export type { RowChange, RowsChanged } from './change.ts'
-export type { LanceQuery, TextSearch } from './query.ts'
+export type { LanceIndex, LanceIndexFound } from './indexes.ts'
+export type { LanceQuery, SearchTuning, TextClause, TextSearch } from './query.ts'
 
 /** A branch of a dataset that is to be opened. */
 export interface DatasetToOpen extends Dataset {
@@ -65,13 +67,15 @@ export class LanceEngine {
 
   /** Rows as the bytes of an Arrow IPC file. */
   query(dataset: DatasetToRead, asked: LanceQuery): Promise<Uint8Array> {
-    return this.#read(dataset, asked, (table) => answerOf(buildQuery(table, asked), asked))
+    return this.#read(dataset, asked, async (table) =>
+      answerOf(buildQuery(await loadLance(), table, asked), asked),
+    )
   }
 
   /** Lance's plan of a query, a line for each step, the last one first. */
   explain(dataset: DatasetToRead, asked: LanceQuery): Promise<readonly string[]> {
     return this.#read(dataset, asked, async (table) => {
-      const plan = await buildQuery(table, asked).explainPlan(true)
+      const plan = await buildQuery(await loadLance(), table, asked).explainPlan(true)
       return plan.trimEnd().split('\n')
     })
   }
@@ -79,6 +83,11 @@ export class LanceEngine {
   /** Sizes of a version. */
   stats(dataset: DatasetToRead): Promise<NativeStats> {
     return this.#read(dataset, {}, (table) => table.stats())
+  }
+
+  /** The indexes of a version, by name. */
+  indexes(dataset: DatasetToRead): Promise<readonly LanceIndexFound[]> {
+    return this.#read(dataset, {}, lanceIndexes)
   }
 
   /** The columns of a version; `metadata` is the schema metadata. */
@@ -104,7 +113,7 @@ export class LanceEngine {
       try {
         const change = await make(decodeSchema(await table.schema()))
         signal?.throwIfAborted()
-        return await applyChange(table, change)
+        return await applyChange(await loadLance(), table, change)
       } finally {
         table.close()
       }

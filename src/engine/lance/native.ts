@@ -24,6 +24,52 @@ export interface NativeTable {
   addColumns(columns: readonly { readonly name: string; readonly valueSql: string }[]): Promise<unknown>
   addColumnsWithSchema(schema: Uint8Array): Promise<unknown>
   dropColumns(paths: readonly string[]): Promise<unknown>
+  alterColumns(
+    alterations: readonly {
+      readonly path: string
+      readonly rename?: string
+      /** A type as JSON has it in descriptions. */
+      readonly dataType?: string
+      readonly nullable?: boolean
+    }[],
+  ): Promise<unknown>
+  updateFieldMetadata(
+    updates: readonly {
+      readonly path: string
+      readonly metadata: Readonly<Record<string, string | null>>
+      readonly replace: boolean
+    }[],
+  ): Promise<unknown>
+  createIndex(
+    index: unknown,
+    column: string,
+    replace: boolean,
+    waitSeconds: undefined,
+    name: string | undefined,
+    train: true,
+  ): Promise<void>
+  dropIndex(name: string): Promise<void>
+  listIndices(): Promise<readonly NativeIndexConfig[]>
+  indexStats(name: string): Promise<{ readonly distanceType?: string; readonly numIndices?: number } | null>
+  checkout(version: number): Promise<void>
+  /** Makes the version that is checked out the latest one. */
+  restore(): Promise<void>
+  /** Merges small fragments, and brings indexes up to date, in versions of their own. Removes versions before a time. */
+  optimize(beforeMillis: number, deleteUnverified: false): Promise<unknown>
+}
+
+/** An index, as the package lists it. */
+export interface NativeIndexConfig {
+  readonly name: string
+  readonly indexType: string
+  readonly columns: readonly string[]
+  readonly indexUuid?: string
+  readonly createdAt?: Date
+  readonly numIndexedRows?: number
+  readonly numUnindexedRows?: number
+  readonly sizeBytes?: number
+  readonly numSegments?: number
+  readonly indexDetails?: unknown
 }
 
 /** A merge that is built by its setters, and then run. Each setter answers with the next builder. */
@@ -58,7 +104,8 @@ export interface NativeQuery {
   offset(rows: number): void
   withRowId(): void
   orderBy(keys: readonly NativeOrdering[]): void
-  fullTextSearch(query: { readonly query: string; readonly columns: readonly string[] | null }): void
+  fullTextSearch(query: { readonly query: unknown; readonly columns?: readonly string[] | null }): void
+  fastSearch(): void
   nearestTo(vector: Float32Array): NativeVectorQuery
   outputSchema(): Promise<Uint8Array>
   execute(maxBatchLength?: number): Promise<{ next(): Promise<Uint8Array | null> }>
@@ -72,6 +119,11 @@ export interface NativeVectorQuery extends Omit<NativeQuery, 'nearestTo'> {
   distanceType(name: string): void
   distanceRange(lower: number | undefined, upper: number | undefined): void
   postfilter(): void
+  minimumNprobes(partitions: number): void
+  maximumNprobes(partitions: number): void
+  refineFactor(factor: number): void
+  ef(candidates: number): void
+  bypassVectorIndex(): void
 }
 
 /** A key of an order. */
@@ -104,13 +156,37 @@ export interface Connection {
   close(): void
 }
 
-interface LancePackage {
+/** A query for words that the package made, around a native one. */
+export interface TextQueryMade {
+  readonly inner: unknown
+}
+
+type MakeIndex = (options: Readonly<Record<string, unknown>>) => { readonly inner: unknown }
+
+export interface LancePackage {
   connectNamespace(
     implementation: 'rest',
     properties: { readonly uri: string; readonly headers: Readonly<Record<string, string>> },
     options: { readonly session: unknown },
   ): Promise<Connection>
   readonly Session: new (indexBytes: bigint, metadataBytes: bigint) => unknown
+  readonly Index: Readonly<
+    Record<
+      'btree' | 'bitmap' | 'labelList' | 'fm' | 'fts' | 'ivfFlat' | 'ivfPq' | 'ivfRq' | 'hnswPq' | 'hnswSq',
+      MakeIndex
+    >
+  >
+  readonly MatchQuery: new (words: string, column: string, options: object) => TextQueryMade
+  readonly PhraseQuery: new (words: string, column: string, options: object) => TextQueryMade
+  readonly BoostQuery: new (
+    positive: TextQueryMade,
+    negative: TextQueryMade,
+    options: object,
+  ) => TextQueryMade
+  readonly MultiMatchQuery: new (words: string, columns: readonly string[], options: object) => TextQueryMade
+  readonly BooleanQuery: new (
+    queries: readonly (readonly [occur: string, query: TextQueryMade])[],
+  ) => TextQueryMade
 }
 
 const name = '@lancedb/lancedb'
@@ -123,8 +199,9 @@ export async function loadLance(): Promise<LancePackage> {
     () => import('@lancedb/lancedb'),
     ' (its binary takes 195 MB; docs/lance.md says how to leave out what else it brings).',
   )) as unknown as Partial<LancePackage> & { readonly default?: Partial<LancePackage> }
-  const { connectNamespace, Session } = loaded.connectNamespace ? loaded : (loaded.default ?? {})
-  if (connectNamespace && Session) return { connectNamespace, Session }
+  const found = loaded.connectNamespace ? loaded : (loaded.default ?? {})
+  const isKnown = found.connectNamespace && found.Session && found.Index && found.BooleanQuery
+  if (isKnown) return found as LancePackage
   throw tooOld()
 }
 

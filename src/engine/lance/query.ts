@@ -1,28 +1,42 @@
 import { invalid } from '../../base/errors.ts'
 import type { QueryOptions, VectorSearch } from '../table/table-engine.ts'
-import type { NativeQuery, NativeTable } from './native.ts'
+import type { LancePackage, NativeQuery, NativeTable } from './native.ts'
+import { nativeText, type TextSearch } from './text-search.ts'
 
-/** A search for words, by an index of them. */
-export interface TextSearch {
-  readonly query: string
-  /** Default: every column with such an index. */
-  readonly columns?: readonly string[] | undefined
-}
+export type { TextClause, TextSearch } from './text-search.ts'
 
 /** What a query may ask of rows of Lance. */
 export interface LanceQuery extends QueryOptions {
   readonly text?: TextSearch | undefined
+  readonly tuning?: SearchTuning | undefined
+}
+
+/** How much of an index a search looks at. */
+export interface SearchTuning {
+  readonly leastProbes?: number | undefined
+  readonly mostProbes?: number | undefined
+  readonly refineFactor?: number | undefined
+  readonly ef?: number | undefined
+  /** Compares every vector. */
+  readonly bypassesIndex?: boolean | undefined
+  /** Leaves out rows that no index covers. */
+  readonly indexedOnly?: boolean | undefined
 }
 
 /** Rows for each vector or text, if the request has no limit, as LanceDB has it. */
 const defaultLimit = 10
 
 /** Builds a query of Lance. */
-export function buildQuery(table: NativeTable, asked: LanceQuery): Omit<NativeQuery, 'nearestTo'> {
+export function buildQuery(
+  lance: LancePackage,
+  table: NativeTable,
+  asked: LanceQuery,
+): Omit<NativeQuery, 'nearestTo'> {
   const { search, text, filter, columns, limit, offset, withRowId, orderBy } = asked
   const plain = table.query()
-  if (text) plain.fullTextSearch({ query: text.query, columns: text.columns ? [...text.columns] : null })
-  const query = search ? nearest(plain, search) : plain
+  if (text) plain.fullTextSearch(nativeText(lance, text))
+  const query = search ? nearest(plain, search, asked.tuning) : plain
+  if (asked.tuning?.indexedOnly) query.fastSearch()
   if (filter !== undefined) query.onlyIf(filter)
   if (columns !== undefined) query.select(withScore(pairs(columns), asked))
   if (withRowId) query.withRowId()
@@ -68,6 +82,7 @@ function withScore(
 function nearest(
   query: NativeQuery,
   { vectors, column, measure, lower, upper, prefilter }: VectorSearch,
+  tuning: SearchTuning = {},
 ): Omit<NativeQuery, 'nearestTo'> {
   const [first, ...others] = vectors
   const search = query.nearestTo(Float32Array.from(first ?? []))
@@ -76,5 +91,14 @@ function nearest(
   if (measure !== undefined) search.distanceType(measure)
   if (lower !== undefined || upper !== undefined) search.distanceRange(lower, upper)
   if (prefilter === false) search.postfilter()
+  const { leastProbes, mostProbes, refineFactor, ef, bypassesIndex } = tuning
+  // Each must not pass the other, and the most begins at the least.
+  if (mostProbes !== undefined && mostProbes > 0)
+    search.maximumNprobes(Math.max(mostProbes, leastProbes ?? 1))
+  if (leastProbes !== undefined) search.minimumNprobes(leastProbes)
+  if (mostProbes === 0) search.maximumNprobes(0)
+  if (refineFactor !== undefined) search.refineFactor(refineFactor)
+  if (ef !== undefined) search.ef(ef)
+  if (bypassesIndex) search.bypassVectorIndex()
   return search
 }

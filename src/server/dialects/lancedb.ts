@@ -16,9 +16,9 @@ export const lancedbDialect: Dialect = {
   name: 'lancedb',
   // The client does not encode identifiers in the path.
   plusIsSpace: false,
-  // From this version on, the client sends several vectors in one query, not one query for each. From 0.3.0 on it sends
-  // more fields of full-text queries, and from 0.4.0 on it inserts in several parts.
-  headers: { 'phalanx-version': '0.2.0' },
+  // From 0.2.0 on, the client sends several vectors in one query, not one query for each. From 0.3.0 on it sends all
+  // clauses of full-text queries, and from 0.4.0 on it inserts in several parts.
+  headers: { 'phalanx-version': '0.3.0' },
   listing: 'children',
   rules: { comparesColumns: true, plain, unreadable },
   // The client requests all tables when it means those of the root.
@@ -126,10 +126,8 @@ function isQuoted(word: unknown): word is string {
   return typeof word === 'string' && word.length >= 2 && word.startsWith('"') && word.endsWith('"')
 }
 
-/** The distance has another name. Parameters of a full-text index are removed, so that its type is refused. */
+/** The distance has another name. */
 function indexRequest({ metric_type, ...request }: Fields): Fields {
-  const { id, branch, column, index_type } = request
-  if (index_type === 'FTS') return { id, branch, column, index_type }
   return metric_type === undefined ? request : { distance_type: metric_type, ...request }
 }
 

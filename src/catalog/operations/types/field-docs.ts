@@ -8,7 +8,10 @@
 
 type Docs = Readonly<Record<string, string>>
 
-const indexSearch = 'How to search an index. Searches compare every vector, so it changes nothing.'
+const indexSearch = 'How to search an index, for other implementations: it changes nothing.'
+const textParameter = 'A parameter of a full-text index of a table of Lance, as LanceDB names it.'
+const tuning =
+  'How much of an index of vectors a search looks at, in a table of Lance. Other tables compare every vector.'
 const indexParameter = 'A parameter of the index, which is recorded and changes no answer.'
 const indexName = 'The name of the index. Default: that of the column, and `_idx`.'
 
@@ -96,7 +99,14 @@ const requests: Docs = {
   k: 'Another name of `limit`.',
   offset: 'How many rows to pass over first. Default: none.',
   full_text_query:
-    'Words to search for, by a full-text index of a table of Lance: a text, or `{ query, columns }`.',
+    'Words to search for, by a full-text index of a table of Lance: a text, `{ query, columns }`, or clauses such as `{ query: { phrase: { column, terms } } }`.',
+  nprobes: tuning,
+  minimum_nprobes: tuning,
+  maximum_nprobes: tuning,
+  refine_factor: tuning,
+  ef: tuning,
+  bypass_vector_index: 'Whether every vector is compared, also where a table of Lance has an index of them.',
+  fast_search: 'Whether rows that no index of a table of Lance covers are left out.',
   order_by:
     'Keys to sort by, the first one first: `{ column_name, ascending, nulls_first }`, or text such as `delay desc`. Default: the order of inserting.',
   from: 'The version to compare with: a number, a tag, a branch, `latest`, a time, or a number or time on a branch, such as `dev@3`.',
@@ -191,13 +201,6 @@ const requests: Docs = {
   query: 'The fields of a query, as for `queryTable`.',
   verbose: 'Taken for other implementations; a plan has all its steps.',
   approx_mode: indexSearch,
-  bypass_vector_index: indexSearch,
-  ef: indexSearch,
-  fast_search: indexSearch,
-  maximum_nprobes: indexSearch,
-  minimum_nprobes: indexSearch,
-  nprobes: indexSearch,
-  refine_factor: indexSearch,
   search_effort: indexSearch,
   use_lsm: indexSearch,
   use_rte: indexSearch,
@@ -238,6 +241,19 @@ const requests: Docs = {
   target_partition_size: indexParameter,
   m: indexParameter,
   ef_construction: indexParameter,
+  with_position: textParameter,
+  base_tokenizer: textParameter,
+  language: textParameter,
+  max_token_length: textParameter,
+  lower_case: textParameter,
+  stem: textParameter,
+  remove_stop_words: textParameter,
+  custom_stop_words: textParameter,
+  ascii_folding: textParameter,
+  min_ngram_length: textParameter,
+  max_ngram_length: textParameter,
+  prefix_only: textParameter,
+  block_size: textParameter,
 }
 
 const responses: Docs = {
