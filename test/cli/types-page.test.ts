@@ -5,7 +5,11 @@ import { describe, expect, it } from 'vitest'
 import { openCatalog } from '../../src/tabularium/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { sourceOf } from '../support/counts.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { run } from './run.ts'
+
+// Two commands of many columns, each synced.
+limitEach(60)
 
 /* The table of docs/types.md: each spelling makes the same value of the type, and the SQL finds it. */
 

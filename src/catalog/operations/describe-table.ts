@@ -67,10 +67,11 @@ const response = v.object({
 })
 
 /**
- * Describes a table: its location and its properties. With `load_detailed_metadata` also its version, schema
- * (in JSON form), statistics and schema metadata. Those are of the latest version, or of the one that `version`, `tag`,
- * `at` or `branch` picks. A table that is declared only has no version and no schema. Nor has one of another engine; that
- * of a table of Lance is known where its package is installed.
+ * Describes a table: its location and properties. Its version and schema come with `load_detailed_metadata` only, as
+ * the schema takes opening the version, and the protocol has it so. So do statistics and schema metadata. The schema is
+ * in JSON form. All of these are of the latest version, or of the one that `version`, `tag`, `at` or `branch` picks. A
+ * table that is declared only has no version and no schema. Nor has one of another engine; that of a table of Lance is
+ * known where its package is installed.
  *
  * ```ts
  * const { schema, version } = await catalog.describeTable({ id: ['prod', 'flights'], load_detailed_metadata: true })

@@ -36,6 +36,7 @@ function typedField(field: Field, given: Field): Field {
 
 /** The schema, with types of `given` where those of its own columns are null. The same schema if there are none. */
 export function typedSchema(schema: Schema, given: readonly Field[]): Schema {
+  if (!schema.fields.some(({ type }) => isOpen(type))) return schema
   const byName = new Map(given.map((field) => [field.name, field]))
   const fields = schema.fields.map((field) => {
     const other = isOpen(field.type) ? byName.get(field.name) : undefined
