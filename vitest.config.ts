@@ -7,7 +7,7 @@ const long = [
   'test/cli/{mcp/process,output,restored,shells,streamed-rows,watch}.test.ts',
   'test/contents/{azure,gcs,s3}/*.test.ts',
   'test/stores/postgres/{adopt,bad-network,catalog,connections,cuts,failover,failures,full-disk,guessed-inserts,pooler,retention,turns}.test.ts',
-  'test/processes/{clock-postgres,crash,dropped,linear-postgres,races,retention,rolling,servers,shares,slow-function,slow-function-postgres,upkeep-postgres,versions}.test.ts',
+  'test/processes/{clock-postgres,crash,dropped,keyed,linear-postgres,races,retention,rolling,servers,shares,slow-function,slow-function-postgres,upkeep-postgres,versions}.test.ts',
   'test/examples/*.test.ts',
   'test/server/auth/own-namespace-servers.test.ts',
   'test/server/{openapi/tools,pages/metrics,steady}.test.ts',

@@ -50,7 +50,12 @@ export type { Finding, VerifyOptions, VerifyProgress, VerifyReport } from './mai
 export { checkCallerHook } from './operations/framework/access.ts'
 export { checkRequest } from './operations/framework/check.ts'
 export type { SessionServer } from './operations/framework/inside.ts'
-export { beginsOrEnds, isAboutTransactions, transactionNamed } from './operations/framework/inside.ts'
+export {
+  beginsOrEnds,
+  isAboutTransactions,
+  isKeyed,
+  transactionNamed,
+} from './operations/framework/inside.ts'
 export type {
   AnyOperation,
   Invocable,

@@ -28,7 +28,8 @@ export async function exchange(
     const error =
       unansweredChange(settings.base, outcome, operation, outgoing) ??
       ('error' in outcome ? outcome.error : errorOf(settings, outcome, outgoing.route.path))
-    const isFinal = (operation.changes && !operation.repeatable) || attempt >= settings.retries
+    const isRepeatable = !operation.changes || operation.repeatable || outgoing.isKeyed
+    const isFinal = !isRepeatable || attempt >= settings.retries
     const wait = isFinal ? undefined : retryDelayAfter(outcome, attempt)
     if (wait === undefined || wait > settings.maxWait) throw error
     await sleep(wait, { signal })
@@ -106,14 +107,18 @@ function unansweredChange(
   base: string,
   outcome: Received | Failure,
   operation: AnyOperation,
-  { headers }: Outgoing,
+  { headers, isKeyed }: Outgoing,
 ): CatalogError | undefined {
   const text = outcomeText(base, outcome)
   if (!operation.changes || text === undefined) return undefined
   const cause = 'error' in outcome ? outcome.error.cause : undefined
-  return new CatalogError('ServiceUnavailable', text + adviceFor(operation, inTransactionHeader in headers), {
-    cause,
-  })
+  return new CatalogError(
+    'ServiceUnavailable',
+    text + adviceFor(operation, isKeyed, inTransactionHeader in headers),
+    {
+      cause,
+    },
+  )
 }
 
 function outcomeText(base: string, outcome: Received | Failure): string | undefined {
@@ -122,11 +127,13 @@ function outcomeText(base: string, outcome: Received | Failure): string | undefi
   return `What stands before the server at ${base} answered with status ${outcome.status}`
 }
 
-function adviceFor(operation: AnyOperation, isInside: boolean): string {
+function adviceFor(operation: AnyOperation, isKeyed: boolean, isInside: boolean): string {
   if (operation.name === 'beginTransaction')
     return '. Begin another transaction: one that nobody uses expires.'
   if (operation.repeatable)
     return '. Ask again, or describe the transaction: its status tells what became of it.'
+  if (isKeyed)
+    return ', so the change may have been made or not. Send it again with the same idempotency key.'
   if (isInside)
     return ', and the request may have been done inside of its transaction. Give that up, and begin another one.'
   return ', so the change may have been made or not. Look before you make it again.'

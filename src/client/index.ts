@@ -5,7 +5,8 @@
  * @module
  */
 
-import { CatalogError, type ErrorCode } from '../base/errors.ts'
+import { CatalogError, type ErrorCode, invalid } from '../base/errors.ts'
+import { requireKey } from '../base/model/idempotency-key.ts'
 import { checkDelimiter } from '../base/model/identifier.ts'
 import { requestMemory } from '../base/scheduling/request-memory.ts'
 import { anySignal } from '../base/scheduling/signals.ts'
@@ -21,8 +22,14 @@ export type {
 } from '../catalog/index.ts'
 
 import { isRowsSource } from '../base/model/rows-source.ts'
-import type { Catalog, OperationOptions, Transaction, TransactionOptions } from '../catalog/index.ts'
-import { checkCallerHook, checkRequest, createHandle, transactionNamed } from '../catalog/index.ts'
+import type {
+  AnyOperation,
+  Catalog,
+  OperationOptions,
+  Transaction,
+  TransactionOptions,
+} from '../catalog/index.ts'
+import { checkCallerHook, checkRequest, createHandle, isKeyed, transactionNamed } from '../catalog/index.ts'
 import type { OperationName } from '../catalog/operations/index.ts'
 import { answerOf, rejoin } from './answer.ts'
 import { credentials } from './credentials.ts'
@@ -50,7 +57,7 @@ export interface ServedCatalog extends Catalog {
  *
  * The client checks requests by the same schemas as the catalog itself, so both refuse the same requests. An error of
  * the server becomes the same `CatalogError` here. Read-only operations, commits and rollbacks are retried when the
- * server is busy or unreachable. Response headers become `header.*` entries of `context`, and such entries of a
+ * server is busy or unreachable, and so are changes with an `idempotencyKey`. Response headers become `header.*` entries of `context`, and such entries of a
  * request's context are sent as headers. Other entries, and `identity`, are sent only with JSON requests. `onProgress`
  * is never called, because a response arrives as a whole.
  *
@@ -77,8 +84,10 @@ export function connect(url: string | URL, options: ClientOptions = {}): ServedC
       const signal = options.signal instanceof AbortSignal ? anySignal(options.signal) : options.signal
       const transaction = transactionNamed(request, options)
       const inParts = options[requestMemory]?.inParts
+      const idempotencyKey = keyOf(operation, checked, options)
       const send = async (types: OperationOptions) => {
-        const outgoing = await requestOf(catalog, name, checked, types, transaction)
+        const given = { ...types, idempotencyKey }
+        const outgoing = await requestOf(catalog, name, checked, given, transaction)
         return exchange(settings, tokens, operation, outgoing, { signal, inParts })
       }
       const response = await (transaction !== undefined &&
@@ -92,6 +101,19 @@ export function connect(url: string | URL, options: ClientOptions = {}): ServedC
     close: async () => closing.abort(),
   })
   return catalog
+}
+
+/** The idempotency key of a change, if it has one. */
+function keyOf(
+  operation: AnyOperation,
+  { data }: Readonly<Record<string, unknown>>,
+  { idempotencyKey }: OperationOptions,
+): string | undefined {
+  if (idempotencyKey === undefined || !isKeyed(operation)) return undefined
+  if (!isRowsSource(data)) return requireKey(idempotencyKey)
+  throw invalid(
+    `${operation.name} has an idempotency key, and rows that can be read only once. Give them as a list or as Arrow bytes, or leave the key out.`,
+  )
 }
 
 /**

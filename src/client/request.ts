@@ -1,4 +1,5 @@
 import { CatalogError, invalid } from '../base/errors.ts'
+import { idempotencyHeader } from '../base/model/idempotency-key.ts'
 import { type Identifier, quote } from '../base/model/identifier.ts'
 import { isRowsSource, type RowsSource } from '../base/model/rows-source.ts'
 import { inTransactionHeader } from '../base/model/transaction-id.ts'
@@ -25,13 +26,15 @@ export interface Outgoing {
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array | string | AsyncIterable<Uint8Array> | undefined
+  /** Whether the server does it once, however often it is sent. */
+  readonly isKeyed: boolean
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
 /**
  * Makes the HTTP request of an operation from the checked request and its route. `transaction` is the transaction that
- * it belongs to. `options` are those of the request for the column types of row objects.
+ * it belongs to. `options` are those of the request for the column types of row objects, with the idempotency key.
  */
 export async function requestOf(
   catalog: Catalog,
@@ -42,6 +45,7 @@ export async function requestOf(
 ): Promise<Outgoing> {
   const route = wire[operation]
   const request = asSent(operations[operation].definition.request, checked) as Fields
+  const { idempotencyKey } = options
   const context = request.context as Readonly<Record<string, string>> | undefined
   const query = encodeQuery(route.query, request)
   const { body, headers } = await bodyOf(catalog, operation, route, request, options)
@@ -53,8 +57,10 @@ export async function requestOf(
       ...headersToSend(context),
       ...headers,
       ...(transaction !== undefined && { [inTransactionHeader]: transaction }),
+      ...(idempotencyKey !== undefined && { [idempotencyHeader]: idempotencyKey }),
     },
     body,
+    isKeyed: idempotencyKey !== undefined,
   }
 }
 

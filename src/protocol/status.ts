@@ -13,6 +13,8 @@ export const problems = {
   405: { type: '/errors/unsupported-operation', title: 'The server does not support this operation' },
   406: { type: '/errors/unsupported-operation', title: 'The server does not support this operation' },
   409: { type: '/errors/conflict', title: 'The namespace has been concurrently modified' },
+  // Not in the service document: another request has the idempotency key.
+  422: { type: '/errors/bad-request', title: 'The idempotency key belongs to another request' },
   500: { type: '/errors/server-error', title: 'Internal Server Error' },
   503: { type: '/errors/service-unavailable', title: 'Slow down' },
 } as const
@@ -96,6 +98,7 @@ const codesByStatus: Readonly<Record<number, ErrorCode>> = {
   408: 'ServiceUnavailable',
   409: 'ConcurrentModification',
   413: 'InvalidInput',
+  422: 'InvalidInput',
   429: 'Throttling',
   502: 'ServiceUnavailable',
   503: 'ServiceUnavailable',

@@ -248,6 +248,9 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['within two thousand seeds', 'test/simulation/mutants.test.ts', 'most = 2_000'],
   ],
   'docs/reliability.md': [
+    ['A key has up to 256 characters', 'src/base/model/idempotency-key.ts', 'maxKeyCharacters = 256'],
+    ['kept up to 64 KiB of JSON', 'src/catalog/transactions/answers.ts', 'maxAnswer = 64 * 1_024'],
+    ['with status 422', 'src/server/core/problem.ts', 'instanceof KeyReused ? 422'],
     ['256 MiB; more are', 'src/engine/table/read/answer-reader.ts', 'maxBytesOfRow = 256 << 20'],
     ['256 MiB; more wait', 'src/engine/table/write/value-memory.ts', 'new ByteBudget(256 << 20'],
     ['64 MiB, and', 'src/engine/table/write/new-values.ts', 'maxBytesOfRow = 64 << 20'],

@@ -2,7 +2,7 @@ import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { catalogFormat, keys, retainedFormat } from '../../src/base/store/records.ts'
+import { catalogFormat, keys, newestFormat } from '../../src/base/store/records.ts'
 import { memoryContent } from '../../src/contents/memory/index.ts'
 import { fetchHandler, serve } from '../../src/server/index.ts'
 import { openLmdbStore } from '../../src/stores/lmdb/index.ts'
@@ -163,7 +163,7 @@ describe('openCatalog', () => {
   })
 
   it.each([
-    [retainedFormat + 1, 'a newer release'],
+    [newestFormat + 1, 'a newer release'],
     [catalogFormat - 1, 'an older release'],
   ])('refuses a catalog of format %d, which %s wrote, and changes nothing in it', async (format, release) => {
     const store = memoryStore()

@@ -29,6 +29,12 @@ export const inlineFormat = 4
 /** The format of a catalog that holds dropped tables. Releases that do not know them would hold them forever. */
 export const retainedFormat = 5
 
+/** The format of a catalog that keeps answers by idempotency keys. Releases that do not know these would do it again. */
+export const answersFormat = 6
+
+/** The newest format that this release knows. */
+export const newestFormat = answersFormat
+
 /** Every record has its format, so that a later release can distinguish formats. */
 interface Versioned {
   readonly v: typeof recordFormat
@@ -181,6 +187,18 @@ export interface FormerRecord extends Versioned {
   /** The path of the registration, as the record of the location has it. */
   readonly path: string
   readonly id: readonly string[]
+}
+
+/** The first answer to a request with an idempotency key. */
+export interface AnswerRecord extends Versioned {
+  readonly operation: string
+  /** A hash of the request. */
+  readonly request: string
+  readonly at: number
+  /** The transaction of the change. */
+  readonly transaction: string
+  /** As JSON. Absent if it was too large to keep. */
+  readonly answer?: string
 }
 
 /** While a lease is valid, unreferenced content is kept, since a backup may copy it. */
@@ -360,6 +378,11 @@ export const keys = {
   sharesBySource: ['o', 's'] as Key,
   shareByClone: (clone: string, source: string): Key => ['o', 'c', clone, source],
   sharesOfClone: (clone: string): Key => ['o', 'c', clone],
+  /** The first answer to a request, by a hash of its caller and its idempotency key. */
+  answer: (request: string) => ['a', 'k', request] as Key,
+  /** When an answer was given: the oldest come first. */
+  answerTime: (transaction: string, request: string) => ['a', 't', transaction, request] as Key,
+  answerTimes: ['a', 't'] as Key,
   /** An inline object, by the segments of its path below the catalog's own root. */
   inline: (segments: readonly string[]): Key => ['j', ...segments],
 }

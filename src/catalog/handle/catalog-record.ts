@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { invalid, unsupported } from '../../base/errors.ts'
-import { type CatalogRecord, catalogFormat, keys, retainedFormat } from '../../base/store/records.ts'
+import { type CatalogRecord, catalogFormat, keys, newestFormat } from '../../base/store/records.ts'
 import type { Store } from '../../base/store/store.ts'
 
 /** The catalog's record of itself; undefined when there is no catalog yet. */
@@ -10,13 +10,13 @@ export function readRecord(store: Store): Promise<CatalogRecord | undefined> {
 
 /** Refuses a catalog of another format, or with another content than the given one. */
 export function checkRecord(found: CatalogRecord, content: string | undefined, isCopy = false): void {
-  if (found.v < catalogFormat || found.v > retainedFormat) {
+  if (found.v < catalogFormat || found.v > newestFormat) {
     const [which, way] =
-      found.v > retainedFormat
+      found.v > newestFormat
         ? ['a newer', 'Open it with that release.']
         : ['an older', 'Export it with that release, and import it with this one.']
     throw unsupported(
-      `This catalog has format ${found.v}, written by ${which} release; this one knows formats ${catalogFormat} to ${retainedFormat}.`,
+      `This catalog has format ${found.v}, written by ${which} release; this one knows formats ${catalogFormat} to ${newestFormat}.`,
       way,
     )
   }

@@ -22,7 +22,7 @@ import { newCounts } from '../transactions/counts.ts'
 import { Feed } from '../transactions/feed.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
 import { clearPins } from '../transactions/pins.ts'
-import { clearFeed, clearTransactions, markInterval } from '../transactions/retention.ts'
+import { clearAnswers, clearFeed, clearTransactions, markInterval } from '../transactions/retention.ts'
 import { Upkeep } from '../transactions/upkeep.ts'
 import { checkRecord, createRecord, readRecord, removeRecord } from './catalog-record.ts'
 import type { Core, Settings } from './core.ts'
@@ -268,10 +268,12 @@ export function makeCore(
     contended: new Map(),
     versionRows: new Map(),
     slots: semaphore(options.concurrency ?? 16),
+    once: async (...given) => (await import('./once.ts')).runOnce(...given),
     sessions: sessionSource(sessionLimitsOf(options.openTransactions)),
     upkeep: new Upkeep(forUpkeep, markInterval(settings.transactionCount), [
       clearTransactions(forUpkeep),
       clearFeed(forUpkeep),
+      clearAnswers(forUpkeep),
       purgeDropped(forUpkeep),
       retainVersions(() => core),
       clearRetired(forUpkeep),

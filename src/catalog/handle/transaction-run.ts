@@ -7,7 +7,7 @@ import { StagedStore } from '../../stores/staged/staged-store.ts'
 import { segmentsOf } from '../locations/locations.ts'
 import { lookUpTable } from '../lookup/names.ts'
 import { branchOf, madeAtCommit, withoutHead } from '../lookup/versions.ts'
-import { isAbout } from '../operations/framework/inside.ts'
+import { isAbout, isKeyed } from '../operations/framework/inside.ts'
 import type {
   AnyOperation,
   Isolation,
@@ -24,6 +24,7 @@ import { Heartbeat } from '../transactions/heartbeat.ts'
 import type { LongTransaction, LongWork } from '../transactions/long-transaction.ts'
 import { TransactionPins } from '../transactions/pins.ts'
 import { LocationBusy } from '../transactions/retry.ts'
+import { onceInside } from './keyed-operation.ts'
 import { pause } from './transaction-function.ts'
 import type { TransactionTurns } from './transaction-turns.ts'
 import { WritingEngines } from './writing-engines.ts'
@@ -76,6 +77,10 @@ export class TransactionRun {
   readonly #appends: HeldAppends
   readonly #pins: TransactionPins
   #isRecorded: boolean
+  /** Operations with the same idempotency key, one after the other. */
+  readonly #inOrder = keyedQueue()
+  /** Whether it keeps answers, which a rebase could make wrong. */
+  #keepsAnswers = false
 
   constructor(
     core: OperationContext,
@@ -171,10 +176,20 @@ export class TransactionRun {
 
   #run(operation: AnyOperation, request: unknown, given: OperationOptions): Promise<unknown> {
     const options = this.#progress ? { ...given, onProgress: this.#progress.of(given.onProgress) } : given
-    const inside = operation.changes ? this.#inner : this.#reading
     if (isAbout(operation, request, this.#transaction.id))
       return runOperation(this.#core, operation, request, options)
-    const run = () => runOperation(inside, operation, request, options)
+    const { idempotencyKey: key } = options
+    if (key === undefined || !isKeyed(operation))
+      return this.#inside(operation, (core) => runOperation(core, operation, request, options))
+    const once = onceInside(operation, key, this.#transaction.id)
+    return this.#inOrder(key, async () => {
+      this.#keepsAnswers = true
+      return this.#inside(operation, (core) => runOperation(core, once, request, options))
+    })
+  }
+
+  #inside(operation: AnyOperation, work: (core: OperationContext) => Promise<unknown>): Promise<unknown> {
+    const run = () => work(operation.changes ? this.#inner : this.#reading)
     return operation.name === 'insertIntoTable' ? run() : this.#appends.alone(run)
   }
 
@@ -277,7 +292,8 @@ export class TransactionRun {
         if (error instanceof ReadsChanged) return this.#lostTo(error)
         throw error
       }
-      const lost = rebases === maxRebases ? new ReadsChanged() : await this.#rebase(moved)
+      const mayRebase = !this.#keepsAnswers && rebases < maxRebases
+      const lost = mayRebase ? await this.#rebase(moved) : new ReadsChanged()
       if (lost !== undefined) {
         this.#turns.lose(branchesOf(this.#steps))
         return lost

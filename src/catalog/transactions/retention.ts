@@ -1,6 +1,7 @@
-import { type FeedRecord, keys, type TransactionRecord } from '../../base/store/records.ts'
+import { type AnswerRecord, type FeedRecord, keys, type TransactionRecord } from '../../base/store/records.ts'
 import type { Entry, Key, Reader, Store, Value } from '../../base/store/store.ts'
 import { performance } from '../../base/time.ts'
+import { answerAge } from './answers.ts'
 import type { TransactionSettings } from './context.ts'
 import { lapsedOf } from './lapsed.ts'
 import { hasLapsed, isFinished } from './transaction-record.ts'
@@ -181,4 +182,37 @@ async function removeOldEntries(core: RetentionContext, { signal, throttled }: U
 /** Clears old entries of the feed. Where there are too many, there are too many transaction records, too. */
 export function clearFeed(core: RetentionContext): UpkeepTask {
   return { run: (turn) => removeOldEntries(core, turn) }
+}
+
+/** Removes answers that are kept by idempotency keys, in small steps: those that are too old, and the surplus. */
+async function removeOldAnswers(core: RetentionContext, { signal, throttled }: UpkeepTurn): Promise<boolean> {
+  for (const limit of stepSizes()) {
+    signal.throwIfAborted()
+    const horizon = core.now() - answerAge
+    const { old, hasMore, isLarge } = await core.store.read((reader) => {
+      const { surplusEnd, isLarge } = surplus(reader, core.settings.transactionCount)
+      const isOld = ({ key, value }: Entry<number>) =>
+        value <= horizon || (surplusEnd !== undefined && String(key[2]) <= surplusEnd)
+      return { ...readOldest(reader, { prefix: keys.answerTimes, limit }, isOld), isLarge }
+    })
+    if (old.length > 0) {
+      const remove = () =>
+        core.store.write((writer) => {
+          for (const { key } of old) {
+            writer.remove(key)
+            // A later request may have taken a key whose day was over.
+            const answer = keys.answer(String(key[3]))
+            if (writer.get<AnswerRecord>(answer)?.transaction === key[2]) writer.remove(answer)
+          }
+        })
+      await throttled(remove, isLarge)
+    }
+    if (!hasMore) return false
+  }
+  return true
+}
+
+/** Clears old answers. */
+export function clearAnswers(core: RetentionContext): UpkeepTask {
+  return { run: (turn) => removeOldAnswers(core, turn) }
 }

@@ -1,4 +1,5 @@
 import { CatalogError, type ErrorCode, invalid, transactionOf } from '../../base/errors.ts'
+import { KeyReused } from '../../base/model/idempotency-key.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import { type ErrorBody, type ErrorStatus, errorBody, statusAmong } from '../../protocol/status.ts'
 import { transactionHeader, wire } from '../../protocol/wire.ts'
@@ -39,7 +40,7 @@ export function problemOf(error: unknown, failed: FailedRequest): Problem {
   const status =
     failed.status ??
     (operation && dialect?.status?.(code, operation)) ??
-    statusAmong(operation && wire[operation].statuses, code)
+    (error instanceof KeyReused ? 422 : statusAmong(operation && wire[operation].statuses, code))
   const { next_version } = error instanceof CatalogError ? error : {}
   const body = {
     ...errorBody(code, detail, failed.path.slice(0, 1_024), status),

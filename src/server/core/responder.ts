@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { CatalogError } from '../../base/errors.ts'
+import { idempotencyHeader } from '../../base/model/idempotency-key.ts'
 import { inTransactionHeader } from '../../base/model/transaction-id.ts'
 import type { Hold } from '../../base/scheduling/byte-budget.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
@@ -8,6 +9,7 @@ import type { Catalog, OperationOptions } from '../../catalog/index.ts'
 import {
   callerHook,
   isAboutTransactions,
+  isKeyed,
   isUnsupported,
   removeUnknown,
   requestId,
@@ -167,6 +169,7 @@ export function responder(context: HttpContext): Responder {
       const forwarded = await forwarder.forwardRead(exchange, transaction, bytes)
       if (forwarded !== undefined) return forwarded
     }
+    const idempotencyKey = keyOf(exchange, definition)
     const make = async () => {
       const result = await methods[operation](request, {
         ...(route.rows &&
@@ -182,6 +185,7 @@ export function responder(context: HttpContext): Responder {
         // A writer that is gone leaves the row of those who wait.
         ...(operation === 'createTableVersion' && { signal: disconnectSignal(exchange) }),
         ...(transaction !== undefined && { transaction }),
+        ...(idempotencyKey !== undefined && { idempotencyKey }),
         ...(dialect.rules && { [clientRules]: dialect.rules }),
         ...(dialect.readsLance && { [readsLance]: true }),
         ...(definition.changes && { [requestId]: exchange.requestId }),
@@ -253,12 +257,23 @@ function bodyOf(
   try {
     const { headers } = exchange
     const isOpenEnded = headers['content-length'] === undefined && headers['transfer-encoding'] !== undefined
-    if (route.streams && isOpenEnded) return readOrStream(exchange, admission)
+    // Rows that arrive are written before their end is known. With a key they are compared first, so they are read whole.
+    const isKeyed = keyOf(exchange, operations[operation].definition) !== undefined
+    if (route.streams && isOpenEnded && !isKeyed) return readOrStream(exchange, admission)
     return readBody(exchange, kind, admission)
   } catch (error) {
     if (!isUnsupported(operations[operation].definition)) throw error
     return { bytes: Buffer.alloc(0) }
   }
+}
+
+/** The idempotency key of a change, which its operation checks. */
+function keyOf(
+  { headers }: Exchange,
+  definition: { readonly name: OperationName; readonly changes: boolean },
+): string | undefined {
+  const key = headers[idempotencyHeader]
+  return key !== undefined && isKeyed(definition) ? String(key) : undefined
 }
 
 /** Reserves memory until the client has read a large answer. Returns whether it is large. Fails without room. */

@@ -1,8 +1,9 @@
 import { type ErrorCode, errorNumbers } from '../../base/errors.ts'
+import { idempotencyHeader, maxKeyCharacters } from '../../base/model/idempotency-key.ts'
 import { inTransactionHeader, transactionIdPattern } from '../../base/model/transaction-id.ts'
 import { packageVersion } from '../../base/version.ts'
 import type { AnyOperation } from '../../catalog/index.ts'
-import { isAboutTransactions, requestDoc, responseDoc } from '../../catalog/index.ts'
+import { isAboutTransactions, isKeyed, requestDoc, responseDoc } from '../../catalog/index.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import type { QueryKind } from '../../protocol/query.ts'
 import { type ErrorStatus, problems, statusAmong } from '../../protocol/status.ts'
@@ -84,7 +85,12 @@ export async function openApiDocument(
         tags: [route.path.split('/')[2]!],
         parameters: parametersOf(definition as unknown as AnyOperation, method, request),
         ...requestBody(route, method, title, request, schemas[`${title}Request`]!),
-        responses: responsesOf(route, title, errorsOf(definition as unknown as AnyOperation)),
+        responses: responsesOf(
+          route,
+          title,
+          errorsOf(definition as unknown as AnyOperation),
+          isKeyed(definition),
+        ),
       }
     }
   }
@@ -184,7 +190,11 @@ function parametersOf(
       .join(' '),
     schema: parameterSchema(kind, fields[name]!),
   }))
-  return [...inPath, delimiter, ...inQuery, ...(isAboutTransactions(name) ? [] : [inside])]
+  const headers = [
+    ...(isAboutTransactions(name) ? [] : [inside]),
+    ...(isKeyed(operation) ? [idempotencyKey] : []),
+  ]
+  return [...inPath, delimiter, ...inQuery, ...headers]
 }
 
 const inside = {
@@ -193,6 +203,15 @@ const inside = {
   required: false,
   description: 'The transaction that the operation is part of: a transaction_id of BeginTransaction.',
   schema: { type: 'string', pattern: transactionIdPattern.source },
+}
+
+const idempotencyKey = {
+  name: idempotencyHeader,
+  in: 'header',
+  required: false,
+  description:
+    'A name that the caller chose for this change. For a day, the same key with the same request gets the first answer.',
+  schema: { type: 'string', minLength: 1, maxLength: maxKeyCharacters },
 }
 
 function requestBody(
@@ -222,6 +241,7 @@ function responsesOf(
   { answer, statuses }: Route,
   title: string,
   codes: readonly ErrorCode[],
+  mayHaveKey: boolean,
 ): OpenApiOperation['responses'] {
   const answers: Readonly<Record<Route['answer'], Content>> = {
     json: json(reference(`${title}Response`)),
@@ -231,7 +251,7 @@ function responsesOf(
     metadata: json({ type: 'object', additionalProperties: text }),
     arrow: { [arrowFileType]: { schema: {} } },
   }
-  const byStatus = new Map<ErrorStatus, ErrorCode[]>()
+  const byStatus = new Map<ErrorStatus, ErrorCode[]>(mayHaveKey ? [[422, ['InvalidInput']]] : [])
   for (const code of codes) {
     const status = statusAmong(statuses, code)
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])

@@ -184,6 +184,17 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
     request_id: v.optional(v.string()),
   }),
   p: v.array(subjectChange),
+  a: v.union([
+    v.object({
+      ...versioned,
+      operation: v.string(),
+      request: v.string(),
+      at: time,
+      transaction: v.string(),
+      answer: v.optional(v.string()),
+    }),
+    time,
+  ]),
   w: whole,
   o: v.object({ ...versioned, source: v.string(), clone: v.string() }),
   j: v.object({ ...versioned, at: time, size: whole, deflated: v.string() }),

@@ -44,6 +44,14 @@ export function isAboutTransactions(operation: string): boolean {
   return operation === 'beginTransaction' || aboutTransactions.has(operation)
 }
 
+/**
+ * Whether an operation looks at an idempotency key. Reads need none. For those about transactions the id of the
+ * transaction does the same, and a transaction that nobody uses expires.
+ */
+export function isKeyed({ name, changes }: Pick<AnyOperation, 'name' | 'changes'>): boolean {
+  return changes && !isAboutTransactions(name)
+}
+
 /** Whether an operation begins a transaction, or ends it. */
 export function beginsOrEnds(operation: string): boolean {
   return (

@@ -68,6 +68,13 @@ export interface OperationOptions {
    * `x-tabularium-transaction`.
    */
   readonly transaction?: string | undefined
+  /**
+   * A name that the caller chose for this change, of 1 to 256 characters. For a day, the same key with the same request
+   * gets the first answer, and the change is made once: after a lost answer, send it again. Another request with the key
+   * is refused. A refused change keeps no answer. Keys belong to the caller. Reads, and operations about transactions, do
+   * not look at it. Rows are plain objects or bytes. Over HTTP it travels as the header `idempotency-key`.
+   */
+  readonly idempotencyKey?: string | undefined
   readonly [clientRules]?: ClientRules | undefined
   readonly [readsLance]?: boolean | undefined
   readonly [requestMemory]?: Partial<RequestMemory> | undefined
@@ -91,6 +98,13 @@ export interface OperationContext extends LanceContext, RowsContext {
   readonly newTableId: () => string
   /** The sessions: transactions that were begun here, until they are committed or rolled back. */
   readonly sessions: SessionSource
+  /** Runs a change whose options have an idempotency key, unless that was done before. */
+  readonly once: (
+    core: OperationContext,
+    operation: AnyOperation,
+    request: unknown,
+    options: OperationOptions & { readonly idempotencyKey: string },
+  ) => Promise<unknown>
   readonly settings: OperationSettings
   readonly staging?: OperationStaging
 }

@@ -1,4 +1,5 @@
 import { CatalogError, transactionOf } from '../../../base/errors.ts'
+import { requireKey } from '../../../base/model/idempotency-key.ts'
 import type { Origin, RemovalRecord } from '../../../base/store/records.ts'
 import { sleep } from '../../../base/time.ts'
 import { removeContent } from '../../locations/removal.ts'
@@ -9,7 +10,7 @@ import { AskedHooks } from './access.ts'
 import { authorize } from './authorize.ts'
 import { ofItem } from './batch.ts'
 import { checkLong } from './check.ts'
-import { isAbout, principalOf, requireSame, transactionNamed } from './inside.ts'
+import { isAbout, isKeyed, principalOf, requireSame, transactionNamed } from './inside.ts'
 import {
   type AnyOperation,
   callerHook,
@@ -27,6 +28,12 @@ export async function runOperation(
 ): Promise<unknown> {
   try {
     options.signal?.throwIfAborted()
+    if (options.idempotencyKey !== undefined && core.staging === undefined && isKeyed(operation)) {
+      const idempotencyKey = requireKey(options.idempotencyKey)
+      // Inside of a transaction that is open, that one keeps the answer.
+      if (transactionNamed(request, options) === undefined)
+        return await core.once(core, operation, request, { ...options, idempotencyKey })
+    }
     const checking = checkLong(operation, request)
     const checked = checking instanceof Promise ? await checking : checking
     if (core.staging) requireSame(core.staging.transactionId, operation, request, options)

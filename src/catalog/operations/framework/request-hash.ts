@@ -1,0 +1,83 @@
+import { createHash, type Hash } from 'node:crypto'
+import { invalid } from '../../../base/errors.ts'
+import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
+
+/** Bytes that are hashed at once: they take a millisecond. */
+const atOnce = 1024 * 1024
+
+/**
+ * A hash of what a request asks: of all its fields but `context` and `identity`, which differ between attempts. The
+ * order of fields does not count. Fails with `InvalidInput` for rows that cannot be compared.
+ */
+export async function requestHash(request: unknown, signal: AbortSignal | undefined): Promise<string> {
+  const { context: _, identity: __, ...fields } = request as Readonly<Record<string, unknown>>
+  const hash = createHash('sha256')
+  await add(hash, fields, new TimeSlice(signal))
+  return hash.digest('base64url')
+}
+
+/** Each value begins with its kind and, if its end is not clear, its length: so no two values have the same bytes. */
+async function add(hash: Hash, value: unknown, timeSlice: TimeSlice): Promise<void> {
+  if (timeSlice.due) await timeSlice.rest()
+  const bytes = bytesOf(value)
+  if (bytes !== undefined) {
+    hash.update(`b${bytes.length};`)
+    for (let at = 0; at < bytes.length; at += atOnce) {
+      if (timeSlice.due) await timeSlice.rest()
+      hash.update(bytes.subarray(at, at + atOnce))
+    }
+  } else if (Array.isArray(value)) {
+    hash.update(`l${value.length};`)
+    for (const item of value) {
+      const text = textOf(item)
+      if (text !== undefined) hash.update(text)
+      else await add(hash, item, timeSlice)
+    }
+  } else if (isPlain(value)) {
+    const names = Object.keys(value).filter((name) => value[name] != null)
+    hash.update(`o${names.length};`)
+    for (const name of names.sort()) {
+      hash.update(textOf(name)!)
+      const member = value[name]
+      const text = textOf(member)
+      if (text !== undefined) hash.update(text)
+      else await add(hash, member, timeSlice)
+    }
+  } else {
+    hash.update(textOf(value) ?? refused())
+  }
+}
+
+/** The text of a value without parts; undefined for others. */
+function textOf(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'string':
+      return `s${value.length};${value}`
+    case 'number':
+    case 'boolean':
+    case 'bigint':
+      return `${typeof value} ${Object.is(value, -0) ? '-0' : value};`
+    case 'undefined':
+      return 'null;'
+  }
+  if (value === null) return 'null;'
+  return value instanceof Date ? `d${value.getTime()};` : undefined
+}
+
+function bytesOf(value: unknown): Uint8Array | undefined {
+  if (value instanceof ArrayBuffer) return new Uint8Array(value)
+  if (!ArrayBuffer.isView(value)) return undefined
+  return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+function refused(): never {
+  throw invalid(
+    'A request with an idempotency key has rows that can be read once or compared to none. Give them as Arrow bytes or as a list of plain objects, or leave the key out.',
+  )
+}
