@@ -173,9 +173,9 @@ async function run(store: 'memory' | 'lmdb' | 'http', steps: readonly Step[]): P
 }
 
 test.each([
-  ['memory', 60],
-  ['lmdb', 20],
-  ['http', 20],
+  ['memory', 40],
+  ['lmdb', 12],
+  ['http', 12],
 ] as const)(
   'requests with idempotency keys on %s are done once, and answered the same',
   {

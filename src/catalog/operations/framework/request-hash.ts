@@ -21,7 +21,7 @@ async function add(hash: Hash, value: unknown, timeSlice: TimeSlice): Promise<vo
   if (timeSlice.due) await timeSlice.rest()
   const bytes = bytesOf(value)
   if (bytes !== undefined) {
-    hash.update(`b${bytes.length};`)
+    hash.update(`b${kindOfBytes(value)} ${bytes.length};`)
     for (let at = 0; at < bytes.length; at += atOnce) {
       if (timeSlice.due) await timeSlice.rest()
       hash.update(bytes.subarray(at, at + atOnce))
@@ -70,6 +70,11 @@ function bytesOf(value: unknown): Uint8Array | undefined {
   return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
 }
 
+/** The same numbers in another type of array are another value; a Buffer is a Uint8Array. */
+function kindOfBytes(value: unknown): string {
+  return value instanceof ArrayBuffer ? 'Uint8Array' : Object.prototype.toString.call(value).slice(8, -1)
+}
+
 function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -78,6 +83,6 @@ function isPlain(value: unknown): value is Record<string, unknown> {
 
 function refused(): never {
   throw invalid(
-    'A request with an idempotency key has rows that can be read once or compared to none. Give them as Arrow bytes or as a list of plain objects, or leave the key out.',
+    'A request with an idempotency key has a part that cannot be compared with another request, such as rows of a generator. Give rows as Arrow bytes or as a list of plain objects, and a schema as JSON, or leave the key out.',
   )
 }
