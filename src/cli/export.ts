@@ -4,12 +4,14 @@ import { copyCatalog, type ExportReport, importTables } from '../tabularium/inde
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
+import { toMoment } from './moment.ts'
 import { isUrl, openLocal, openLocation, requireDirectory } from './open.ts'
 import { printerOf } from './print.ts'
 import { withProgress } from './progress.ts'
 
 interface Typed {
   readonly history?: boolean
+  readonly at?: string
   readonly format?: 'arrow' | 'parquet'
   readonly token?: string
   readonly apiKey?: string
@@ -22,19 +24,26 @@ export function exportCommand(io: Io, signal: AbortSignal): Command {
     'export',
     'Write a catalog as plain files.',
     'Writes a folder for each namespace and table, with a JSON file that describes it, and rows as Arrow or Parquet files. The command import reads both.',
-    '  $ tabularium export ./catalog ./files\n  $ tabularium export ./catalog ./files --history\n  $ tabularium export ./catalog ./files --format parquet\n',
+    '  $ tabularium export ./catalog ./files\n  $ tabularium export ./catalog ./files --history\n  $ tabularium export ./catalog ./files --at "1 day ago"\n  $ tabularium export ./catalog ./files --format parquet\n',
   )
     .addArgument(locationArgument('<location>', 'directory of a catalog, or postgres://…'))
     .argument('<folder>', 'folder for the files, which must not exist yet')
     .option('--history', 'write the rows of all versions, not only of the latest')
     .addOption(
+      new Option(
+        '--at <time>',
+        'write the versions of a time: 2026-11-01T00:00:00Z, or "1 hour ago"',
+      ).argParser(toMoment),
+    )
+    .addOption(
       new Option('--format <format>', 'format of the rows').choices(['arrow', 'parquet']).default('arrow'),
     )
-    .action(async (location: string, folder: string, { history, format, json }: Typed) => {
+    .action(async (location: string, folder: string, { history, at, format, json }: Typed) => {
       await using catalog = await openLocal(location, false)
       const report = await withProgress(io, (show) =>
         catalog.exportTo(folder, {
           history,
+          at,
           format,
           signal,
           onProgress: shownBy(show),

@@ -48,7 +48,7 @@ function atMost(left: number, size: number): number {
 /** Which version the rows are of, for all pages. */
 async function versionOf(
   { describeTable, getTableTagVersion }: Pick<OperationMethods, 'describeTable' | 'getTableTagVersion'>,
-  { id, version, tag, branch, context, identity }: Asked,
+  { id, version, tag, at, branch, context, identity }: Asked,
   options: OperationOptions,
 ): Promise<Partial<Asked>> {
   // The query itself refuses a wrong request.
@@ -62,7 +62,10 @@ async function versionOf(
       ...pick(await getTableTagVersion({ ...common, tag }, options)),
     }
   }
-  return pick(await describeTable({ ...common, branch, load_detailed_metadata: true }, options))
+  return {
+    at: undefined,
+    ...pick(await describeTable({ ...common, branch, at, load_detailed_metadata: true }, options)),
+  }
 }
 
 function pick({ version, branch }: { version?: number | undefined; branch?: string | undefined }) {

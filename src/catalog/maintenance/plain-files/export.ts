@@ -5,6 +5,7 @@ import type { Identifier } from '../../../base/model/identifier.ts'
 import type { MaintenanceContext } from '../context.ts'
 import { createFolderAtomically, requireFolderPath } from '../folders.ts'
 import { withBackupLease } from '../with-backup-lease.ts'
+import { timeOf, treeAsOf } from './as-of.ts'
 import { makeFolder } from './folder-names.ts'
 import {
   catalogFile,
@@ -20,6 +21,11 @@ import { filesOf } from './table-files.ts'
 export interface ExportOptions {
   /** Writes the rows of all versions of all branches. Otherwise only the latest version of the main branch. */
   readonly history?: boolean | undefined
+  /**
+   * A time, as ISO 8601 or a `Date`: writes the versions of then, and no table that was made later. Names and properties
+   * are those of now. Default: the latest versions.
+   */
+  readonly at?: string | Date | undefined
   /** The format of row files. Default: `arrow`. */
   readonly format?: 'arrow' | 'parquet' | undefined
   readonly signal?: AbortSignal | undefined
@@ -58,6 +64,8 @@ export async function exportTo(
     throw invalid(
       `The format of an export is ${JSON.stringify(format)}. Give one of ${rowFormats.join(', ')}.`,
     )
+  // Before anything is written.
+  if (options.at !== undefined) timeOf(options.at, core.now())
   return createFolderAtomically(requireFolderPath(target), (folder) =>
     withBackupLease(core, (signal) => new Export(core, { ...options, signal }).write(folder), options.signal),
   )
@@ -85,7 +93,9 @@ class Export {
 
   async write(folder: string): Promise<ExportReport> {
     await writeJson(join(folder, catalogFile), { tabularium: 'export', format: 1 })
-    await this.#namespace(folder, await readNamespaceTree(this.#core))
+    const { at } = this.#options
+    const tree = await readNamespaceTree(this.#core)
+    await this.#namespace(folder, at === undefined ? tree : treeAsOf(tree, timeOf(at, this.#core.now())))
     return this.#report
   }
 
