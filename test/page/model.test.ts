@@ -24,6 +24,7 @@ describe('a place in the URL', () => {
       version: fc.option(fc.nat(), { nil: undefined }),
       tag: fc.option(name, { nil: undefined }),
       branch: fc.option(name, { nil: undefined }),
+      at: fc.option(name, { nil: undefined }),
     }),
     fc.record({ view: fc.constant('activity' as const), transaction: fc.option(name, { nil: undefined }) }),
   )

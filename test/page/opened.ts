@@ -29,13 +29,14 @@ export function describeInChromium(what: string, tests: () => void): void {
 /** A page with a fresh catalog, its console messages, and its requests. */
 export async function opened(
   fill: (catalog: MemoryCatalog) => Promise<unknown>,
-  options: Partial<ServeOptions> = {},
+  options: Partial<ServeOptions> | ((catalog: MemoryCatalog) => Partial<ServeOptions>) = {},
   fragment = '',
   catalogOptions: CatalogOptions = {},
 ) {
   const catalog = await openCatalog('memory:', catalogOptions)
   await fill(catalog)
-  const server = await serve(catalog, { auth: false, port: 0, limits: { eventLoopDelay: 0 }, ...options })
+  const given = typeof options === 'function' ? options(catalog) : options
+  const server = await serve(catalog, { auth: false, port: 0, limits: { eventLoopDelay: 0 }, ...given })
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
   const page = await context.newPage()
   const complaints: string[] = []

@@ -28,10 +28,11 @@ export interface Opened {
 }
 
 /** The part of a selection that a request names. */
-export function selectionOf({ version, tag, branch }: VersionSelection): VersionSelection {
+export function selectionOf({ version, tag, branch, at }: VersionSelection): VersionSelection {
   return {
     ...(version === undefined ? {} : { version }),
     ...(tag ? { tag } : {}),
     ...(branch ? { branch } : {}),
+    ...(at ? { at } : {}),
   }
 }

@@ -8,6 +8,8 @@ export interface VersionSelection {
   readonly version?: number | undefined
   readonly tag?: string | undefined
   readonly branch?: string | undefined
+  /** A time: the newest version that was made until then. */
+  readonly at?: string | undefined
 }
 
 export interface TableRoute extends VersionSelection {
@@ -48,6 +50,7 @@ export function parseRoute(fragment: string): Route {
     version: version !== undefined && /^\d{1,15}$/.test(version) ? Number(version) : undefined,
     tag: text('tag'),
     branch: text('branch'),
+    at: text('at'),
   }
 }
 
@@ -56,8 +59,9 @@ export function formatRoute(route: Route): string {
   if (route.view === 'activity') return `#/activity${queryOf({ transaction: route.transaction })}`
   const path = route.id.map((name) => `/${encodeURIComponent(name)}`).join('')
   if (route.view === 'namespace') return `#/namespace${path}`
-  const { tab, filter, version, tag, branch } = route
-  return `#/table${path}${queryOf({ tab: tab === 'columns' ? undefined : tab, version, tag, branch, filter })}`
+  const { tab, filter, version, tag, branch, at } = route
+  const shownTab = tab === 'columns' ? undefined : tab
+  return `#/table${path}${queryOf({ tab: shownTab, version, tag, branch, at, filter })}`
 }
 
 function queryOf(fields: Readonly<Record<string, string | number | undefined>>): string {

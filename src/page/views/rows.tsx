@@ -39,7 +39,7 @@ export function RowsView({
         body: { ...selection, predicate: filter },
         signal,
       })
-      if (filter) announce(`${rowsText(rows)} match.`)
+      if (filter) announce(`${matchText(rows)}.`)
       return rows
     },
     what,
@@ -75,8 +75,7 @@ export function RowsView({
             <span class="faint">{count.loading ? 'Counting rows…' : 'No rows to show'}</span>
           ) : (
             <>
-              {rowsText(count.value)}
-              {filter ? ' match' : ''}
+              {filter ? matchText(count.value) : rowsText(count.value)}
               {count.loading && <span class="faint"> · counting…</span>}
             </>
           )}
@@ -98,8 +97,12 @@ export function RowsView({
   )
 }
 
+function matchText(count: number): string {
+  return `${rowsText(count)} ${count === 1 ? 'matches' : 'match'}`
+}
+
 /** Says why the rows of a table cannot be read, and with what they can. */
-function Unreadable({ description }: { readonly description: Description }) {
+export function Unreadable({ description }: { readonly description: Description }) {
   const { is_only_declared, properties = {} } = description
   if (is_only_declared)
     return <p class="note">This table is declared only: it has a name and a location, and no rows yet.</p>

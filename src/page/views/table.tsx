@@ -7,11 +7,12 @@ import { formatRoute, type Tab, type TableRoute, tabs, type VersionSelection } f
 import { rowsText, shownCount } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Path, Properties, Text } from '../parts/text.tsx'
+import { VersionBar } from '../parts/version-bar.tsx'
 import { post, settings } from '../server.ts'
 import { DeleteTag, DropTable, PutTag, RenameTable } from './changes.tsx'
 import { Columns } from './columns.tsx'
 import { Refs } from './refs.tsx'
-import { RowsView } from './rows.tsx'
+import { RowsView, Unreadable } from './rows.tsx'
 import { Versions } from './versions.tsx'
 
 /** A description with the identity of the table. */
@@ -90,7 +91,12 @@ export function TableView({
           </div>
         )}
       </div>
-      <ShownVersion route={route} version={value?.version} />
+      <VersionBar
+        route={route}
+        version={value?.version}
+        branch={value ? value.branch : route.branch}
+        reloadKeys={[revision, counters.open]}
+      />
       {error !== undefined && <Failure error={error} again={description.again} />}
       {error === undefined && (
         <>
@@ -182,39 +188,6 @@ function TableDialog({
   return <PutTag table={table} tag={tag} version={version} branch={branch} {...rest} />
 }
 
-/** The version that is shown, and a link to the latest one. */
-function ShownVersion({
-  route,
-  version,
-}: {
-  readonly route: TableRoute
-  readonly version: number | undefined
-}) {
-  const { tag, branch } = route
-  const isLatest = route.version === undefined && tag === undefined && branch === undefined
-  if (isLatest)
-    return <p class="faint">{version === undefined ? '\u00a0' : `Version ${version}, the latest`}</p>
-  const latest = formatRoute({ ...route, version: undefined, tag: undefined, branch: undefined })
-  return (
-    <p class="at">
-      {version !== undefined && <strong>Version {version}</strong>}
-      {tag && (
-        <>
-          {' '}
-          by the tag <Text text={tag} />
-        </>
-      )}
-      {branch && (
-        <>
-          {' '}
-          of the branch <Text text={branch} />
-        </>
-      )}
-      . <a href={latest}>Show the latest</a>
-    </p>
-  )
-}
-
 function Facts({
   id,
   description,
@@ -248,11 +221,7 @@ function Facts({
       {is_only_declared && (
         <p class="note">This table is declared only: it has a name and a location, and no content yet.</p>
       )}
-      {!is_only_declared && !schema && (
-        <p class="note">
-          Another engine wrote this table. The catalog knows its versions, and not its columns and rows.
-        </p>
-      )}
+      {!is_only_declared && !schema && <Unreadable description={description} />}
       <p class="location">
         <span class="faint">Location</span>{' '}
         <code>

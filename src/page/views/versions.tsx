@@ -1,25 +1,47 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
-import { useActiveRow, useLoaded, usePaged } from '../hooks.ts'
-import type { Description } from '../model/description.ts'
+import { useActiveRow, useLoaded } from '../hooks.ts'
+import type { Description, Tag } from '../model/description.ts'
 import { changeText, type Difference, differenceOf, type VersionFacts } from '../model/difference.ts'
-import { formatRoute, type TableRoute } from '../model/route.ts'
-import { plainText, rowsText, shownBytes, shownCount, shownTime, signed } from '../model/text.ts'
+import { type Branch, drawnBranches, type HistoryRow, originOf } from '../model/history.ts'
+import type { TableRoute } from '../model/route.ts'
+import { shownBytes, shownCount, shownTime } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
+import { graphRowHeight, graphWidth, HistoryGraph } from '../parts/history-graph.tsx'
 import { Text } from '../parts/text.tsx'
 import { VirtualList } from '../parts/virtual-list.tsx'
-import { get, post } from '../server.ts'
+import { get } from '../server.ts'
+import { factsOf, type History } from '../version-facts.ts'
+import { type Compared, Comparison } from './comparison.tsx'
+import { useHistory } from './history-pages.ts'
 
-interface Version {
-  readonly version: number
-  readonly timestamp_millis?: number
-  readonly manifest_size?: number
-  /** The transaction that made it, if it is still recorded. */
-  readonly transaction_id?: string
-  readonly operation?: string
+/** The most branches that are drawn beside the main one, and the most tags and branches that are asked for. */
+const [maxDrawn, maxNamed] = [12, 1_000]
+
+interface Names {
+  readonly branches: readonly Branch[]
+  readonly tags: readonly Tag[]
 }
 
-/** The versions of a table, latest first, and the difference between two of them. */
+/** The tags and branches of a table, as far as the graph names them. */
+async function namesOf(id: Identifier, signal: AbortSignal): Promise<Names> {
+  const query = { limit: maxNamed }
+  const [{ branches }, { tags }] = await Promise.all([
+    get<{ branches: Record<string, Omit<Branch, 'name'>> }>('table', id, 'branches/list', { query, signal }),
+    get<{ tags: Record<string, Omit<Tag, 'name'>> }>('table', id, 'tags/list', { query, signal }),
+  ])
+  return {
+    // The rest of a branch changes with each of its versions.
+    branches: Object.entries(branches).map(([name, { parentBranch, parentVersion }]) => ({
+      name,
+      ...(parentBranch !== undefined && { parentBranch }),
+      ...(parentVersion !== undefined && { parentVersion }),
+    })),
+    tags: Object.entries(tags).map(([name, rest]) => ({ name, ...rest })),
+  }
+}
+
+/** The versions of a table and its branches, latest first, and the difference between two of them. */
 export function Versions({
   route,
   description: { location, branch },
@@ -32,32 +54,60 @@ export function Versions({
   readonly reloadKey: number
 }) {
   const { id } = route
-  const [pair, setPair] = useState<{ readonly from: number | undefined; readonly to: Version }>()
-  const listed = usePaged<Version>(
-    async (token, signal) => {
-      const query = { branch, descending: true, limit: 100, page_token: token, with_transactions: true }
-      const { versions, page_token } = await get<{ versions: Version[]; page_token?: string }>(
-        'table',
-        id,
-        'version/list',
-        { query, signal },
-      )
-      return { items: versions, token: page_token || undefined }
-    },
-    [id, branch, revision],
-    reloadKey,
-  )
-  const { items } = listed
-  const [active, setActive] = useActiveRow(items, ({ version }) => String(version))
-  const history: History = { id, location, branch }
-  const choose = (row: number) => {
-    const to = items[row]
-    if (to !== undefined) setPair({ from: items[row + 1]?.version, to })
-  }
+  const names = useLoaded((signal) => namesOf(id, signal), [id, location], [revision, reloadKey])
   return (
     <div class="versions">
+      {names.error !== undefined && <Failure error={names.error} again={names.again} />}
+      {names.value && (
+        <Graph
+          route={route}
+          location={location}
+          branch={branch}
+          names={names.value}
+          revision={revision}
+          reloadKey={reloadKey}
+        />
+      )}
+      {names.loading && <p class="faint">Loading…</p>}
+    </div>
+  )
+}
+
+function Graph({
+  route,
+  location,
+  branch,
+  names: { branches, tags },
+  revision,
+  reloadKey,
+}: {
+  readonly route: TableRoute
+  readonly location: string
+  readonly branch: string | undefined
+  readonly names: Names
+  readonly revision: number
+  readonly reloadKey: number
+}) {
+  const { id } = route
+  const [pair, setPair] = useState<Compared>()
+  const drawn = drawnBranches(branches, branch, maxDrawn)
+  const listed = useHistory(id, drawn, [location, revision], reloadKey)
+  const { rows } = listed
+  const tagsAt = useMemo(() => namesAt(tags, branches), [tags, branches])
+  const [active, setActive] = useActiveRow(rows, keyOf)
+  const choose = (at: number) => {
+    const row = rows[at]
+    if (row !== undefined) setPair({ from: row.before, to: row.version, branch: row.branch || undefined })
+  }
+  useShown(route, branch, rows, setPair)
+  const width = useMemo(() => graphWidth(rows.reduce((most, row) => Math.max(most, row.lane + 1), 1)), [rows])
+  const isChosen = (row: HistoryRow | undefined) =>
+    row?.version.version === pair?.to.version && (row?.branch || undefined) === pair?.branch
+  return (
+    <>
       {listed.error !== undefined && <Failure error={listed.error} again={listed.again} />}
       <div class="version-row version-head" aria-hidden="true">
+        <span style={{ width: `${width}px` }} />
         <span class="number">Version</span>
         <span>Time (UTC)</span>
         <span class="number">Rows</span>
@@ -69,72 +119,103 @@ export function Versions({
         id="versions"
         label="Versions, latest first"
         role="listbox"
-        count={items.length}
-        rowHeight={30}
-        keyOf={(row) => String(items[row]!.version)}
+        count={rows.length}
+        rowHeight={graphRowHeight}
+        keyOf={(row) => keyOf(rows[row]!)}
         active={active}
         onActive={setActive}
         onChoose={choose}
         onEnd={listed.more}
         attributes={(row) => ({
-          'aria-selected': items[row]?.version === pair?.to.version,
-          'aria-setsize': listed.hasMore ? -1 : items.length,
+          'aria-selected': isChosen(rows[row]),
+          'aria-setsize': listed.hasMore ? -1 : rows.length,
           'aria-posinset': row + 1,
         })}
       >
-        {(row) => <VersionRow history={history} version={items[row]!} before={items[row + 1]?.version} />}
+        {(at) => {
+          const row = rows[at]!
+          return (
+            <VersionRow
+              history={{ id, location, branch: row.branch || undefined }}
+              row={row}
+              tags={tagsAt.get(keyOf(row)) ?? []}
+              width={width}
+              isChosen={isChosen(row)}
+            />
+          )
+        }}
       </VirtualList>
-      {items.length === 0 && !listed.loading && listed.error === undefined && (
+      {rows.length === 0 && !listed.loading && listed.error === undefined && (
         <p class="faint">No versions.</p>
       )}
-      {pair ? (
-        <VersionComparison key={`${pair.to.version}`} history={history} route={route} given={pair} />
-      ) : (
-        items.length > 0 && <p class="faint">Choose a version to see what it changed.</p>
+      {drawn.length <= branches.length && (
+        <p class="faint">
+          {shownCount(drawn.length - 1)} of {shownCount(branches.length)} branches are drawn. The tab Tags and
+          branches leads to the others.
+        </p>
       )}
-    </div>
+      {pair ? (
+        <Comparison key={JSON.stringify(pair)} location={location} route={route} given={pair} />
+      ) : (
+        rows.length > 0 && <p class="faint">Choose a version to see what it changed.</p>
+      )}
+    </>
   )
 }
 
-/** A branch of a table, which has versions. The location identifies the table among those of the same name. */
-interface History {
-  readonly id: Identifier
-  readonly location: string
-  readonly branch: string | undefined
+function keyOf({ branch, version }: HistoryRow): string {
+  return JSON.stringify([branch, version.version])
+}
+
+/** The names of tags by the keys of their versions. */
+function namesAt(tags: readonly Tag[], branches: readonly Branch[]): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>()
+  for (const { name, branch = '', version } of tags) {
+    const { parentBranch = '' } = originOf(branch, version, branches)
+    const key = JSON.stringify([parentBranch, version])
+    found.set(key, [...(found.get(key) ?? []), name])
+  }
+  return found
+}
+
+/** Compares the version that the route names, when it moves there. */
+function useShown(
+  { version }: TableRoute,
+  branch: string | undefined,
+  rows: readonly HistoryRow[],
+  show: (pair: Compared) => void,
+): void {
+  const latest = useRef(rows)
+  latest.current = rows
+  useEffect(() => {
+    if (version === undefined) return
+    const row = latest.current.find(
+      (each) => each.version.version === version && (each.branch || undefined) === branch,
+    )
+    const from = row ? row.before : version > 1 ? version - 1 : undefined
+    show({ from, to: row?.version ?? { version }, branch })
+  }, [version, branch])
 }
 
 function VersionRow({
   history,
-  version,
-  before,
+  row,
+  tags,
+  width,
+  isChosen,
 }: {
   readonly history: History
-  readonly version: Version
-  readonly before: number | undefined
+  readonly row: HistoryRow
+  readonly tags: readonly string[]
+  readonly width: number
+  readonly isChosen: boolean
 }) {
-  const [state, setState] = useState<{ facts: VersionFacts; difference: Difference | undefined }>()
-  useEffect(() => {
-    const controller = new AbortController()
-    // Debounced: rows that are only scrolled past are not fetched.
-    const timer = setTimeout(() => {
-      Promise.all([
-        factsOf(history, version.version),
-        before === undefined ? undefined : factsOf(history, before),
-      ]).then(
-        ([facts, earlier]) =>
-          !controller.signal.aborted &&
-          setState({ facts, difference: earlier && differenceOf(earlier, facts) }),
-        () => {},
-      )
-    }, 80)
-    return () => {
-      clearTimeout(timer)
-      controller.abort()
-    }
-  }, [JSON.stringify(history), version.version, before])
+  const { version, before, heads } = row
+  const state = useFacts(history, version.version, before)
   const { timestamp_millis: time, manifest_size: size } = version
   return (
     <span class="version-row">
+      <HistoryGraph row={row} width={width} isChosen={isChosen} />
       <span class="number">{version.version}</span>
       <span>{time === undefined ? '' : shownTime(time)}</span>
       <span class="number">
@@ -142,9 +223,10 @@ function VersionRow({
           ? '…'
           : state.facts.rows === undefined
             ? 'not known'
-            : state.facts.rows.toLocaleString('en')}
+            : shownCount(state.facts.rows)}
       </span>
-      <span>
+      <span class="version-change">
+        <Labels heads={heads} tags={tags} isOfBranch={row.branch} />
         {state?.difference
           ? changeText(state.difference)
           : before === undefined && version.version === 1
@@ -157,156 +239,61 @@ function VersionRow({
   )
 }
 
-/** A cache of versions, which are immutable. Drops the oldest entries. */
-const known = new Map<string, Promise<VersionFacts>>()
-const maxKnown = 1_000
-let activeFetches = 0
-const waiting: (() => void)[] = []
+/** The most names that a row shows. */
+const maxLabels = 4
 
-function factsOf(history: History, version: number): Promise<VersionFacts> {
-  const key = JSON.stringify([history, version])
-  let facts = known.get(key)
-  if (facts === undefined) {
-    facts = fetchFacts(history, version)
-    facts.catch(() => known.delete(key))
-    known.set(key, facts)
-    const [oldest] = known.keys()
-    if (known.size > maxKnown) known.delete(oldest!)
-  }
-  return facts
-}
-
-async function fetchFacts({ id, branch }: History, version: number): Promise<VersionFacts> {
-  if (activeFetches >= 4) await new Promise<void>((resolve) => waiting.push(resolve))
-  activeFetches++
-  try {
-    const body = { version, branch }
-    const { schema, stats, metadata } = await post<Description>('table', id, 'describe', {
-      query: { load_detailed_metadata: true },
-      body,
-    })
-    const rows = schema && (await post<number>('table', id, 'count_rows', { body }))
-    return { version, rows, deletedRows: stats?.num_deleted_rows, fields: schema?.fields, metadata }
-  } finally {
-    activeFetches--
-    waiting.shift()?.()
-  }
-}
-
-/** A comparison of two versions. */
-function VersionComparison({
-  history,
-  route,
-  given,
+/** The branches that end at a version, and its tags. */
+function Labels({
+  heads,
+  tags,
+  isOfBranch,
 }: {
-  readonly history: History
-  readonly route: TableRoute
-  readonly given: { readonly from: number | undefined; readonly to: Version }
+  readonly heads: readonly string[]
+  readonly tags: readonly string[]
+  readonly isOfBranch: string
 }) {
-  const [from, setFrom] = useState(String(given.from ?? ''))
-  const { version: to, transaction_id: transaction, operation } = given.to
-  const before = /^\d+$/.test(from) ? Number(from) : undefined
-  const { value, error } = useLoaded(async () => {
-    const [earlier, later] = await Promise.all([
-      before === undefined ? undefined : factsOf(history, before),
-      factsOf(history, to),
-    ])
-    return { earlier, later, difference: earlier && differenceOf(earlier, later) }
-  }, [history, before, to])
-  const rowsOf = (version: number) =>
-    formatRoute({ ...route, tab: 'rows', version, tag: undefined, branch: history.branch })
+  const labels = [
+    ...heads.map((name) => ({ kind: 'branch', name })),
+    ...tags.map((name) => ({ kind: 'tag', name })),
+  ]
   return (
-    <section class="compared" aria-label={`What changed up to version ${to}`}>
-      <h2>
-        <label>
-          From version{' '}
-          <input
-            class="small"
-            inputMode="numeric"
-            value={from}
-            onInput={(event) => setFrom(event.currentTarget.value)}
-          />
-        </label>{' '}
-        to version {to}
-      </h2>
-      {transaction !== undefined && (
-        <p>
-          Made by{' '}
-          <a href={formatRoute({ view: 'activity', transaction })}>
-            {operation === undefined ? 'a transaction that is not recorded any more' : plainText(operation)}
-          </a>
-        </p>
+    <>
+      {isOfBranch !== '' && heads.length === 0 && (
+        <span class="unseen">
+          of the branch <Text text={isOfBranch} />
+        </span>
       )}
-      {error !== undefined && <Failure error={error} />}
-      {value && (
-        <div aria-live="polite">
-          {value.earlier && value.difference ? (
-            <Changes before={value.earlier} after={value.later} difference={value.difference} />
-          ) : (
-            <p>
-              This is the first version.{' '}
-              {value.later.rows === undefined ? '' : `It has ${rowsText(value.later.rows)}.`}
-            </p>
-          )}
-          <p>
-            <a href={rowsOf(to)}>Rows of version {to}</a>
-            {before !== undefined && (
-              <>
-                {' · '}
-                <a href={rowsOf(before)}>Rows of version {before}</a>
-              </>
-            )}
-          </p>
-        </div>
-      )}
-    </section>
-  )
-}
-
-function Changes({
-  before,
-  after,
-  difference,
-}: {
-  readonly before: VersionFacts
-  readonly after: VersionFacts
-  readonly difference: Difference
-}) {
-  const { rows, deletedRows, columnsAdded, columnsRemoved, columnsChanged, metadataChanged } = difference
-  return (
-    <ul>
-      {rows === undefined ? (
-        <li>The catalog does not know how many rows these versions have.</li>
-      ) : (
-        <li>
-          {rowsText(before.rows ?? 0)}, then {rowsText(after.rows ?? 0)}: {signed(rows)}
-        </li>
-      )}
-      {!!deletedRows && (
-        <li>
-          Deleted rows that are still stored: {shownCount(before.deletedRows ?? 0)}, then{' '}
-          {shownCount(after.deletedRows ?? 0)}
-        </li>
-      )}
-      <Names label="Columns added" names={columnsAdded} />
-      <Names label="Columns removed" names={columnsRemoved} />
-      <Names label="Columns of another type" names={columnsChanged} />
-      <Names label="Metadata changed" names={metadataChanged} />
-    </ul>
-  )
-}
-
-function Names({ label, names }: { readonly label: string; readonly names: readonly string[] }) {
-  if (names.length === 0) return null
-  return (
-    <li>
-      {label}:{' '}
-      {names.slice(0, 100).map((name, index) => (
-        <>
-          {index > 0 && ', '}
-          <Text text={name} />
-        </>
+      {labels.slice(0, maxLabels).map(({ kind, name }) => (
+        <span key={`${kind} ${name}`} class={`label ${kind}`} title={kind}>
+          <span class="unseen">{kind} </span>
+          {kind === 'branch' && name === '' ? 'main' : <Text text={name} />}
+        </span>
       ))}
-    </li>
+      {labels.length > maxLabels && <span class="faint">+{labels.length - maxLabels}</span>}
+    </>
   )
+}
+
+function useFacts(history: History, version: number, before: number | undefined) {
+  const [state, setState] = useState<{ facts: VersionFacts; difference: Difference | undefined }>()
+  useEffect(() => {
+    const controller = new AbortController()
+    // Debounced: rows that are only scrolled past are not fetched.
+    const timer = setTimeout(() => {
+      Promise.all([
+        factsOf(history, version),
+        before === undefined ? undefined : factsOf(history, before),
+      ]).then(
+        ([facts, earlier]) =>
+          !controller.signal.aborted &&
+          setState({ facts, difference: earlier && differenceOf(earlier, facts) }),
+        () => {},
+      )
+    }, 80)
+    return () => {
+      clearTimeout(timer)
+      controller.abort()
+    }
+  }, [JSON.stringify(history), version, before])
+  return state
 }
