@@ -55,8 +55,13 @@ export function ownWidth(name: string, type: string, shownType: string): number 
   return Math.ceil(Math.max(valueWidth(type), forName, forType))
 }
 
+/** How many digits a moment has behind the second. */
+function momentDigits(type: string): number {
+  return /:s:/.test(type) ? 0 : /:ms:/.test(type) ? 3 : /:us:/.test(type) ? 6 : 9
+}
+
 function valueWidth(type: string): number {
-  if (/^timestamp:/.test(type)) return 170 + (/:us:/.test(type) ? 45 : /:ns:/.test(type) ? 70 : 0)
+  if (/^timestamp:/.test(type)) return 178 + momentDigits(type) * 9
   if (/^(?:u?int(?:8|16|32)|float|halffloat|bool|date32)/.test(type)) return 116
   if (/^(?:u?int64|double|date64|time|duration)/.test(type)) return 140
   return /^(?:string|large_string|dict|decimal)/.test(type) ? 190 : 260

@@ -71,21 +71,11 @@ export function VersionBar({
   return (
     <div class={isLatest ? 'version-bar' : 'version-bar at'}>
       <span class="version-name">
-        {shown === undefined ? (
-          '\u00a0'
-        ) : (
-          <>
-            {isLatest && drafted === undefined ? (
-              <>Version {shown}, the latest</>
-            ) : (
-              <>
-                <strong>Version {shown}</strong>
-                {drafted === undefined && <How route={route} />}
-              </>
-            )}
-            {made.value !== undefined && <span class="faint"> · {shownTime(made.value)} UTC</span>}
-          </>
-        )}
+        {shown === undefined && isLatest && '\u00a0'}
+        {shown !== undefined && isLatest && drafted === undefined && <>Version {shown}, the latest</>}
+        {shown !== undefined && !(isLatest && drafted === undefined) && <strong>Version {shown}</strong>}
+        {!isLatest && drafted === undefined && <How route={route} />}
+        {made.value !== undefined && <span class="faint"> · {shownTime(made.value)} UTC</span>}
         {!isLatest && (
           <>
             {' '}

@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { Identifier } from '../../base/model/identifier.ts'
 import { announce, navigate, useLoaded } from '../hooks.ts'
 import { type ColumnFilter, readPredicate, writePredicate } from '../model/column-filter.ts'
 import { type Description, selectionOf } from '../model/description.ts'
@@ -49,7 +50,7 @@ export function RowsView({
   useEffect(() => {
     if (count.value !== undefined) setLastCount(count.value)
   }, [count.value])
-  if (!fields) return <Unreadable description={description} />
+  if (!fields) return <Unreadable id={id} description={description} />
   const columns = fields.map(({ name, type }) => ({ name, type: type.type, shownType: typeText(type) }))
   const filterRow = readPredicate(filter ?? '', columns)
   const filterBy = (text: string) => navigate({ ...route, filter: text.trim() === '' ? undefined : text })
@@ -102,11 +103,26 @@ function matchText(count: number): string {
 }
 
 /** Says why the rows of a table cannot be read, and with what they can. */
-export function Unreadable({ description }: { readonly description: Description }) {
-  const { is_only_declared, properties = {} } = description
+export function Unreadable({
+  id,
+  description,
+}: {
+  readonly id: Identifier
+  readonly description: Description
+}) {
+  const { is_only_declared, version, branch, properties = {}, location } = description
+  const kind = properties.table_type
+  // The server knows best why it does not read them.
+  const reason = useLoaded(
+    async (signal) => {
+      if (is_only_declared || kind !== undefined) return undefined
+      await post('table', id, 'count_rows', { body: { version, branch }, signal })
+      return undefined
+    },
+    [id, location, version, branch],
+  ).error
   if (is_only_declared)
     return <p class="note">This table is declared only: it has a name and a location, and no rows yet.</p>
-  const kind = properties.table_type
   return (
     <div class="note">
       {kind === 'ICEBERG' ? (
@@ -118,14 +134,16 @@ export function Unreadable({ description }: { readonly description: Description 
       ) : kind === 'ICEBERG_VIEW' ? (
         <p>This is a view of Iceberg: a query that its engines run. It has no rows of its own.</p>
       ) : (
+        <p>Another engine wrote this table. The catalog knows its versions, and not its columns and rows.</p>
+      )}
+      {reason instanceof Error && (
         <p>
-          Another engine, such as Lance, wrote this table. This server knows its versions, and does not read
-          its rows. Read them with that engine, at the table’s location.
+          <Text text={reason.message} />
         </p>
       )}
       <p>
         <code>
-          <Text text={description.location} />
+          <Text text={location} />
         </code>
       </p>
     </div>

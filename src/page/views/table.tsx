@@ -221,7 +221,7 @@ function Facts({
       {is_only_declared && (
         <p class="note">This table is declared only: it has a name and a location, and no content yet.</p>
       )}
-      {!is_only_declared && !schema && <Unreadable description={description} />}
+      {!is_only_declared && !schema && <Unreadable id={id} description={description} />}
       <p class="location">
         <span class="faint">Location</span>{' '}
         <code>
