@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { build } from 'esbuild'
 
 /*
- * Builds the admin page, `dist/page`, or `page` in the folder of the first argument. A separate bundle, since it runs
+ * Builds the admin page and the script of `/docs`, `dist/page`, or `page` in the folder of the first argument. A separate bundle, since it runs
  * in browsers.
  */
 
@@ -14,6 +14,8 @@ const { outputFiles } = await build({
   entryPoints: [
     { in: 'src/page/main.tsx', out: 'app' },
     { in: 'src/page/style.css', out: 'app' },
+    { in: 'src/page/docs/main.tsx', out: 'docs' },
+    { in: 'src/page/docs/docs.css', out: 'docs' },
   ],
   outdir,
   bundle: true,

@@ -151,11 +151,13 @@ export function serverUrl(): string {
   return urlOf('').href.replace(/\/$/, '')
 }
 
-function urlOf(path: string): URL {
+/** The URL of a path of this server. */
+export function urlOf(path: string): URL {
   return new URL(path, document.baseURI.replace(/[?#].*/s, ''))
 }
 
-function tokenHeader(): Record<string, string> {
+/** The header with the token, if there is one. */
+export function tokenHeader(): Record<string, string> {
   const known = token.get()
   return known === undefined ? {} : { authorization: `Bearer ${known}` }
 }

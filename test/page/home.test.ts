@@ -3,15 +3,14 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
 import type { MemoryCatalog } from '../../src/tabularium/index.ts'
 import { scriptPath } from '../support/scripts.ts'
 import { limitEach } from '../support/time-limit.ts'
-import { barriers, describeInChromium, filled, flights, opened } from './opened.ts'
+import { barriers, describeInChromium, filled, flights, opened, overflow } from './opened.ts'
 
 // A browser shows pages.
-limitEach(60)
+limitEach(120)
 
 const hour = 3_600_000
 const held = { retainDropped: hour }
@@ -36,24 +35,6 @@ async function hostile(catalog: MemoryCatalog) {
   }
   await catalog.declareTable({ id: ['prod', 'daily'], properties: { table_type: 'ICEBERG_VIEW' } })
   await catalog.beginTransaction({})
-}
-
-/** What is cut or lies beside the screen: a scrollable document, and texts that are wider than their boxes. */
-function overflow(page: Page): Promise<string[]> {
-  return page.evaluate(`(() => {
-    const found = []
-    const { scrollWidth, clientWidth } = document.documentElement
-    if (scrollWidth > clientWidth) found.push('the document: ' + scrollWidth + ' of ' + clientWidth)
-    const isMeant = (element) => element.closest('.grid, .versions, .unseen, .virtual, .list-head, .line.head, pre, [inert]')
-    for (const element of document.querySelectorAll('header, header *, main, main *, dialog[open], dialog[open] *')) {
-      const { right, left, width } = element.getBoundingClientRect()
-      if (width === 0 || isMeant(element) || getComputedStyle(element).clipPath !== 'none') continue
-      const { overflowX } = getComputedStyle(element)
-      const isCut = overflowX !== 'visible' && element.scrollWidth > element.clientWidth + 1 && element.tagName !== 'INPUT'
-      if (right > innerWidth + 1 || left < -1 || isCut) found.push(element.outerHTML.slice(0, 120))
-    }
-    return found
-  })()`)
 }
 
 describeInChromium('what is here, and what changed', () => {

@@ -114,3 +114,21 @@ export async function barriers(page: Page): Promise<string[]> {
   )
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html.slice(0, 200)}`)
 }
+
+/** What is cut or lies beside the screen: a scrollable document, and texts that are wider than their boxes. */
+export function overflow(page: Page): Promise<string[]> {
+  return page.evaluate(`(() => {
+    const found = []
+    const { scrollWidth, clientWidth } = document.documentElement
+    if (scrollWidth > clientWidth) found.push('the document: ' + scrollWidth + ' of ' + clientWidth)
+    const isMeant = (element) => element.closest('.grid, .versions, .unseen, .virtual, .list-head, .line.head, pre, [inert]')
+    for (const element of document.querySelectorAll('header, header *, main, main *, dialog[open], dialog[open] *')) {
+      const { right, left, width } = element.getBoundingClientRect()
+      if (width === 0 || isMeant(element) || getComputedStyle(element).clipPath !== 'none') continue
+      const { overflowX } = getComputedStyle(element)
+      const isCut = overflowX !== 'visible' && element.scrollWidth > element.clientWidth + 1 && element.tagName !== 'INPUT'
+      if (right > innerWidth + 1 || left < -1 || isCut) found.push(element.outerHTML.slice(0, 120))
+    }
+    return found
+  })()`)
+}

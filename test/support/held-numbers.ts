@@ -219,6 +219,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['up to 50 that succeeded', `${page}/views/latest.tsx`, 'maxEnded = 50'],
     ['Counts end at 1,000', `${page}/catalog-facts.ts`, 'readAtOnce = 1_000'],
     ['goes on to 100,000', `${page}/catalog-facts.ts`, 'mostCounted = 100_000'],
+    ['up to 256 KiB', `${page}/docs/send.ts`, 'maxBytes = 256 * 1024'],
     ['7 days by default', core, 'options.transactionAge ?? 7 * day'],
     ['a thousand names', `${page}/views/sidebar.tsx`, 'shownPage = 1_000'],
     ['10,000 in each request', `${page}/views/sidebar.tsx`, 'searchedPage = 10_000'],

@@ -3,6 +3,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import type { ViewProps } from '../hooks.ts'
 import { announce } from '../hooks.ts'
 import { formatRoute, parseRoute, type Route, startRoute, tokenIn } from '../model/route.ts'
+import { useBrowse } from '../parts/browse.tsx'
 import { useRefreshCounters } from '../refresh-counters.ts'
 import { onUnauthenticated, settings, token } from '../server.ts'
 import { Activity } from './activity.tsx'
@@ -23,7 +24,7 @@ export function App() {
   const changed = () => setRevision((before) => before + 1)
   /** The namespace whose tables are listed. It stays when a table in a nested namespace is opened. */
   const [listedNamespace, setListedNamespace] = useState<Identifier>(() => namespaceOf(route) ?? [])
-  const browse = useBrowse()
+  const browse = useBrowse('namespaces')
 
   useEffect(() => {
     const move = () => {
@@ -108,34 +109,6 @@ export function App() {
     </>
   )
 }
-
-/** Screens where the navigation is folded away. `shell.css` has the same width. */
-const small = matchMedia('(max-width: 800px)')
-
-/** Whether the navigation is open on a small screen. It closes by a table, by Escape, and when the focus goes beyond it. */
-function useBrowse() {
-  const [isOpen, setOpen] = useState(false)
-  const close = () => setOpen(false)
-  useEffect(() => {
-    if (!isOpen) return undefined
-    document.getElementById('namespaces')?.focus()
-    const onKey = ({ key }: KeyboardEvent) => key === 'Escape' && close()
-    const onFocus = () => isInView() && close()
-    document.addEventListener('keydown', onKey)
-    document.addEventListener('focusin', onFocus)
-    small.addEventListener('change', close)
-    return () => {
-      document.removeEventListener('keydown', onKey)
-      document.removeEventListener('focusin', onFocus)
-      small.removeEventListener('change', close)
-      if (small.matches && !isInView()) document.querySelector<HTMLElement>('.browse')?.focus()
-    }
-  }, [isOpen])
-  return { isOpen, toggle: () => setOpen((before) => !before), close }
-}
-
-/** Whether the focus is in the view. */
-const isInView = () => document.getElementById('main')?.contains(document.activeElement) === true
 
 function namespaceOf(route: Route): Identifier | undefined {
   if (route.view === 'table') return route.id.slice(0, -1)

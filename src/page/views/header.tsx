@@ -1,7 +1,7 @@
-import { useState } from 'preact/hooks'
 import type { Route } from '../model/route.ts'
+import { type Browse, BrowseButton } from '../parts/browse.tsx'
+import { ThemeChoice } from '../parts/theme-choice.tsx'
 import { settings } from '../server.ts'
-import { chooseTheme, chosenTheme, type Theme, themeNames, themes } from '../theme.ts'
 
 /** The header: where one is, the pages, and the theme. */
 export function Header({
@@ -11,23 +11,13 @@ export function Header({
 }: {
   readonly route: Route
   /** Opens and closes the navigation on small screens; undefined while there is none. */
-  readonly browse?: { readonly isOpen: boolean; readonly toggle: () => void } | undefined
+  readonly browse?: Browse | undefined
   /** Forgets the token; undefined while there is none. */
   readonly onForget?: (() => void) | undefined
 }) {
   return (
     <header>
-      {browse && (
-        <button
-          type="button"
-          class="browse"
-          aria-expanded={browse.isOpen}
-          aria-controls="browse"
-          onClick={browse.toggle}
-        >
-          Browse
-        </button>
-      )}
+      {browse && <BrowseButton {...browse} />}
       <a class="brand" href="#/namespace">
         <span class="mark" aria-hidden="true" />
         Tabularium
@@ -50,28 +40,5 @@ export function Header({
         </button>
       )}
     </header>
-  )
-}
-
-function ThemeChoice() {
-  const [theme, setTheme] = useState(chosenTheme)
-  return (
-    <label class="theme">
-      <span class="unseen">Colors</span>
-      <select
-        value={theme}
-        onChange={(event) => {
-          const chosen = event.currentTarget.value as Theme
-          setTheme(chosen)
-          chooseTheme(chosen)
-        }}
-      >
-        {themes.map((name) => (
-          <option key={name} value={name}>
-            {themeNames[name]}
-          </option>
-        ))}
-      </select>
-    </label>
   )
 }

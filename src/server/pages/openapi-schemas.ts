@@ -141,6 +141,8 @@ export function bodyOf(
 }
 
 export interface OpenApiOperation {
+  /** Whether it changes the catalog. Absent for what only reads. */
+  readonly 'x-tabularium-changes'?: true
   readonly operationId: string
   readonly summary: string
   readonly tags: readonly string[]

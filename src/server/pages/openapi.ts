@@ -82,6 +82,7 @@ export async function openApiDocument(
       path[method.toLowerCase()] = {
         operationId: method === route.methods[0] ? title : `${title}By${method === 'GET' ? 'Get' : 'Post'}`,
         summary: definition.summary,
+        ...(definition.changes && { 'x-tabularium-changes': true as const }),
         tags: [route.path.split('/')[2]!],
         parameters: parametersOf(definition as unknown as AnyOperation, method, request),
         ...requestBody(route, method, title, request, schemas[`${title}Request`]!),

@@ -47,20 +47,28 @@ function metricsPages({ authenticate, metrics }: HttpContext, isPublic: boolean)
   ]
 }
 
-/** The page has no scripts and no external resources. */
-const docsPolicy = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" }
-
+/** The description of the operations, for machines and for people. The second has files of its own. */
 function docsPages({ prefix, options }: HttpContext, hasPage: boolean): [string, Page][] {
   const document = once(async () =>
     (await import('./openapi.ts')).openApiDocument(prefix, options.auth === false, options),
   )
   const json = once(async () => JSON.stringify(await document()))
-  const html = once(async () => (await import('./docs-page.ts')).docsPage(await document(), hasPage))
+  const files = once(async () => {
+    const { openDocsPage } = await import('./docs-page.ts')
+    return openDocsPage(await document(), hasPage)
+  })
+  const file = (name: keyof typeof docsPaths) => async (exchange: Exchange) =>
+    (await files()).answer(name, exchange)
   return [
     ['/openapi.json', async () => page(jsonUtf8, await json())],
-    ['/docs', async () => page('text/html; charset=utf-8', await html(), docsPolicy)],
+    [docsPaths.html, file('html')],
+    [docsPaths.script, file('script')],
+    [docsPaths.style, file('style')],
   ]
 }
+
+/** The files of `/docs`, by their paths below the server's. */
+const docsPaths = { html: '/docs', script: '/page/docs.js', style: '/page/docs.css' } as const
 
 /** The web page of the catalog. Its files are read at the first request. */
 function catalogPages({ auth, listing = 'recursive' }: HttpOptions, editable: boolean): [string, Page][] {

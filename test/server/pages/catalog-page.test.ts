@@ -90,6 +90,7 @@ describe('the page', () => {
     const { ask } = await serveInMemory({ page: false })
     for (const path of paths) expect((await ask('GET', path)).status).toBe(404)
     expect((await ask('GET', '/docs')).text).not.toContain('href="./"')
+    expect((await ask('GET', '/page/docs.js')).status).toBe(200)
   })
 
   it('takes no other method', async () => {
@@ -132,8 +133,9 @@ describe('/docs', () => {
     const { ask } = await serveInMemory()
     const { text } = await ask('GET', '/docs')
     expect(text).toContain('href="./"')
-    expect(text).toMatch(/<h2>CreateMaterializedView <small class="unsupported">not supported/)
+    expect(text).toMatch(/<h2>CreateMaterializedView <small class="badge unsupported">not supported/)
     expect(text).toMatch(/<s><a href="#CreateMaterializedView">/)
-    expect(text).toMatch(/<h2>DescribeTable<\/h2>/)
+    expect(text).toMatch(/<h2>DescribeTable <b class="badge reads">reads<\/b><\/h2>/)
+    expect(text).toMatch(/<h2>DropTable <b class="badge changes">changes<\/b><\/h2>/)
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { operations } from '../../../src/catalog/operations/index.ts'
 import { wire } from '../../../src/protocol/wire.ts'
 import { openApiDocument } from '../../../src/server/index.ts'
 import { documented, serveInMemory } from '../support/ask.ts'
@@ -24,6 +25,17 @@ describe('the OpenAPI document', () => {
         expect(operation.responses).toHaveProperty(status)
       for (const status of Object.keys(operation.responses))
         expect([...Object.keys(documented), '200']).toContain(status)
+    }
+  })
+
+  it('tells which operations change the catalog', async () => {
+    const { paths } = await openApiDocument()
+    for (const { definition } of Object.values(operations)) {
+      const route = wire[definition.name]
+      for (const method of route.methods)
+        expect(paths[route.path]![method.toLowerCase()]!['x-tabularium-changes'] ?? false).toBe(
+          definition.changes,
+        )
     }
   })
 
@@ -78,7 +90,17 @@ describe('the OpenAPI document', () => {
     expect(served.json).toEqual(JSON.parse(JSON.stringify(await openApiDocument('', true))))
     const page = await ask('GET', '/docs')
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
-    expect(page.text).not.toMatch(/<script|src=|https?:|@import|url\(/)
+    expect(page.text.match(/<script[^>]*>|src="[^"]*"/g)).toEqual([
+      expect.stringMatching(/^<script type="module" src="page\/docs\.js\?[\w-]+">$/),
+    ])
+    expect(page.text).not.toMatch(/https?:|@import|url\(|<style|\sstyle=|\son\w+=/)
+    for (const path of ['/docs', '/page/docs.js', '/page/docs.css']) {
+      const { status, headers } = await ask('GET', path)
+      expect([path, status]).toEqual([path, 200])
+      expect(headers.get('content-security-policy')).toMatch(
+        /^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';/,
+      )
+    }
     for (const name of Object.keys(wire))
       expect(page.text.toLowerCase()).toContain(`id="${name.toLowerCase()}"`)
     expect(page.text).not.toMatch(/undefined|\[object/)
@@ -86,7 +108,7 @@ describe('the OpenAPI document', () => {
 
   it('may be left out', async () => {
     const { ask } = await serveInMemory({ docs: false, health: false, metrics: false })
-    for (const path of ['/openapi.json', '/docs', '/healthz', '/readyz', '/metrics'])
+    for (const path of ['/openapi.json', '/docs', '/page/docs.js', '/healthz', '/readyz', '/metrics'])
       expect((await ask('GET', path)).status).toBe(404)
   })
 })
