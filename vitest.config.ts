@@ -20,7 +20,7 @@ const long = [
   'test/catalog/maintenance/clone-histories.test.ts',
   'test/engine/predicate/kernels/{functions,kernels,numbers}.test.ts',
   'test/engine/predicate/reference/*.test.ts',
-  'test/catalog/rows/reference.test.ts',
+  'test/catalog/rows/{reference,streams-memory}.test.ts',
   'test/stores/lmdb/{damaged-open,processes}.test.ts',
   'test/engine/table/{long-values,memory}.test.ts',
   'test/engine/table/{indexes/oracle,read/few-rows,read/order-threads,scan/prefetch-depth}.test.ts',

@@ -6,7 +6,7 @@ import { errorOfResponse } from '../protocol/status.ts'
 import type { Credentials } from './credentials.ts'
 import type { Settings } from './options.ts'
 import type { Outgoing } from './request.ts'
-import { type Failure, type Received, send } from './send.ts'
+import { type Failure, type Received, redirected, send } from './send.ts'
 
 /**
  * Sends a request, with retries, and resolves to the successful response. Rejects when a retry cannot help or no
@@ -59,12 +59,7 @@ async function sendWithToken(
 
 export function errorOf({ base }: Settings, { status, headers, body }: Received, path: string): CatalogError {
   const location = headers.get('location')
-  if (status < 400 && location !== null) {
-    return new CatalogError(
-      'ServiceUnavailable',
-      `The server at ${base} redirects to ${location}. Connect to the catalog's own URL.`,
-    )
-  }
+  if (status < 400 && location !== null) return redirected(base, location)
   const text = new TextDecoder().decode(body)
   try {
     return errorOfResponse(status, JSON.parse(text), path)

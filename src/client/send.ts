@@ -62,7 +62,8 @@ export async function send(
       method: outgoing.method,
       headers: headersOf(headers, outgoing.headers, token),
       body,
-      redirect: 'manual',
+      // Node's fetch keeps all bytes of a stream that it sent, unless no redirect may need them again.
+      redirect: duplex ? 'error' : 'manual',
       signal: stop.signal,
       // Not known to the types of `fetch`.
       ...(duplex && { duplex }),
@@ -86,6 +87,7 @@ export async function send(
     if (codes.some((code) => /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code))) {
       return timedOut(base, 'the time that fetch allows', cause)
     }
+    if (codes.includes('unexpected redirect')) return { error: redirected(base), isRetryable: false }
     const error = (hasBegun ? brokenOff : unreachable)(base, codes.at(-1), cause)
     if (codes.some((code) => neverSent.has(code))) return { error, isRetryable: true }
     const maybeReceived = `The connection to the server at ${base} broke off (${codes.at(-1)})`
@@ -206,6 +208,15 @@ export function unreachable(base: string, why: string | undefined, cause: unknow
     'ServiceUnavailable',
     `The server at ${base} cannot be reached${why === undefined ? '' : ` (${why})`}. Check that it runs and that the URL is right.`,
     { cause },
+  )
+}
+
+/** The error for a server that sends its callers elsewhere; `location` may not be known. */
+export function redirected(base: string, location?: string): CatalogError {
+  const where = location === undefined ? '' : ` to ${location}`
+  return new CatalogError(
+    'ServiceUnavailable',
+    `The server at ${base} redirects${where}. Connect to the catalog's own URL.`,
   )
 }
 

@@ -45,6 +45,8 @@ describe('over a real socket', () => {
     onTestFinished(() => void server.close())
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     await fails(connect(url).listTables({ id: [] }), 'ServiceUnavailable', 'redirects to https://elsewhere')
+    const data = [{ n: 1 }].values()
+    await fails(connect(url).createTable({ id: ['t'], data }), 'ServiceUnavailable', 'redirects. Connect to')
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
     await fails(

@@ -31,6 +31,7 @@ const scripts = [
   'test/soak/children/ask.ts',
   'test/soak/children/stall.ts',
   'test/processes/changes-child.ts',
+  'test/catalog/rows/children/streams.ts',
   'test/engine/table/children/memory.ts',
   'test/testing/hostile/timeouts/by-node.ts',
   'test/processes/clock-child.ts',
