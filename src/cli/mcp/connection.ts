@@ -105,7 +105,8 @@ export class Connection {
     const { operation, defaults } = tool
     checkArguments(tool.name, tool.inputSchema, given)
     const request = { ...defaults, ...given }
-    if (operation.name === 'queryTable') return this.#query(request, options)
+    if (operation.name === 'queryTable' || operation.name === 'tableChanges')
+      return this.#rows(operation.name, request, options)
     if (!operation.changes) {
       const isListed = operation.command?.lists !== undefined
       const asked = isListed ? { ...request, limit: limitFor(request.limit, limits) } : request
@@ -121,12 +122,16 @@ export class Connection {
     )
   }
 
-  async #query(request: Fields, options: OperationOptions): Promise<string> {
+  async #rows(
+    name: 'queryTable' | 'tableChanges',
+    request: Fields,
+    options: OperationOptions,
+  ): Promise<string> {
     const { limits } = this.#served
     const limit = limitFor(request.limit, limits)
     // One row more tells whether there are others.
     const asked = { ...request, limit: isCount(limit) ? limit + 1 : limit }
-    const { data } = await this.#workspace.run('queryTable', asked, options)
+    const { data } = await this.#workspace.run(name, asked, options)
     return rowsText(data as Uint8Array, (request.offset ?? 0) as number, limit as number, limits)
   }
 

@@ -32,7 +32,7 @@ const predicates =
 /** The operations that are tools, in the order in which clients show them. Their names follow from those here. */
 const offered: { readonly [Name in OperationName]?: Notes } = {
   listNamespaces: { about: 'Answers with the names directly below.' },
-  listTables: { about: 'Answers with the identifiers of all tables at and below the namespace.' },
+  listTables: { about: 'Answers with their identifiers.' },
   describeTable: {
     about: 'Answers with its columns and their types, its latest version, and its properties.',
     defaults: { load_detailed_metadata: true },
@@ -41,6 +41,10 @@ const offered: { readonly [Name in OperationName]?: Notes } = {
     about: `Answers with rows as JSON; \`more\` tells that there are others, from \`next_offset\`. ${predicates}`,
   },
   countTableRows: { about: predicates },
+  tableChanges: {
+    about:
+      '`_change_type` tells how each changed. Give `on`, columns that tell rows apart, for updates to be known.',
+  },
   getTableStats: {},
   listTableVersions: {
     about: 'This is its history, the latest version first, with what made each.',
@@ -91,8 +95,7 @@ const hidden: ReadonlySet<string> = new Set([
 const forms: Readonly<Record<string, JsonSchema>> = {
   limit: {
     type: 'integer',
-    minimum: 0,
-    description: 'The most rows or items of the answer. Default: 100. A larger answer than allowed is cut.',
+    description: 'The most rows or items. Default: 100. Longer answers are cut.',
   },
   data: {
     type: 'array',
@@ -146,12 +149,16 @@ const leftOut: ReadonlySet<string> = new Set([
   'pattern',
   'minLength',
   'maxLength',
+  'minItems',
+  'maxItems',
+  'minimum',
   'maximum',
   'maxProperties',
 ])
 
 function shortened(schema: JsonSchema): JsonSchema {
   const short = (value: unknown): unknown => {
+    if (typeof value === 'string') return value.replace(/ Not part of the protocol\.$/, '')
     if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) return value.map(short)
     const members = Object.entries(withoutNull(value as JsonSchema))

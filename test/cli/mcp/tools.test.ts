@@ -26,6 +26,7 @@ describe('tools', () => {
       'describe_table',
       'query_table',
       'count_table_rows',
+      'table_changes',
       'get_table_stats',
       'list_table_versions',
       'list_table_tags',
@@ -94,6 +95,30 @@ describe('tools', () => {
     expect((await tool.call('query_table', { id, columns: ['big'], limit: 1 })).text).toContain(
       '{"big":1152921504606846976}',
     )
+  })
+
+  it('tell the rows that differ between versions, in pages, and those of changes that are not committed', async () => {
+    await using catalog = await seeded()
+    await catalog.deleteFromTable({ id, predicate: 'n < 120' })
+    await catalog.updateTable({ id, updates: [['text', "'new'"]], predicate: 'n = 200' })
+    const tool = await connected(catalog, { rows: 50 })
+    type Page = { rows: { n: number; _change_type: string }[]; more: boolean; next_offset?: number }
+    const found: string[] = []
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const page: Page = await tool.ask('table_changes', { id, from: 1, on: ['n'], offset })
+      expect(page.rows.length).toBeLessThanOrEqual(50)
+      found.push(...page.rows.map(({ n, _change_type }) => `${_change_type} ${n}`))
+      offset = page.next_offset
+    }
+    const expected = Array.from({ length: 120 }, (_, n) => `delete ${n}`)
+    expect(found.sort()).toEqual([...expected, 'update_preimage 200', 'update_postimage 200'].sort())
+    await tool.ask('insert_into_table', { id, data: [{ n: 999, text: 'mine', big: 1 }] })
+    expect(await tool.ask('table_changes', { id, from: 3 })).toEqual({
+      rows: [{ n: 999, text: 'mine', big: 1, _change_type: 'insert' }],
+      more: false,
+    })
+    expect(await tool.refused('table_changes', { id, from: 77 })).toMatch(/^TableVersionNotFound/)
+    expect(await tool.refused('table_changes', { id })).toMatch(/^InvalidInput: .*from/)
   })
 
   it('answer with at most so many bytes', async () => {
