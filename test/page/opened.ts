@@ -31,9 +31,10 @@ export async function opened(
   fill: (catalog: MemoryCatalog) => Promise<unknown>,
   options: Partial<ServeOptions> | ((catalog: MemoryCatalog) => Partial<ServeOptions>) = {},
   fragment = '',
-  catalogOptions: CatalogOptions = {},
+  catalogOptions: CatalogOptions & { readonly folder?: string } = {},
 ) {
-  const catalog = await openCatalog('memory:', catalogOptions)
+  const { folder = 'memory:', ...settings } = catalogOptions
+  const catalog = (await openCatalog(folder, settings)) as MemoryCatalog
   await fill(catalog)
   const given = typeof options === 'function' ? options(catalog) : options
   const server = await serve(catalog, { auth: false, port: 0, limits: { eventLoopDelay: 0 }, ...given })

@@ -1,9 +1,11 @@
+import { rmSync } from 'node:fs'
 import * as arrow from '@uwdata/flechette'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { icebergRest } from '../../src/iceberg/index.ts'
 import type { MemoryCatalog } from '../../src/tabularium/index.ts'
 import { IcebergRequests, schema } from '../iceberg/rest.ts'
+import { freshFolder } from '../support/catalogs.ts'
 import { limitEach } from '../support/time-limit.ts'
 import { barriers, describeInChromium, filled, heldUp, opened } from './opened.ts'
 
@@ -305,6 +307,37 @@ describeInChromium('the view of a table', () => {
     expect(await page.getByRole('alert').count()).toBe(0)
     await page.getByRole('tab', { name: 'Columns' }).click()
     await page.getByText('table_type').waitFor()
+  })
+
+  it('shows rows of tables of Lance, and says why it cannot compare or read them', async () => {
+    const folder = await freshFolder()
+    const { page, catalog } = await opened(
+      async (made) => {
+        const data = [{ n: 1 }, { n: 2 }]
+        await made.createTable({ id: ['lance'], data, properties: { format: 'lance' } })
+        await made.insertIntoTable({ id: ['lance'], data: [{ n: 3 }] })
+      },
+      {},
+      '#/table/lance?tab=rows',
+      { folder },
+    )
+    await expect.poll(() => cells(page, 1)).toEqual(['1', '2', '3'])
+    await grid(page).locator('.column-name').click()
+    await grid(page).locator('.column-name').click()
+    await expect.poll(() => cells(page, 1)).toEqual(['3', '2', '1'])
+    await page.getByRole('slider', { name: 'Version' }).focus()
+    await page.keyboard.press('ArrowLeft')
+    await expect.poll(() => cells(page, 1)).toEqual(['2', '1'])
+    await page.getByRole('tab', { name: 'Versions' }).click()
+    await page.getByRole('option', { name: /^2.*\+1 row/ }).click()
+    await page.getByRole('alert').getByText('with that engine, such as Lance').waitFor()
+
+    const { location } = await catalog.describeTable({ id: ['lance'] })
+    rmSync(new URL(`${location}/data`), { recursive: true })
+    await page.getByRole('tab', { name: 'Rows' }).click()
+    await page.reload()
+    await page.getByRole('alert').first().waitFor()
+    expect(await page.getByRole('alert').first().textContent()).not.toMatch(/undefined|\[object/)
   })
 
   it('keeps the rows that are shown until those of another filter are there', async () => {
