@@ -61,7 +61,7 @@ function momentDigits(type: string): number {
 }
 
 function valueWidth(type: string): number {
-  if (/^timestamp:/.test(type)) return 178 + momentDigits(type) * 9
+  if (/^timestamp:/.test(type)) return 196 + momentDigits(type) * 9.5
   if (/^(?:u?int(?:8|16|32)|float|halffloat|bool|date32)/.test(type)) return 116
   if (/^(?:u?int64|double|date64|time|duration)/.test(type)) return 140
   return /^(?:string|large_string|dict|decimal)/.test(type) ? 190 : 260
