@@ -29,6 +29,8 @@ const indexItem = v.object({
   num_segments: version,
   created_at: text,
   index_details: text,
+  index_version: v.optional(version),
+  type_url: v.optional(text),
 })
 
 /**
@@ -91,5 +93,7 @@ function described(index: RowsIndex): v.InferOutput<typeof indexItem> {
     num_segments: index.files,
     created_at: new Date(index.createdAt).toISOString(),
     index_details: JSON.stringify(index.details),
+    ...(index.formatVersion !== undefined && { index_version: index.formatVersion }),
+    ...(index.typeUrl !== undefined && { type_url: index.typeUrl }),
   }
 }

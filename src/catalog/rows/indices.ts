@@ -160,7 +160,8 @@ function onlyByLance(): CatalogError {
 
 /** Refuses a column that is not there: the first part of a path, as Lance checks the rest. */
 function requireColumn({ fields }: Schema, path: string): void {
-  if (fields.some(({ name }) => name === path || path.startsWith(`${name}.`))) return
+  const first = /^`([^`]*)`/.exec(path)?.[1] ?? path.split('.')[0]
+  if (fields.some(({ name }) => name === path || name === first)) return
   const names = fields.map(({ name }) => name).join(', ')
   throw new CatalogError(
     'TableColumnNotFound',

@@ -1,7 +1,13 @@
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
-import type { DatasetToOpen, DatasetVersion, RowsChanged, StagedVersion } from '../../engine/lance/index.ts'
+import type {
+  DatasetToChange,
+  DatasetVersion,
+  HeadOfBranch,
+  RowsChanged,
+  StagedVersion,
+} from '../../engine/lance/index.ts'
 import { datasetFolderOf, toVersionFor } from '../lance/dataset.ts'
 import { publishing } from '../lance/publish.ts'
 import { reconcile } from '../lance/reconcile.ts'
@@ -110,6 +116,7 @@ function requirePublishable(core: AnyRowsContext, id: Identifier, table: FoundTa
 class Commits {
   /** The version that was made. */
   made: number | undefined
+  madeAs: DatasetVersion | undefined
   /** Why a version could not be recorded, where Lance cannot mend that by another try. */
   failure: CatalogError | undefined
   readonly #core: AnyRowsContext
@@ -132,10 +139,17 @@ class Commits {
     this.#signal = signal
   }
 
-  dataset({ version }: FoundVersion): DatasetToOpen {
+  dataset(latest: FoundVersion): DatasetToChange {
+    const { version } = latest
     const { id, branch } = this.#change
     const { id: internalId, record } = this.#table
+    // Within a transaction, others are at work on the same branch outside.
+    const isKept = this.#core.staging === undefined
     return {
+      ...(isKept && {
+        head: this.#headAt(latest.version, latest.record),
+        headAfter: () => this.#headAfter(latest),
+      }),
       location: locationOf(this.#core.contentRoots, internalId, record),
       branch,
       shown: `version ${version} of ${formatIdentifier(id)}${onBranch(branch)}`,
@@ -145,6 +159,19 @@ class Commits {
         create: (staged) => this.#create(staged),
       },
     }
+  }
+
+  /** What identifies a version of the branch as its latest one. */
+  #headAt(version: number, { manifest_path, e_tag = '' }: DatasetVersion | VersionRecord): HeadOfBranch {
+    const branch = JSON.stringify([this.#table.id, this.#change.branch])
+    return { branch, version, key: JSON.stringify([version, manifest_path, e_tag]) }
+  }
+
+  #headAfter(before: FoundVersion): HeadOfBranch | undefined {
+    const { made, madeAs } = this
+    return made === undefined
+      ? this.#headAt(before.version, before.record)
+      : madeAs && this.#headAt(made, madeAs)
   }
 
   async #latest(branch: string): Promise<DatasetVersion | undefined> {
@@ -168,6 +195,7 @@ class Commits {
         inVersionRow(this.#core, entry, this.#signal, () => this.#record(entry, manifests)),
       )
       this.made = version
+      this.madeAs = made
       return made
     } catch (error) {
       if (error instanceof CatalogError && error.code === 'ConcurrentModification') {

@@ -43,7 +43,7 @@ class Clauses {
         return {
           kind: 'phrase',
           words: textIn(value.terms),
-          column: textIn(value.column),
+          column: columnIn(value.column),
           slop: numberIn(value.slop, 0),
         }
       case 'boost':
@@ -79,7 +79,7 @@ function matchOf(given: Fields): TextClause & { readonly kind: 'match' } {
   return {
     kind: 'match',
     words: textIn(given.terms),
-    column: given.column == null ? undefined : textIn(given.column),
+    column: columnIn(given.column),
     boost: numberIn(given.boost, 1),
     fuzziness: given.fuzziness === null ? null : numberIn(given.fuzziness, 0),
     maxExpansions: numberIn(given.max_expansions, 50),
@@ -108,6 +108,11 @@ function isObject(given: unknown): given is Fields {
 
 function isColumns(given: unknown): given is readonly string[] | null | undefined {
   return given == null || (Array.isArray(given) && given.every((name) => typeof name === 'string'))
+}
+
+/** A column; undefined for all that have an index of words. */
+function columnIn(given: unknown): string | undefined {
+  return given == null ? undefined : textIn(given)
 }
 
 function textIn(given: unknown): string {

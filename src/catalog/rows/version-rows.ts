@@ -49,6 +49,9 @@ export interface RowsIndex {
   readonly createdAt: number
   readonly details: unknown
   readonly distanceType: string | undefined
+  /** The version of its files, and the type of what describes it, where Lance made it. */
+  readonly formatVersion?: number | undefined
+  readonly typeUrl?: string | undefined
 }
 
 /** The rows of one version. */

@@ -82,6 +82,11 @@ export class Bridge {
     return name
   }
 
+  /** Lets the handle of a name ask for another operation. */
+  set(name: string, dataset: Dataset): void {
+    this.#datasets.set(name, dataset)
+  }
+
   remove(name: string): void {
     this.#datasets.delete(name)
   }

@@ -7,12 +7,14 @@ import { Bridge, type Dataset } from './bridge.ts'
 import { applyChange, ownColumns, type RowChange, type RowsChanged } from './change.ts'
 import { cannotOpen, fromLance } from './errors.ts'
 import { type LanceIndexFound, lanceIndexes } from './indexes.ts'
+import { type HeadOfBranch, KeptHandles } from './kept-handles.ts'
 import { type Connection, loadLance, type NativeStats, type NativeTable, tooOld } from './native.ts'
 import { buildQuery, type LanceQuery } from './query.ts'
 
 export type { Dataset, DatasetVersion, DatasetVersions, StagedVersion } from './bridge.ts'
 export type { RowChange, RowsChanged } from './change.ts'
 export type { LanceIndex, LanceIndexFound } from './indexes.ts'
+export type { HeadOfBranch } from './kept-handles.ts'
 export type { LanceQuery, SearchTuning, TextClause, TextSearch } from './query.ts'
 
 /** A branch of a dataset that is to be opened. */
@@ -28,6 +30,14 @@ export interface DatasetToRead extends DatasetToOpen {
   /** What identifies the content of the version: no other version, and no other dataset, has the same. */
   readonly key: string
   readonly version: number
+}
+
+/** A branch of a dataset whose rows are to be changed. */
+export interface DatasetToChange extends DatasetToOpen {
+  /** What identifies its latest version. Undefined where no handle is to be kept for the next change. */
+  readonly head?: HeadOfBranch | undefined
+  /** The same after the change. */
+  readonly headAfter?: () => HeadOfBranch | undefined
 }
 
 /** How an engine may use memory. */
@@ -56,6 +66,12 @@ export class LanceEngine {
   /** By the keys of versions, the one that was used last at the end. */
   readonly #opened = new Map<string, Opened>()
 
+  /** Handles of the latest versions of branches, for the next change of each. */
+  readonly #changing = new KeptHandles(({ name, table }) => {
+    table.close()
+    this.#bridge.remove(name)
+  })
+
   constructor(options: LanceOptions) {
     this.#options = options
   }
@@ -68,14 +84,15 @@ export class LanceEngine {
   /** Rows as the bytes of an Arrow IPC file. */
   query(dataset: DatasetToRead, asked: LanceQuery): Promise<Uint8Array> {
     return this.#read(dataset, asked, async (table) =>
-      answerOf(buildQuery(await loadLance(), table, asked), asked),
+      answerOf(await buildQuery(await loadLance(), table, asked), asked),
     )
   }
 
   /** Lance's plan of a query, a line for each step, the last one first. */
   explain(dataset: DatasetToRead, asked: LanceQuery): Promise<readonly string[]> {
     return this.#read(dataset, asked, async (table) => {
-      const plan = await buildQuery(await loadLance(), table, asked).explainPlan(true)
+      const query = await buildQuery(await loadLance(), table, asked)
+      const plan = await query.explainPlan(true)
       return plan.trimEnd().split('\n')
     })
   }
@@ -100,28 +117,35 @@ export class LanceEngine {
    * after a conflict. `make` gets the columns, and says what to change.
    */
   async change(
-    dataset: DatasetToOpen,
+    dataset: DatasetToChange,
     make: (schema: Schema) => RowChange | Promise<RowChange>,
     { signal }: WorkOptions,
   ): Promise<RowsChanged> {
     signal?.throwIfAborted()
-    const name = this.#bridge.add(dataset)
+    const kept = this.#changing.take(dataset.head)
+    const name = kept?.name ?? this.#bridge.add(dataset)
+    if (kept) this.#bridge.set(name, dataset)
+    let table = kept?.table
+    let isKept = false
     try {
-      const table = await this.#openTable(name, dataset).catch((error) => {
+      table ??= await this.#openTable(name, dataset).catch((error) => {
         throw cannotOpen(error, dataset.shown)
       })
-      try {
-        const change = await make(decodeSchema(await table.schema()))
-        signal?.throwIfAborted()
-        return await applyChange(await loadLance(), table, change)
-      } finally {
-        table.close()
-      }
+      const change = await make(decodeSchema(await table.schema()))
+      signal?.throwIfAborted()
+      const changed = await applyChange(await loadLance(), table, change)
+      const head = isOfRows(change) ? dataset.headAfter?.() : undefined
+      isKept = head !== undefined && (await table.version()) === head.version
+      if (isKept) this.#changing.keep(head!, { name, table })
+      return changed
     } catch (error) {
       if (signal?.aborted) throw signal.reason
       throw fromLance(error, dataset.shown)
     } finally {
-      this.#bridge.remove(name)
+      if (!isKept) {
+        table?.close()
+        this.#bridge.remove(name)
+      }
     }
   }
 
@@ -153,6 +177,7 @@ export class LanceEngine {
   async close(): Promise<void> {
     const opened = [...this.#opened.values()]
     this.#opened.clear()
+    this.#changing.clear()
     for (const one of opened) await this.#release(one)
     const connection = this.#connection
     this.#connection = undefined
@@ -244,6 +269,11 @@ export class LanceEngine {
     this.#bridge.remove(name)
     await table.then((found) => found.close()).catch(() => {})
   }
+}
+
+/** Whether a change leaves its handle at the version that it made. */
+function isOfRows({ kind }: RowChange): boolean {
+  return kind === 'insert' || kind === 'delete' || kind === 'update' || kind === 'merge'
 }
 
 /** The work, or the reason of the signal as soon as that is aborted: Lance itself cannot be stopped. */

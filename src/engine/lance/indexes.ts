@@ -26,6 +26,9 @@ export interface LanceIndexFound {
   readonly createdAt: Date | undefined
   readonly details: unknown
   readonly distanceType: string | undefined
+  /** The version of its files, and the exact type of what describes it. */
+  readonly formatVersion: number | undefined
+  readonly typeUrl: string | undefined
 }
 
 /** The parameters of indexes of vectors, by their names in the protocol and in the package. */
@@ -97,7 +100,7 @@ export async function createLanceIndex(
   if (there !== undefined && !replace) {
     throw new CatalogError(
       'TableIndexAlreadyExists',
-      `The index ${JSON.stringify(there.name)} exists already. Choose another name, or replace it.`,
+      `The index ${JSON.stringify(there.name)} already exists. Choose another name, or replace it.`,
     )
   }
   await table.createIndex(index, column, replace, undefined, name, true)
@@ -143,6 +146,8 @@ async function described(table: NativeTable, index: NativeIndexConfig): Promise<
     createdAt,
     details: indexDetails ?? {},
     distanceType: stats?.distanceType,
+    formatVersion: index.indexVersion,
+    typeUrl: index.typeUrl,
   }
 }
 

@@ -70,6 +70,8 @@ export interface NativeIndexConfig {
   readonly sizeBytes?: number
   readonly numSegments?: number
   readonly indexDetails?: unknown
+  readonly indexVersion?: number
+  readonly typeUrl?: string
 }
 
 /** A merge that is built by its setters, and then run. Each setter answers with the next builder. */

@@ -27,14 +27,14 @@ export interface SearchTuning {
 const defaultLimit = 10
 
 /** Builds a query of Lance. */
-export function buildQuery(
+export async function buildQuery(
   lance: LancePackage,
   table: NativeTable,
   asked: LanceQuery,
-): Omit<NativeQuery, 'nearestTo'> {
+): Promise<Omit<NativeQuery, 'nearestTo'>> {
   const { search, text, filter, columns, limit, offset, withRowId, orderBy } = asked
   const plain = table.query()
-  if (text) plain.fullTextSearch(nativeText(lance, text))
+  if (text) plain.fullTextSearch(await nativeText(lance, table, text))
   const query = search ? nearest(plain, search, asked.tuning) : plain
   if (asked.tuning?.indexedOnly) query.fastSearch()
   if (filter !== undefined) query.onlyIf(filter)

@@ -1,5 +1,5 @@
-import { unsupported } from '../../base/errors.ts'
-import type { LancePackage, NativeQuery, TextQueryMade } from './native.ts'
+import { invalid } from '../../base/errors.ts'
+import type { LancePackage, NativeQuery, NativeTable, TextQueryMade } from './native.ts'
 
 /** A search for words, by an index of them. */
 export type TextSearch = TextClause | SimpleText
@@ -25,7 +25,12 @@ export type TextClause =
       readonly operator: 'AND' | 'OR'
       readonly prefixLength: number
     }
-  | { readonly kind: 'phrase'; readonly words: string; readonly column: string; readonly slop: number }
+  | {
+      readonly kind: 'phrase'
+      readonly words: string
+      readonly column: string | undefined
+      readonly slop: number
+    }
   | {
       readonly kind: 'boost'
       readonly positive: TextClause
@@ -45,27 +50,77 @@ export type TextClause =
     }
 
 /** A search as the package takes it. */
-export function nativeText(
+export async function nativeText(
   lance: LancePackage,
+  table: NativeTable,
   text: TextSearch,
-): Parameters<NativeQuery['fullTextSearch']>[0] {
+): Promise<Parameters<NativeQuery['fullTextSearch']>[0]> {
   if (text.kind === 'words') return { query: text.query, columns: text.columns ? [...text.columns] : null }
-  if (text.kind === 'match' && text.column === undefined) {
-    requirePlain(text)
-    return { query: text.words, columns: null }
+  if (isPlain(text)) return { query: text.words, columns: null }
+  if (!lacksColumn(text)) return { query: made(lance, text).inner }
+  const indexes = await table.listIndices()
+  const columns = indexes.filter(({ indexType }) => indexType === 'FTS').flatMap((index) => index.columns)
+  if (columns.length === 0) {
+    throw invalid('The table has no full-text index. Create one: createTableIndex with index_type FTS.')
   }
-  return { query: made(lance, text).inner }
+  return { query: made(lance, inColumns(text, columns)).inner }
 }
 
+/** Whether words are searched in all columns with nothing else asked, as the package does by itself. */
+function isPlain(clause: TextClause): clause is TextClause & { readonly kind: 'match' } {
+  if (clause.kind !== 'match' || clause.column !== undefined) return false
+  const { fuzziness, operator, boost } = clause
+  return fuzziness === 0 && operator === 'OR' && boost === 1
+}
+
+function lacksColumn(clause: TextClause): boolean {
+  switch (clause.kind) {
+    case 'match':
+    case 'phrase':
+      return clause.column === undefined
+    case 'boost':
+      return lacksColumn(clause.positive) || lacksColumn(clause.negative)
+    case 'multi':
+      return false
+    case 'boolean':
+      return clause.clauses.some(([, one]) => lacksColumn(one))
+  }
+}
+
+/** The clause, each part of which names a column: one without is searched in each of some columns. */
+function inColumns(clause: TextClause, columns: readonly string[]): TextClause {
+  switch (clause.kind) {
+    case 'match':
+    case 'phrase': {
+      if (clause.column !== undefined) return clause
+      const each = columns.map((column) => ({ ...clause, column }))
+      return each.length === 1
+        ? each[0]!
+        : { kind: 'boolean', clauses: each.map((one) => ['SHOULD', one] as const) }
+    }
+    case 'boost': {
+      const { positive, negative } = clause
+      return { ...clause, positive: inColumns(positive, columns), negative: inColumns(negative, columns) }
+    }
+    case 'multi':
+      return clause
+    case 'boolean':
+      return {
+        ...clause,
+        clauses: clause.clauses.map(([occur, one]) => [occur, inColumns(one, columns)] as const),
+      }
+  }
+}
+
+/** The query of a clause, each part of which names a column. */
 function made(lance: LancePackage, clause: TextClause): TextQueryMade {
   switch (clause.kind) {
     case 'match': {
       const { words, column, kind: _, ...options } = clause
-      if (column === undefined) throw needsColumn()
-      return new lance.MatchQuery(words, column, options)
+      return new lance.MatchQuery(words, column!, options)
     }
     case 'phrase':
-      return new lance.PhraseQuery(clause.words, clause.column, { slop: clause.slop })
+      return new lance.PhraseQuery(clause.words, clause.column!, { slop: clause.slop })
     case 'boost': {
       const { positive, negative, negativeBoost } = clause
       return new lance.BoostQuery(made(lance, positive), made(lance, negative), { negativeBoost })
@@ -80,16 +135,4 @@ function made(lance: LancePackage, clause: TextClause): TextQueryMade {
     case 'boolean':
       return new lance.BooleanQuery(clause.clauses.map(([occur, one]) => [occur, made(lance, one)]))
   }
-}
-
-/** The package searches all columns for plain words alone. */
-function requirePlain({ fuzziness, operator, boost }: TextClause & { readonly kind: 'match' }): void {
-  if (fuzziness !== 0 || operator !== 'OR' || boost !== 1) throw needsColumn()
-}
-
-function needsColumn(): Error {
-  return unsupported(
-    'A text search with fuzziness, an operator, a boost or several clauses needs the column of each.',
-    'Name it as "column".',
-  )
 }

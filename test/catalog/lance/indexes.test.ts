@@ -153,6 +153,12 @@ describe('indexes of tables of Lance', () => {
     expect(await search({ boost: { positive: match('cat'), negative: match('dog') } })).toEqual(
       expected((text) => text.includes('cat')),
     )
+    expect(await search({ match: { terms: 'cat dog', column: null, operator: 'And' } })).toEqual(
+      expected(both('cat', 'dog')),
+    )
+    expect(await search({ phrase: { terms: 'cat and', column: null } })).toEqual(
+      expected((text) => text.includes('cat and')),
+    )
     for (const wrong of [{ match: {} }, { other: {} }, { match: { terms: 'a' }, phrase: { terms: 'a' } }, []])
       await expect(search(wrong)).rejects.toMatchObject({ code: 'InvalidInput' })
   })

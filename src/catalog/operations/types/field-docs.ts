@@ -376,6 +376,8 @@ const responses: Docs = {
   num_segments: 'The files of the index: none if it is a record only.',
   created_at: 'When it was created, as ISO 8601.',
   index_details: 'Its parameters, as JSON.',
+  index_version: 'The version of the files of an index that Lance made.',
+  type_url: 'The type of what describes an index that Lance made, precisely.',
 }
 
 /** What an operation has that its fields' texts depend on. */
