@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { isUnsupported } from '../catalog/index.ts'
+import { isKeyed, isUnsupported } from '../catalog/index.ts'
 import { type Field, fieldsOf } from './fields.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
@@ -148,6 +148,12 @@ function addSharedOptions(command: Command, operation: AnyOperation): void {
     command.option(
       '--transaction <id>',
       'the transaction of begin-transaction that this is part of, at a server',
+    )
+  }
+  if (isKeyed(operation) && !isUnsupported(operation)) {
+    command.option(
+      '--idempotency-key <key>',
+      'a name for this change: for a day, the same command with it gets the first answer and changes nothing',
     )
   }
   addCatalogOptions(command)

@@ -88,7 +88,9 @@ export async function withTypedRows(
   note: (text: string) => void,
 ): Promise<Fields> {
   const { data, schema } = request
-  const { streams } = operations[operation as OperationName].definition.route
+  // With an idempotency key, rows are compared with those of an earlier command before they are written.
+  const streams =
+    operations[operation as OperationName].definition.route.streams && options.idempotencyKey === undefined
   if (data instanceof ArrowRows) return { ...request, data: streams ? data.items : await data.whole() }
   if (!(data instanceof TextRows)) return request
   const merges = operation === 'mergeInsertIntoTable'
@@ -164,6 +166,7 @@ function rowsOf(listed: Listed, item: string): readonly Fields[] {
 /** The options that all operation commands share. */
 export interface SharedOptions extends CatalogOptions {
   readonly transaction?: string
+  readonly idempotencyKey?: string
   readonly output?: string
 }
 
@@ -180,13 +183,13 @@ export interface ParsedCommand {
 /** Opens the catalog, runs the operation and prints its response. */
 export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal): Promise<void> {
   const { operation, location, request, options, mayCreate } = task
-  const { transaction } = options
+  const { transaction, idempotencyKey } = options
   if (!isUrl(location)) refuseWithoutServer(operation, transaction)
   const bar = progressBar(io.stderr)
   const printer = printerOf(io, options.json)
   await using catalog = await openLocation(location, mayCreate, options)
   const inParts = readsRows(operation) && { [requestMemory]: { inParts: true } }
-  const work = { signal, onProgress: bar.onProgress, transaction, ...inParts }
+  const work = { signal, onProgress: bar.onProgress, transaction, idempotencyKey, ...inParts }
   const method = catalog[operation.name] as (request: Fields, options: OperationOptions) => Promise<Fields>
   const run = (asked: Fields) => reading(method(asked, work))
   try {
