@@ -58,6 +58,7 @@ export function changesResponder(context: HttpContext): (exchange: Exchange) => 
       const source = events(context, exchange, changes, token, {
         heartbeatMillis,
         mayRead,
+        caller: principal?.name,
         disconnected: disconnect.signal,
       })
       // Backpressure: no change is read before the client takes it.
@@ -114,6 +115,8 @@ function mayReadOf(authorizer: Authorizer, exchange: Exchange): MayRead {
 interface StreamSettings {
   readonly heartbeatMillis: number
   readonly mayRead: MayRead | undefined
+  /** The name of the caller, who is told which changes are its own. */
+  readonly caller: string | undefined
   readonly disconnected: AbortSignal
 }
 
@@ -122,7 +125,7 @@ async function* events(
   exchange: Exchange,
   changes: Changes,
   firstToken: string,
-  { heartbeatMillis, mayRead, disconnected }: StreamSettings,
+  { heartbeatMillis, mayRead, caller, disconnected }: StreamSettings,
 ): AsyncGenerator<string, void> {
   let token = firstToken
   try {
@@ -141,7 +144,7 @@ async function* events(
       next = undefined
       if (result.done) break
       token = result.value.token
-      const visible = await visibleChange(result.value, mayRead)
+      const visible = await visibleChange(result.value, mayRead, caller)
       if (visible !== undefined) yield eventText('message', token, visible)
     }
     yield eventText('end', token, { token })
@@ -160,12 +163,17 @@ async function* events(
   }
 }
 
-/** A change without its caller's identity and without hidden subjects. Undefined when all subjects are hidden. */
+/** A change without the identity of another caller, and without hidden subjects. Undefined when all are hidden. */
 async function visibleChange(
-  { principal: _, request_id: __, ...change }: CommittedChange,
+  { principal, request_id, ...change }: CommittedChange,
   mayRead: MayRead | undefined,
+  caller: string | undefined,
 ): Promise<CommittedChange | undefined> {
-  if (mayRead === undefined) return change
+  const own =
+    principal !== undefined && principal === caller
+      ? { principal, ...(request_id !== undefined && { request_id }) }
+      : {}
+  if (mayRead === undefined) return { ...change, ...own }
   const changes = await visibleChanges(change.changes, mayRead)
-  return changes.length === 0 ? undefined : { ...change, changes }
+  return changes.length === 0 ? undefined : { ...change, ...own, changes }
 }

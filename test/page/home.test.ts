@@ -81,6 +81,9 @@ describeInChromium('what is here, and what changed', () => {
     const view = tables.getByRole('row', { name: /daily/ })
     await view.getByText('View', { exact: true }).waitFor()
     expect(await view.getByRole('cell').nth(2).textContent()).toBe('')
+    await view.getByRole('link').click()
+    await page.locator('.eyebrow', { hasText: 'View' }).waitFor()
+    await page.goBack()
 
     // What others change shows without a reload, first.
     await catalog.insertIntoTable({ id: ['prod', 'flights'], data: flights.slice(0, 5) })

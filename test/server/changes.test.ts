@@ -130,6 +130,21 @@ test('a caller sees no more than the authorize hook lets it read, and not who th
   expect(data).not.toMatch(/secret|eve/)
 })
 
+test('a caller is told which changes are its own', async () => {
+  const { server, listen } = await running()
+  const streams = [await listen(), await listen('', { authorization: `Bearer ${bob}` })]
+  for (const { next } of streams) await next()
+  const response = await fetch(`${server.url}/v1/namespace/a/create`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${ada}`, 'x-request-id': 'mine' },
+    body: '{}',
+  })
+  expect(response.status).toBe(200)
+  const [own, other] = streams
+  expect(JSON.parse((await own!.next()).data)).toMatchObject({ principal: 'ada', request_id: 'mine' })
+  expect((await other!.next()).data).not.toMatch(/ada|mine|principal|request_id/)
+})
+
 test('streams are bounded, for each caller and in all, and make room when they end', async () => {
   const { listen } = await running({ limits: { streams: 3, streamsPerCaller: 2 } })
   const status = async (token: string) => {

@@ -5,6 +5,8 @@ import type { Route } from './route.ts'
 export interface CommittedChange {
   readonly timestamp_millis: number
   readonly transaction_id: string
+  /** The caller, if that is the caller of this page. A server names no others. */
+  readonly principal?: string
   readonly changes: readonly SubjectChange[]
 }
 

@@ -21,6 +21,8 @@ export interface LatestChange {
   /** The view of the subject, or of its transaction if the subject is gone; undefined if not known. */
   readonly route?: Route | undefined
   readonly version?: number | undefined
+  /** The caller, if that is the caller of this page. */
+  readonly by?: string | undefined
   /** How many further subjects of the same commit are not shown. */
   readonly further: number
 }
@@ -49,13 +51,19 @@ export function latestChanges(
   return [...fromStream.flatMap(shownOf), ...before].slice(0, maxShown)
 }
 
-function shownOf({ timestamp_millis: millis, transaction_id, changes }: CommittedChange): LatestChange[] {
+function shownOf({
+  timestamp_millis: millis,
+  transaction_id,
+  principal,
+  changes,
+}: CommittedChange): LatestChange[] {
   const shown = changes.slice(0, maxSubjects)
   return shown.map((change, index) => ({
     ...shownChange(change, transaction_id),
     key: `${transaction_id} ${index}`,
     millis,
     transaction: transaction_id,
+    ...(principal !== undefined && { by: principal }),
     further: index === shown.length - 1 ? changes.length - shown.length : 0,
   }))
 }

@@ -2,7 +2,7 @@ import { useLoaded, type ViewProps } from '../hooks.ts'
 import { type LatestChange, type ListedTransaction, latestChanges } from '../model/latest.ts'
 import { formatRoute } from '../model/route.ts'
 import { plainText } from '../model/text.ts'
-import { Path } from '../parts/text.tsx'
+import { Path, Text } from '../parts/text.tsx'
 import { Time } from '../parts/time.tsx'
 import { listTransactions, seenTransactions } from '../server.ts'
 
@@ -52,7 +52,7 @@ export function ChangeTable({
 }
 
 function ChangeLine({ change, isOwn }: { readonly change: LatestChange; readonly isOwn: boolean }) {
-  const { millis, transaction, operation, id, route, version, further } = change
+  const { millis, transaction, operation, id, route, version, by, further } = change
   return (
     <div role="row" class="line">
       <span role="cell" class="faint">
@@ -60,7 +60,16 @@ function ChangeLine({ change, isOwn }: { readonly change: LatestChange; readonly
       </span>
       <span role="cell">
         <a href={formatRoute({ view: 'activity', transaction })}>{plainText(operation)}</a>
-        {isOwn && <span class="faint"> by this page</span>}
+        {isOwn ? (
+          <span class="faint"> by this page</span>
+        ) : (
+          by !== undefined && (
+            <span class="faint">
+              {' '}
+              by <Text text={by} />
+            </span>
+          )
+        )}
       </span>
       <span role="cell" class="subject">
         {route ? (

@@ -3,6 +3,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { latestOf, type NamedTable } from '../checked-changes.ts'
 import { navigate, useLoaded, type ViewProps } from '../hooks.ts'
 import { type Description, type Opened, selectionOf } from '../model/description.ts'
+import { kindOf } from '../model/kind.ts'
 import { formatRoute, type Tab, type TableRoute, tabs, type VersionSelection } from '../model/route.ts'
 import { rowsText, shownCount } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
@@ -58,6 +59,7 @@ export function TableView({
     [revision, counters.open],
   )
   const { value, error } = description
+  const kind = kindOf(value?.properties)
   /** Identifies the version numbers: a table that replaces another one has another location. */
   const history = JSON.stringify([value?.location, value?.branch])
   return (
@@ -66,6 +68,7 @@ export function TableView({
         <a href={formatRoute({ view: 'namespace', id: id.slice(0, -1) })}>
           <Path id={id.slice(0, -1)} root="Catalog" />
         </a>
+        {kind !== 'Table' && <span class="badge kind">{kind}</span>}
       </p>
       <div class="title">
         <h1>
