@@ -8,6 +8,8 @@ const meanings: readonly (readonly [words: RegExp, code: ErrorCode])[] = [
   [/feature flags?|not compatible|newer version of Lance|upgrade (?:your|to|lance)/i, 'InvalidTableState'],
   [/Commit conflict|Retryable commit|concurrent transaction/i, 'ConcurrentModification'],
   [/Invalid input|Invalid user input|Schema error|planning|LanceError\((?:Schema|Index)\)/i, 'InvalidInput'],
+  // Of the work on values, and not of files.
+  [/Assertion failed/i, 'InvalidInput'],
   [/LanceError\(IO\)|not found|No such file|corrupt|protobuf|Object at location/i, 'InvalidTableState'],
   [/Execution error|Arrow error|Compute error|DataFusion|not implemented|not supported/i, 'InvalidInput'],
 ]
