@@ -35,7 +35,8 @@ type Passed = Pick<
   | 'retainDropped'
   | 'arrowBytes'
 > &
-  Pick<ServeOptions, 'host' | 'port' | 'listing' | 'unknownFields' | 'advertise' | 'staleMillis' | 'log'>
+  Pick<ServeOptions, 'host' | 'port' | 'listing' | 'unknownFields' | 'advertise' | 'staleMillis' | 'log'> &
+  Pick<NonNullable<ServeOptions['limits']>, 'streamedBytes'>
 
 /** Whom a command that serves answers, as typed. */
 export interface TypedAuth {
@@ -202,6 +203,11 @@ function addRunningOptions(command: Command): void {
       'most Arrow data in one request, as 500MiB or 2GiB; it is held in memory (default: 256MiB)',
       toBytes,
     )
+    .option(
+      '--streamed-bytes <size>',
+      'most Arrow data of rows that are written as they arrive, as 10GiB or 200GiB (default: 64GiB)',
+      toBytes,
+    )
     .option('--audit <file>', 'write each change, and each refused caller, as a line of JSON into this file')
     .addOption(
       new Option('--audit-failure <what>', 'while that file cannot be written: go on, or refuse changes')
@@ -276,10 +282,14 @@ function catalogOptions(location: string, typed: Typed): DirectoryCatalogOptions
 
 function listenOptions({ page, editable, ...typed }: Typed) {
   if (!page && editable) throw new UsageError('--editable is about the page, which --no-page leaves out')
-  const { host, port, listing, unknownFields, advertise, staleMillis, drain, arrowBytes, log } = typed
+  const { host, port, listing, unknownFields, advertise, staleMillis, drain, log } = typed
+  const { arrowBytes, streamedBytes } = typed
   const shown: ServeOptions['page'] = page && editable ? 'editable' : page
   const timeouts = { drain, linger: lingerMillis }
-  const limits = arrowBytes === undefined ? {} : { arrowBytes }
+  const limits = {
+    ...(arrowBytes !== undefined && { arrowBytes }),
+    ...(streamedBytes !== undefined && { streamedBytes }),
+  }
   return { host, port, listing, unknownFields, advertise, staleMillis, log, page: shown, timeouts, limits }
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { tableFromArrays, tableToIPC } from '@uwdata/flechette'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { main } from '../../src/cli/main.ts'
 import { toBytes, toMillis } from '../../src/cli/options.ts'
@@ -182,6 +183,24 @@ describe('serve', () => {
     expect(await create(small, 'b', 1_000)).toEqual([1, expect.stringMatching(/2,?048/)])
     expect(await create(large, 'b', 1_000)).toEqual([0, ''])
     expect((await run(['serve', 'memory:', '--no-auth', '--arrow-bytes', 'much'])).code).toBe(2)
+  })
+
+  it('takes as many bytes of rows that arrive as it is told', async () => {
+    const serveWith = (size: string) => serving(['memory:', '--no-auth', '--streamed-bytes', size])
+    const [small, large] = [await serveWith('1200KiB'), await serveWith('2MiB')]
+    const rows = tableToIPC(tableFromArrays({ n: new Float64Array(200_000) }), { format: 'stream' })!
+    const create = async (url: string) => {
+      const answer = await fetch(`${url}/v1/table/t/create`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/vnd.apache.arrow.stream' },
+        body: new Blob([rows as Uint8Array<ArrayBuffer>]).stream(),
+        ...{ duplex: 'half' },
+      })
+      return [answer.status, await answer.text()]
+    }
+    expect(await create(small)).toEqual([400, expect.stringContaining('1,228,800 bytes')])
+    expect(await create(large)).toEqual([200, expect.anything()])
+    expect((await run(['serve', 'memory:', '--no-auth', '--streamed-bytes', 'much'])).code).toBe(2)
   })
 
   it('on a directory, commands say that a transaction needs a server', async () => {
