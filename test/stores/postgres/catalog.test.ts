@@ -15,7 +15,7 @@ describe.skipIf(missingPostgres)('in PostgreSQL', () => {
 
   beforeAll(async () => {
     const store = await openPostgresStore(await (await sharedServer()).freshUrl())
-    catalog = await openCatalog({ store, content: memoryContent() })
+    catalog = await openCatalog({ store, content: memoryContent(), retainDropped: 3_600_000 })
   })
   afterAll(() => catalog.close())
 

@@ -6,7 +6,7 @@ import { brokenCatalogs } from './catalogs.ts'
 import { collect, failureOf } from './run-cases.ts'
 
 const casesOf = (open: () => Promise<CatalogUnderTest>) => collect((runner) => catalogSuite(runner, open))
-const sound = casesOf(() => openCatalog('memory:'))
+const sound = casesOf(() => openCatalog('memory:', { retainDropped: 3_600_000 }))
 
 describe('the suite of catalogs notices a catalog that', () => {
   test.each(brokenCatalogs)('%s, by %s', async (_name, rule, open) => {

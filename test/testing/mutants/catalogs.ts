@@ -1,4 +1,9 @@
-import { CatalogError, openCatalog, type RowsRequest } from '../../../src/tabularium/index.ts'
+import {
+  CatalogError,
+  type CatalogOptions,
+  openCatalog,
+  type RowsRequest,
+} from '../../../src/tabularium/index.ts'
 import type { CatalogUnderTest } from '../../../src/testing/suites/catalog/trial.ts'
 import { brokenColumns } from './columns.ts'
 import { brokenSessions } from './sessions.ts'
@@ -10,15 +15,21 @@ type Calls = { readonly [Name in keyof CatalogUnderTest]: Call }
 type Broken = { readonly [Name in keyof CatalogUnderTest]?: Call }
 
 /** A correct catalog with some operations replaced. The replacements may use the original ones. */
-function broken(replace: (real: Calls) => Broken): () => Promise<CatalogUnderTest> {
+function broken(
+  replace: (real: Calls) => Broken,
+  options: CatalogOptions = {},
+): () => Promise<CatalogUnderTest> {
   return async () => {
-    const sound = await openCatalog('memory:')
+    const sound = await openCatalog('memory:', options)
     const others = replace(sound as unknown as Calls)
     return new Proxy(sound, {
       get: (target, name) => Reflect.get(name in others ? others : target, name) as unknown,
     }) as unknown as CatalogUnderTest
   }
 }
+
+/** Dropped tables are held in these. */
+const holding = { retainDropped: 3_600_000 }
 
 const namesOf = (id: unknown) => id as string[]
 
@@ -695,6 +706,26 @@ export const brokenCatalogs: readonly Mutant[] = [
     'rows.differences',
     broken((real) => ({ tableChanges: asked(real.tableChanges, ({ to, ...request }) => request) })),
   ],
+  ['brings dropped tables back without their versions', 'table.undrop', broken(forgettingVersions, holding)],
+  ['brings dropped tables back over others', 'table.undrop', broken(undroppingOver, holding)],
+  [
+    'lists dropped tables and says that none comes back',
+    'table.undrop',
+    broken(
+      (real) => ({ undropTable: asked(real.undropTable, (request) => ({ ...request, table_id: 'x' })) }),
+      holding,
+    ),
+  ],
+  [
+    'holds tables that are to be purged',
+    'table.undrop',
+    broken((real) => ({ dropTable: asked(real.dropTable, ({ purge, ...request }) => request) }), holding),
+  ],
+  [
+    'brings back what it does not list',
+    'table.undrop',
+    broken(() => ({ listDroppedTables: async () => ({ dropped: [] }) as unknown as Request }), holding),
+  ],
   [
     'takes rows by their places for their ids',
     'rows.ids',
@@ -764,6 +795,30 @@ function once(call: Call): Call {
     const answer = kept.get(key) ?? call(request, options)
     kept.set(key, answer)
     return answer
+  }
+}
+
+/** Drops tables as they are without their versions. */
+function forgettingVersions(real: Calls): Broken {
+  return {
+    dropTable: async (request) => {
+      const ranges = [{ start_version: 1, end_version: 2 }]
+      const { id } = request
+      await real.deleteTableTag({ id, tag: 'kept' } as unknown as Request).catch(() => {})
+      await real.batchDeleteTableVersions({ id, ranges } as unknown as Request).catch(() => {})
+      return real.dropTable(request)
+    },
+  }
+}
+
+/** Brings a table back over one that has its name. */
+function undroppingOver(real: Calls): Broken {
+  return {
+    undropTable: async (request) => {
+      if (request.new_table_name === undefined)
+        await real.dropTable({ id: request.id, purge: true } as unknown as Request).catch(() => {})
+      return real.undropTable(request)
+    },
   }
 }
 

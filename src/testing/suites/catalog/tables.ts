@@ -97,6 +97,36 @@ export const tables: Topic<CatalogTrial> = {
       },
     ),
     rule(
+      'table.undrop',
+      'decision: dropped tables',
+      'A dropped table is held or not. One that is held is listed, and comes back with its versions and tags to a name that is free; purged, it does not.',
+      ['dropTable', 'listDroppedTables', 'undropTable', 'purgeTable', 'createTableTag', 'getTableTagVersion'],
+      async (trial: CatalogTrial) => {
+        const { catalog, id } = trial
+        const table = await withVersions(trial, 't', 1, 2)
+        await catalog.createTableTag({ id: table, tag: 'kept', version: 1 })
+        await catalog.dropTable({ id: table })
+        const held = async () => (await catalog.listDroppedTables({ id: id() })).dropped.map(({ id }) => id)
+        if ((await held()).length === 0) {
+          await refused(catalog.undropTable({ id: table }), 'TableNotFound')
+          return
+        }
+        assert.deepEqual(await held(), [table])
+        await refused(catalog.describeTable({ id: table }), 'TableNotFound')
+        await catalog.declareTable({ id: table })
+        await refused(catalog.undropTable({ id: table }), 'TableAlreadyExists')
+        await catalog.undropTable({ id: table, new_table_name: 'back' })
+        assert.deepEqual([await held(), await numbers(catalog, id('back'))], [[], [1, 2]])
+        assert.equal((await catalog.getTableTagVersion({ id: id('back'), tag: 'kept' })).version, 1)
+        assert.deepEqual(await numbers(catalog, table), [])
+        await catalog.dropTable({ id: id('back') })
+        assert.equal((await catalog.purgeTable({ id: id('back') })).purged, 1)
+        await refused(catalog.undropTable({ id: id('back') }), 'TableNotFound')
+        await catalog.dropTable({ id: table, purge: true })
+        assert.deepEqual(await held(), [])
+      },
+    ),
+    rule(
       'table.properties',
       'decision: properties',
       'Properties are set and removed, the others stay, and so do versions, tags and location.',
