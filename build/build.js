@@ -26,7 +26,11 @@ const publicSources = new Set(
     .filter(({ types }) => types)
     .map((entry) => sourceOf(entry.default)),
 )
-const entryPoints = new Set([...outputs.map(sourceOf), ...workers, 'src/tabularium/tour.ts'])
+/** The start of the command loads the rest of it by the name of its file. */
+const command = 'src/cli/index.ts'
+const rest = 'src/cli/main.ts'
+const entryPoints = new Set([...outputs.map(sourceOf), rest, 'src/tabularium/tour.ts'])
+entryPoints.delete(command)
 
 /**
  * Packages that are bundled. Resolving and reading those that every catalog needs would take a fifth of the import
@@ -41,6 +45,7 @@ const bundled = [
   'fzstd',
   'hyparquet',
   'hyparquet-writer',
+  'commander',
 ]
 
 /** The packages in the bundle of the page. */
@@ -59,15 +64,26 @@ const options = {
   // No source maps: stack traces are readable without minification, and maps would be half of the package.
 }
 
+/** Leaves the rest of the command in its own file. */
+const theRestApart = {
+  name: 'the rest apart',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /\/main\.ts$/ }, () => ({ path: './main.js', external: true })),
+}
+
 rmSync(outdir, { recursive: true, force: true })
 const { metafile } = await build({ ...options, write: false, metafile: true })
 const built = await build({
   ...options,
   metafile: true,
-  plugins: [loadTogether('src/tabularium/index.ts', metafile.inputs)],
+  plugins: [changed(toLoadTogether('src/tabularium/index.ts', metafile.inputs))],
   // The plugin adds bare imports on purpose, for their files only.
   logOverride: { 'ignored-bare-import': 'silent' },
 })
+// What starts by itself shares no file with the rest: a small file costs as much time as a large one.
+const changes = [changed({ needing: new Set() })]
+await build({ ...options, entryPoints: workers, plugins: changes })
+await build({ ...options, entryPoints: [command], splitting: false, plugins: [theRestApart, ...changes] })
 await import('./page.js')
 await writeWeb(outdir)
 writeFileSync(join(outdir, 'licenses.txt'), licensesOf([...new Set([...bundled, ...onPage, ...inWeb])]))
@@ -86,11 +102,35 @@ writeTypes(
 await writeLightClient(outdir)
 
 /**
+ * Changes sources before they are bundled. `needing` are those that import all of `main`, since they need a part of it.
+ *
+ * Node's own modules come from `process.getBuiltinModule`. An import of one makes a module of all that it exports: Node
+ * calls each of its getters, and loads what lies behind them.
+ */
+function changed({ main, needing }) {
+  const imports = /^import (?!type )(?:\* as )?(\w+|\{[^}]*\}) from ['"](node:[^'"]+)['"];?$/gm
+  const pattern = (names) => names.replace(/\btype \w+( as \w+)?,?/g, '').replace(/(\w+) as (\w+)/g, '$1: $2')
+  return {
+    name: 'changed',
+    setup: ({ onLoad }) =>
+      onLoad({ filter: /\.[mc]?[jt]s$/ }, ({ path }) => {
+        const text = readFileSync(path, 'utf8')
+          .replace(
+            imports,
+            (_, names, from) => `const ${pattern(names)} = globalThis.process.getBuiltinModule('${from}')`,
+          )
+          .replace(/\brequire\('(node:[^']+)'\)/g, "globalThis.process.getBuiltinModule('$1')")
+        const more = needing.has(relative('', path)) ? `\nimport ${JSON.stringify(resolve(main))}\n` : ''
+        return { contents: text + more, loader: path.endsWith('.ts') ? 'ts' : 'js' }
+      }),
+  }
+}
+
+/**
  * Keeps everything that `main` loads eagerly in one file. The bundler splits by the set of entry points that need a
  * module, which made seventeen files, at a millisecond each. So each importer outside `main` imports all of `main`.
- * Worker threads and the start of the command are exempt, since they start faster with only what they need.
  */
-function loadTogether(main, inputs) {
+function toLoadTogether(main, inputs) {
   const loadedWith = (file, found = new Set()) => {
     if (found.has(file)) return found
     found.add(file)
@@ -103,18 +143,6 @@ function loadTogether(main, inputs) {
     imports.filter(({ kind }) => kind === 'dynamic-import'),
   )
   const needing = new Set([...entryPoints, ...lazy.map(({ path }) => path)])
-  for (const entry of [main, ...workers, 'src/cli/index.ts']) {
-    for (const file of loadedWith(entry)) needing.delete(file)
-  }
-  return {
-    name: 'load together',
-    setup: ({ onLoad }) =>
-      onLoad({ filter: /\.ts$/ }, ({ path }) => {
-        if (!needing.has(relative('', path))) return undefined
-        return {
-          contents: `${readFileSync(path, 'utf8')}\nimport ${JSON.stringify(resolve(main))}\n`,
-          loader: 'ts',
-        }
-      }),
-  }
+  for (const file of loadedWith(main)) needing.delete(file)
+  return { main, needing }
 }

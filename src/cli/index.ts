@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import process from 'node:process'
 import { packageVersion } from '../base/version.ts'
 import { scripts } from './completion/scripts.ts'
 
@@ -33,7 +32,7 @@ async function run(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => stop.abort(new Error(`interrupted by ${signal}`)))
   }
-  const [{ main }, { whenNpxEnds }] = await Promise.all([import('./main.ts'), import('./npx.ts')])
+  const { main, whenNpxEnds } = await import('./main.ts')
   whenNpxEnds(process.env, () => stop.abort(new Error('interrupted, since npx has ended')))
   const { stdin, stdout, stderr, env } = process
   process.exitCode = await main(args, { stdin, stdout, stderr, env, version: packageVersion() }, stop.signal)

@@ -1,28 +1,15 @@
 import { Command, CommanderError } from 'commander'
 import { isUnsupported } from '../catalog/index.ts'
 import { CatalogError } from '../tabularium/index.ts'
-import { backupCommand, backupLeaseCommand, restoreCommand } from './backup.ts'
-import { changesCommand } from './changes.ts'
 import { firstWord, withChosenProfile } from './chosen-profile.ts'
 import { isNamed, operationCommand } from './command.ts'
-import { completeCommand, completionCommand } from './completion/completion-command.ts'
-import { copyCommand, exportCommand, importCommand } from './export.ts'
-import { fakeCommand } from './fake.ts'
-import { importIcebergCommand } from './import-iceberg.ts'
 import type { Io } from './io.ts'
 import { resolveLocations } from './location-argument.ts'
-import { vacuumCommand, verifyCommand } from './maintenance.ts'
-import { mcpCommand } from './mcp/mcp-command.ts'
-import { migrateCommand } from './migrate.ts'
-import { suggestionsFor } from './near-miss.ts'
-import { openCommand } from './open-page.ts'
-import { profileCommand } from './profiles/profile-command.ts'
 import { type AnyOperation, definitions } from './record.ts'
-import { serveCommand } from './serve.ts'
-import { describeCommand, headCommand, historyCommand, schemaCommand } from './table-commands.ts'
 import { UsageError } from './usage.ts'
 import { visible } from './values.ts'
-import { watchCommand } from './watch.ts'
+
+export { whenNpxEnds } from './npx.ts'
 
 /** The exit codes, for scripts. */
 const exitCodes = { done: 0, refused: 1, usage: 2, interrupted: 130 } as const
@@ -33,7 +20,7 @@ const exitCodes = { done: 0, refused: 1, usage: 2, interrupted: 130 } as const
  */
 export async function main(args: readonly string[], io: Io, signal: AbortSignal): Promise<number> {
   try {
-    const root = program(io, signal, firstWord(args))
+    const root = await program(io, signal, firstWord(args))
     await root.parseAsync(withChosenProfile(root, args, io), { from: 'user' })
     return exitCodes.done
   } catch (error) {
@@ -93,9 +80,9 @@ catalog, 2 invalid command line, 130 interrupted.
 
 /**
  * The root command: serving, maintenance, and a command for every operation. With `word`, the first word of a command
- * line, it has only the commands that this line can need. Making all of them takes 15 ms.
+ * line, it has only the commands that this line can need. Loading and making all of them takes longer than most of them.
  */
-export function program(io: Io, signal: AbortSignal, word?: string): Command {
+export async function program(io: Io, signal: AbortSignal, word?: string): Promise<Command> {
   const root = new Command('tabularium')
     .description(
       'A table catalog in a directory, in a database or behind a URL: namespaces, tables, versions, tags, rows.',
@@ -110,65 +97,33 @@ export function program(io: Io, signal: AbortSignal, word?: string): Command {
     .usage('<command> <location> [identifier] [options]')
     .addHelpText('after', examples)
     .hook('preAction', (_root, command) => resolveLocations(command, io))
-    .on('command:*', ([word]: string[]) => {
+  const named = definitions.filter((operation) => isNamed(operation, word))
+  for (const operation of named) addOperation(root, operation, io, signal)
+  if (named.length > 0) return configure(root, io)
+  const { completeCommand } = await import('./completion/completion-command.ts')
+  const complete = completeCommand((first) => program(io, signal, first), io, signal)
+  if (word !== complete.name()) {
+    const { unknownCommand } = await import('./near-miss.ts')
+    root.on('command:*', ([word]: string[]) => {
       throw unknownCommand(root, word!)
     })
-  const complete = completeCommand((first) => program(io, signal, first), io, signal)
-  const named = definitions.filter((operation) => isNamed(operation, word))
-  const only = word === complete.name() ? [] : named.length > 0 ? named : undefined
-  for (const operation of only ?? []) addOperation(root, operation, io, signal)
-  if (only === undefined) addAll(root, io, signal)
+    await addAll(root, io, signal)
+  }
   // Groups of commands are shown in the order in which they were added, and this one's comes last.
   root.addCommand(configure(complete, io), { hidden: true })
   return configure(root, io)
 }
 
-function addAll(root: Command, io: Io, signal: AbortSignal): void {
-  const itself = [
-    serveCommand(io, signal),
-    openCommand(io, signal),
-    mcpCommand(io, signal),
-    fakeCommand(io, signal),
-    changesCommand(io, signal),
-    migrateCommand(io, signal),
-    verifyCommand(io, signal),
-    vacuumCommand(io, signal),
-    backupCommand(io, signal),
-    backupLeaseCommand(io, signal),
-    restoreCommand(io, signal),
-    exportCommand(io, signal),
-    importCommand(io, signal),
-    importIcebergCommand(io, signal),
-    copyCommand(io, signal),
-  ]
+async function addAll(root: Command, io: Io, signal: AbortSignal): Promise<void> {
+  const { itself, more } = (await import('./other-commands.ts')).otherCommands(io, signal)
   for (const command of itself) root.addCommand(configure(command, io))
   for (const operation of definitions) addOperation(root, operation, io, signal)
-  const more = [
-    describeCommand(io, signal),
-    schemaCommand(io, signal),
-    headCommand(io, signal),
-    historyCommand(io, signal),
-    watchCommand(io, signal),
-    profileCommand(io),
-    completionCommand(io),
-  ]
   for (const command of more) root.addCommand(configure(command, io))
 }
 
 function addOperation(root: Command, operation: AnyOperation, io: Io, signal: AbortSignal): void {
   const command = configure(operationCommand(operation, io, signal), io)
   root.addCommand(command, { hidden: isUnsupported(operation) })
-}
-
-/** The error for an unknown command, with suggestions. */
-function unknownCommand(root: Command, word: string): UsageError {
-  const commands = root.createHelp().visibleCommands(root)
-  const near = suggestionsFor(
-    word,
-    commands.flatMap((command) => [command.name(), ...command.aliases()]),
-  )
-  const next = near.length === 0 ? 'see tabularium --help' : `did you mean ${near.join(' or ')}?`
-  return new UsageError(`unknown command ${JSON.stringify(word.slice(0, 80))}; ${next}`)
 }
 
 /** Configures a command and its subcommands to throw errors and to print to the streams of `io`. */

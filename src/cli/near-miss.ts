@@ -1,4 +1,6 @@
+import type { Command } from 'commander'
 import { editDistance } from '../base/model/nearest.ts'
+import { UsageError } from './usage.ts'
 
 /** Words from other tools, and the commands that do the same here. */
 export const synonyms: Readonly<Record<string, readonly string[]>> = {
@@ -73,4 +75,15 @@ function isTypo(word: string, command: string, distance: number): boolean {
   const letters = (text: string) => [...text].sort().join('')
   if (distance === 2 && letters(word) === letters(command)) return true
   return distance <= Math.max(1, Math.floor(Math.min(word.length, command.length) / 3))
+}
+
+/** The error for an unknown command, with suggestions. */
+export function unknownCommand(root: Command, word: string): UsageError {
+  const commands = root.createHelp().visibleCommands(root)
+  const near = suggestionsFor(
+    word,
+    commands.flatMap((command) => [command.name(), ...command.aliases()]),
+  )
+  const next = near.length === 0 ? 'see tabularium --help' : `did you mean ${near.join(' or ')}?`
+  return new UsageError(`unknown command ${JSON.stringify(word.slice(0, 80))}; ${next}`)
 }

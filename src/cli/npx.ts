@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import process from 'node:process'
 import { clearInterval, setInterval } from '../base/time.ts'
 
 /** The interval between checks of npx, in milliseconds. */

@@ -41,7 +41,7 @@ const longest = 2_000
  * command for a line that begins with the word.
  */
 export function completeCommand(
-  rootFor: (word: string | undefined) => Command,
+  rootFor: (word: string | undefined) => Promise<Command>,
   io: Io,
   signal: AbortSignal,
 ): Command {
@@ -56,7 +56,7 @@ export function completeCommand(
       const late = new Promise<undefined>((resolve) =>
         stop.addEventListener('abort', () => resolve(undefined)),
       )
-      const root = rootFor(firstWord(typed.slice(0, -1)))
+      const root = await rootFor(firstWord(typed.slice(0, -1)))
       const found = await Promise.race([candidatesFor(root, typed, io, stop), late]).catch(() => undefined)
       const lines = (found?.found ?? []).map(({ value, about }) =>
         about === undefined ? visible(value) : `${visible(value)}\t${visible(about)}`,
