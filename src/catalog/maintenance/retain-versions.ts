@@ -37,6 +37,9 @@ const inOneStep = 250
 /** Tables that are looked at in one read. */
 const tablesAtOnce = 100
 
+/** Reads in one turn of the upkeep. So a turn takes as long in a large catalog, and the next one goes on from there. */
+const readsInOneTurn = 10
+
 /** Versions of a branch that may go. */
 interface Doomed {
   readonly branch: string
@@ -45,9 +48,14 @@ interface Doomed {
 
 /** Removes the versions that rules let go, as part of the upkeep. */
 export function retainVersions(core: () => RetainContext): UpkeepTask {
+  let after: string | undefined
   return {
-    run: async (turn) => {
-      await removeOldVersions(core(), turn)
+    run: async ({ signal, throttled }) => {
+      const options = { signal, throttled, graceMillis: graceForReaders }
+      for (let read = 0; read < readsInOneTurn; read++) {
+        after = (await clearSome(core(), after, options)).last
+        if (after === undefined) break
+      }
       return false
     },
   }
@@ -55,50 +63,57 @@ export function retainVersions(core: () => RetainContext): UpkeepTask {
 
 interface RemovalOptions extends Partial<UpkeepTurn> {
   readonly dryRun?: boolean
-  readonly graceMillis?: number
+  readonly graceMillis: number
 }
 
 /** Removes the versions that rules let go. Returns how many there were; with `dryRun`, how many there would be. */
-export async function removeOldVersions(
-  core: RetainContext,
-  { signal, throttled, dryRun = false, graceMillis = graceForReaders }: RemovalOptions,
-): Promise<number> {
-  if (core.settings.readOnly && !dryRun) return 0
+export async function removeOldVersions(core: RetainContext, options: RemovalOptions): Promise<number> {
   let removed = 0
-  for await (const [table, count] of tablesToClear(core, graceMillis, dryRun)) {
-    signal?.throwIfAborted()
-    removed += count
-    if (dryRun) continue
-    for (let left = true; left; ) {
-      signal?.throwIfAborted()
-      const step = () => removeSome(core, table, graceMillis)
-      const some = await (throttled ? throttled(step) : step())
-      removed += some
-      left = some > 0
-    }
-  }
+  let after: string | undefined
+  do {
+    const some = await clearSome(core, after, options)
+    removed += some.removed
+    after = some.last
+  } while (after !== undefined)
   return removed
 }
 
-/** The tables with versions that may go, and how many these are when they are to be counted. */
-async function* tablesToClear(
+/** What became of some tables. */
+interface Cleared {
+  readonly removed: number
+  /** The last of the tables, if others may follow. */
+  readonly last: string | undefined
+}
+
+/** Removes versions of the tables that follow `after`: of as many as one read looks at. */
+async function clearSome(
   core: RetainContext,
-  grace: number,
-  counts: boolean,
-): AsyncGenerator<readonly [table: string, count: number]> {
+  after: string | undefined,
+  { signal, throttled = (step) => step(), dryRun = false, graceMillis }: RemovalOptions,
+): Promise<Cleared> {
+  if (core.settings.readOnly && !dryRun) return { removed: 0, last: undefined }
   // Without a rule of the catalog, only tables with their own are looked at.
   const prefix = core.settings.retention === undefined ? keys.allRuled : keys.tablePointers
-  let start: Key | undefined
-  do {
-    const { found, last } = await core.store.read((reader) => {
-      const range = { prefix, limit: tablesAtOnce, keysOnly: true, ...(start && { start }) }
-      const ids = Array.from(reader.range(range), ({ key }) => String(key[1]))
-      const found = ids.map((id) => [id, countIn(core, reader, id, grace, counts)] as const)
-      return { found, last: ids.length < tablesAtOnce ? undefined : ids.at(-1) }
-    })
-    for (const [id, count] of found) if (count > 0) yield [id, counts ? count : 0]
-    start = last === undefined ? undefined : [...prefix, last, 0]
-  } while (start !== undefined)
+  const start = after === undefined ? {} : { start: [...prefix, after, 0] }
+  const look = (reader: Reader) => {
+    const range = { prefix, limit: tablesAtOnce, keysOnly: true, ...start }
+    const ids = Array.from(reader.range(range), ({ key }) => String(key[1]))
+    const found = ids.map((id) => [id, countIn(core, reader, id, graceMillis, dryRun)] as const)
+    return { found, last: ids.length < tablesAtOnce ? undefined : ids.at(-1) }
+  }
+  const { found, last } = await throttled(() => core.store.read(look))
+  let removed = 0
+  for (const [id, count] of found) {
+    signal?.throwIfAborted()
+    if (dryRun) removed += count
+    else if (count > 0) {
+      for (let some = 1; some > 0; removed += some) {
+        signal?.throwIfAborted()
+        some = await throttled(() => removeSome(core, id, graceMillis))
+      }
+    }
+  }
+  return { removed, last }
 }
 
 /** How many versions of a table may go; at least one is enough unless they are to be counted. */

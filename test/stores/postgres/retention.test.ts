@@ -50,7 +50,7 @@ describe.skipIf(missingPostgres)('retention over PostgreSQL', () => {
           named.set(name, version)
       }
       const sweep = async () => {
-        await new Promise((resolve) => setTimeout(resolve, (round * 3) % 7))
+        if (round % 2 > 0) await new Promise((resolve) => setTimeout(resolve, (round * 3) % 7))
         removed += (await ruled.vacuum({ graceMillis: 0 })).versions ?? 0
       }
       await Promise.all([
@@ -60,6 +60,8 @@ describe.skipIf(missingPostgres)('retention over PostgreSQL', () => {
         branch(at(2)),
         unlessGone(read(at(3))),
       ])
+      // Readers pin the table in most rounds.
+      if (round % 3 === 2) await sweep()
       const there = new Set((await two.listTableVersions({ id })).versions.map(({ version }) => version))
       for (const version of named.values()) expect(there).toContain(version)
     }
