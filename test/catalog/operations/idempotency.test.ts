@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { answersFormat, type CatalogRecord, keys } from '../../../src/base/store/records.ts'
 import type { Key, Value } from '../../../src/base/store/store.ts'
 import { principalKey } from '../../../src/catalog/index.ts'
@@ -267,13 +267,13 @@ describe('answers in the store', () => {
         await catalog.createNamespace({ id: [`n${i}`] }, { idempotencyKey: `k${i}` })
     }
     await make(0, 300)
-    await vi.waitFor(async () => expect((await kept()).length).toBeLessThan(150))
+    await expect.poll(async () => (await kept()).length).toBeLessThan(150)
     expect((await kept()).length).toBe((await times()).length)
     // The key of the last one is taken anew, so that the old time must not remove it.
     now += answerAge
     await catalog.createNamespace({ id: ['other'] }, { idempotencyKey: 'k299' })
     for (let i = 0; i < 5; i++) await catalog.createNamespace({ id: [`m${i}`] })
-    await vi.waitFor(async () => expect(await kept()).toHaveLength(1))
+    await expect.poll(kept).toHaveLength(1)
     expect(await times()).toHaveLength(1)
     await fails(catalog.createNamespace({ id: ['n0'] }, { idempotencyKey: 'k299' }), 'InvalidInput', 'k299')
   })

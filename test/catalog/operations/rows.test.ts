@@ -443,7 +443,7 @@ eachCatalog((open) => {
       for (const [search, name] of [
         [{ full_text_query: { string_query: { query: 'x' } } }, 'Full-text search'],
       ] as const) {
-        await fails(catalog.queryTable({ id, ...search }), 'Unsupported', name, 'Query with LIKE')
+        await fails(catalog.queryTable({ id, ...search }), 'Unsupported', name, "format: 'lance'")
       }
       expect(await rowsOf(catalog, id, { vector: [], with_row_id: false })).toHaveLength(2)
       expect(await rowsOf(catalog, id, { vector: { single_vector: [], multi_vector: [] } })).toHaveLength(2)

@@ -100,12 +100,12 @@ test('a manifest of a newer format, or another one under its name, is refused', 
   const { manifest } = await engine.create('t', await toArrowTable(numbers(1)))
   const path = `t/${manifest.path}`
   const newer = (bytes: Uint8Array) =>
-    Buffer.from(Buffer.from(bytes).toString().replace('"format":1', '"format":4'))
+    Buffer.from(Buffer.from(bytes).toString().replace('"format":1', '"format":5'))
   await expect(
     tableEngine({ content: spoiled(content, path, newer) }).open('t', manifest),
   ).rejects.toMatchObject({
     code: 'InvalidTableState',
-    message: expect.stringContaining('format 4, which a newer version'),
+    message: expect.stringContaining('format 5, which a newer version'),
   })
   const other = await engine.create('t', await toArrowTable(numbers(2)))
   const swapped = { ...manifest, path: other.manifest.path }

@@ -42,9 +42,9 @@ export const brokenStreams: readonly (readonly [
     altered((text) => text.replaceAll(/^event: token$/gm, 'event: hello')),
   ],
   [
-    'tells who made a change',
+    'tells more of a caller than its name',
     'http.changes',
-    altered((text) => text.replaceAll('"transaction_id"', '"principal":"ada","transaction_id"')),
+    altered((text) => text.replaceAll('"transaction_id"', '"authorization":"Bearer x","transaction_id"')),
   ],
   [
     'calls its stream plain text',

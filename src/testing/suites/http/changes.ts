@@ -65,7 +65,11 @@ export const changes: Topic<HttpTrial> = {
         const messages = events.filter(({ kind }) => kind === 'message')
         assert.equal(messages.length, 2)
         for (const [i, { id, data }] of messages.entries()) {
-          const { token, timestamp_millis, transaction_id, changes, ...more } = JSON.parse(data)
+          // The caller may be told that a change is its own.
+          const { token, timestamp_millis, transaction_id, changes, principal, request_id, ...more } =
+            JSON.parse(data)
+          assert.ok(principal === undefined || typeof principal === 'string')
+          assert.ok(request_id === undefined || typeof request_id === 'string')
           assert.deepEqual({ token, more }, { token: id, more: {} })
           assert.equal(typeof transaction_id, 'string')
           assert.ok(Number.isSafeInteger(timestamp_millis))
