@@ -106,7 +106,7 @@ describeInChromium('the description of the operations', () => {
       }
       await page.setViewportSize({ width: 390, height: 844 })
       await page.getByRole('button', { name: 'Browse' }).click()
-      expect(await page.evaluate('document.activeElement.id')).toBe('search-field')
+      await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('search-field')
       await page.getByRole('link', { name: 'ListTables', exact: true }).click()
       await expect.poll(() => page.getByLabel('Search operations').isVisible()).toBe(false)
     })

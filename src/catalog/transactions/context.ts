@@ -4,6 +4,7 @@ import type { Store } from '../../base/store/store.ts'
 import type { Counts } from './counts.ts'
 import type { Feed } from './feed.ts'
 import type { Heartbeat } from './heartbeat.ts'
+import type { recordedFirst } from './retry.ts'
 import type { Upkeep } from './upkeep.ts'
 
 /** What a commit needs of its catalog. */
@@ -49,6 +50,7 @@ export interface LongWorkOptions {
   readonly onProgress?:
     | ((progress: { readonly transaction_id: string; readonly rows: number; readonly total: number }) => void)
     | undefined
+  readonly [recordedFirst]?: boolean | undefined
 }
 
 /** What was set when the catalog was opened, as far as transactions follow from it. */

@@ -9,7 +9,7 @@ import type { CommitContext, LongWorkContext, LongWorkOptions } from './context.
 import type { Holding } from './heartbeat.ts'
 import { failLapsed } from './lapsed.ts'
 import { NotingWriter } from './noting-writer.ts'
-import { TargetReplaced } from './retry.ts'
+import { recordedFirst, TargetReplaced } from './retry.ts'
 import { hasLapsed, isFinished } from './transaction-record.ts'
 import { type VacuumsBefore, WorkRecord } from './work-record.ts'
 
@@ -65,7 +65,8 @@ export async function runLong<T>(
   work: (transaction: LongTransaction, options: WorkOptions) => Promise<T>,
 ): Promise<T> {
   options.signal?.throwIfAborted()
-  const { operation, subject, subjectId, takesSlot = true, vacuums, more } = about
+  const { operation, subject, subjectId, takesSlot = true, more } = about
+  const vacuums = options[recordedFirst] ? undefined : about.vacuums
   const id = core.newId()
   const stop = new AbortController()
   const signal = anySignal(options.signal, stop.signal)

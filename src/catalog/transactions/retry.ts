@@ -29,6 +29,15 @@ export class TargetReplaced extends RunAgain {
   }
 }
 
+/**
+ * The option of an operation that runs again after a vacuum began: its work is recorded before it writes anything, so that
+ * no vacuum takes it. Otherwise, vacuums in close succession could hold it up again and again.
+ */
+export const recordedFirst = Symbol('recordedFirst')
+
+/** Thrown when a vacuum began that may have removed what an operation wrote. It is recorded first when it runs again. */
+export class VacuumBegan extends TargetReplaced {}
+
 /** Thrown when a location still holds content of a dropped table, which is being removed. */
 export class LocationBusy extends RunAgain {
   readonly removal: RemovalRecord

@@ -4,7 +4,7 @@ import { keys, recordFormat, type TransactionRecord } from '../../base/store/rec
 import type { Reader, Writer } from '../../base/store/store.ts'
 import { clearTimeout, setTimeout, type Timer } from '../../base/time.ts'
 import type { CommitContext } from './context.ts'
-import { TargetReplaced } from './retry.ts'
+import { VacuumBegan } from './retry.ts'
 import { leaseMillis } from './transaction-record.ts'
 
 /** Work that ends within this many milliseconds is recorded by its commit alone. */
@@ -136,7 +136,7 @@ export class WorkRecord {
    */
   requireNoVacuum(writer: Writer): void {
     if (typeof this.#vacuums !== 'number' || vacuumsBegun(writer) === this.#vacuums) return
-    throw new TargetReplaced(this.#description.subject as Identifier)
+    throw new VacuumBegan(this.#description.subject as Identifier)
   }
 
   /** Stops the timer that would write the record. */

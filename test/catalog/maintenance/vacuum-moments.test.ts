@@ -220,3 +220,25 @@ it.each(Object.entries(stories))('at each moment of a vacuum: %s', async (_, sto
   while (await runs(story, at)) at++
   expect(at).toBeGreaterThan(5)
 })
+
+it('a change ends, though a vacuum begins whenever it has written something', async () => {
+  const store = memoryStore()
+  const own = memoryContent()
+  const others = closedAfterwards(await openCatalog({ store, content: own }))
+  let vacuums = 0
+  const content = contentWith(own, {
+    async put(path, bytes) {
+      const stored = await own.put(path, bytes)
+      vacuums++
+      await others.vacuum({ graceMillis: 0 })
+      return stored
+    },
+  })
+  const catalog = closedAfterwards(await openCatalog({ store, content }))
+  const rows = numbered(20_000)
+  await catalog.createTable({ id, data: rows })
+  await catalog.insertIntoTable({ id, data: rows })
+  await catalog.deleteFromTable({ id, predicate: 'n < 1000' })
+  expect(vacuums).toBeGreaterThan(3)
+  expect(await catalog.countTableRows({ id, predicate: 'n >= 0' })).toMatchObject({ count: 38_000 })
+})

@@ -27,6 +27,7 @@ it.each<[Kind, number]>([
   ['batches', 12_000_000],
   ['served', 12_000_000],
   ['objects', 1_000_000],
+  ['parquet', 1_500_000],
 ])('%s: four times the rows take no more memory', async (kind, count) => {
   // The garbage of the first some hundred megabytes is collected late: fewer rows would end before.
   const [some, many] = [await peakOf(kind, count), await peakOf(kind, 4 * count)]

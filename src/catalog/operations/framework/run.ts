@@ -5,7 +5,8 @@ import { sleep } from '../../../base/time.ts'
 import { removeContent } from '../../locations/removal.ts'
 import { isShared, stillShared } from '../../locations/shared-content.ts'
 import { AccessUndecided } from '../../lookup/access.ts'
-import { isRetryable, LocationBusy } from '../../transactions/retry.ts'
+import type { LongWorkOptions } from '../../transactions/context.ts'
+import { isRetryable, LocationBusy, recordedFirst, VacuumBegan } from '../../transactions/retry.ts'
 import { AskedHooks } from './access.ts'
 import { authorize } from './authorize.ts'
 import { ofItem } from './batch.ts'
@@ -45,9 +46,10 @@ export async function runOperation(
     const isAsked = core.settings.authorize !== undefined || options[callerHook] !== undefined
     const access = isAsked ? new AskedHooks(core, checked, options[callerHook]) : undefined
     const asked = origin || access ? { ...core, ...(origin && { origin }), ...(access && { access }) } : core
+    let given: OperationOptions & LongWorkOptions = options
     for (let attempt = 1; ; attempt++) {
       try {
-        return ownAnswer(await operation.run(asked, checked, options))
+        return ownAnswer(await operation.run(asked, checked, given))
       } catch (error) {
         if (error instanceof AccessUndecided && access) {
           // Not counted as an attempt: each time, fewer questions are open.
@@ -59,6 +61,7 @@ export async function runOperation(
         if (!isRetryable(error) || attempt === attempts) throw error
         if (error instanceof LocationBusy) await untilFree(core, error)
         else core.counts.lostOperations++
+        if (error instanceof VacuumBegan) given = { ...options, [recordedFirst]: true }
       }
     }
   } catch (error) {

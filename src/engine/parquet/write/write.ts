@@ -199,7 +199,7 @@ class GroupWriter {
       }
       return joined as unknown as number[]
     }
-    return writeColumn({
+    const written = writeColumn({
       writer: this.#writer,
       column: {
         columnName: path
@@ -225,6 +225,9 @@ class GroupWriter {
         maxDefinitionLevel: maxDef,
       },
     })
+    const { statistics } = written.chunk.meta_data ?? {}
+    if (statistics) detach(statistics as Record<string, unknown>)
+    return written
   }
 
   /** The bytes that were written since the last time. */
@@ -233,6 +236,12 @@ class GroupWriter {
     this.#writer.index = 0
     return bytes
   }
+}
+
+/** Copies the smallest and largest values, which are views of whole columns: they stay until the end of the file. */
+function detach(statistics: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(statistics))
+    if (value instanceof Uint8Array) statistics[name] = new Uint8Array(value)
 }
 
 const nothing: LeafPart = { values: [], defs: new Uint8Array(0), reps: new Uint8Array(0) }

@@ -1,7 +1,9 @@
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { int64, tableFromArrays } from '@uwdata/flechette'
 import { connect } from '../../../../src/client/index.ts'
+import { readParquet, writeParquet } from '../../../../src/engine/parquet/index.ts'
 import { serve } from '../../../../src/server/index.ts'
 import { openCatalog } from '../../../../src/tabularium/index.ts'
 
@@ -24,6 +26,13 @@ function* batches() {
   for (let rows = 0; rows < count; rows += length) yield batch
 }
 
+/** Batches with texts of their own, which a writer could hold on to. */
+function* texts() {
+  for (let rows = 0; rows < count; rows += length) {
+    yield tableFromArrays({ text: Array.from({ length }, (_, i) => `text ${rows + i} `.padEnd(80, '.')) })
+  }
+}
+
 function* objects() {
   for (let i = 0; i < count; i++) yield { id: i, name: `name ${i % 1000}` }
 }
@@ -43,6 +52,12 @@ const kinds = {
   async objects() {
     await using catalog = await openCatalog(location)
     await catalog.createTable({ id, data: objects() })
+  },
+  async parquet() {
+    const path = join(folder, 'texts.parquet')
+    await writeFile(path, writeParquet(texts()))
+    await using catalog = await openCatalog(location)
+    await catalog.createTable({ id, data: readParquet(path) })
   },
   async served() {
     await served((client) => client.createTable({ id, data: batches() }))
