@@ -51,8 +51,15 @@ async function hasForeignObjects({ content, prefix }: ContentFolder): Promise<bo
   const { isEngineObject } = await import('../../engine/table/storage/objects.ts')
   for await (const { path } of content.list(prefix)) {
     const name = path.slice(prefix.length)
-    // Our own engine leaves objects behind when a crash interrupts it before the first version.
-    if (!isEngineObject(name) && !name.startsWith(registrationFolder)) return true
+    // Engines leave objects behind when a crash interrupts them before the first version: our own, and Lance.
+    if (!isEngineObject(name) && !name.startsWith(registrationFolder) && !isBeforeManifest(name)) return true
   }
   return false
+}
+
+/** Whether an object is one that Lance writes before the first manifest, which makes the dataset. */
+function isBeforeManifest(name: string): boolean {
+  const folder = versionsFolderOf('')
+  if (name.startsWith(folder)) return versionOfName(name.slice(folder.length)) === undefined
+  return /^(?:data\/[^/]+\.lance|_transactions\/[^/]+\.txn)$/.test(name)
 }

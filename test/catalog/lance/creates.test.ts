@@ -1,4 +1,6 @@
-import { join } from 'node:path'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect } from 'vitest'
 import { type CatalogOptions, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
@@ -38,6 +40,24 @@ describe('creating tables of Lance', () => {
           expect(transactions.filter(({ subject }) => String(subject) === String(id)).length).toBe(2)
         }
       }
+    },
+  )
+
+  lanceIt(
+    'a declared table takes rows, though a crash left files of Lance before the first manifest',
+    async () => {
+      const catalog = await opened({ format: 'lance' })
+      const { location } = await catalog.declareTable({ id: ['d'] })
+      const folder = fileURLToPath(location!)
+      for (const name of ['data/0.lance', '_transactions/0.txn', '_versions/1.manifest-0']) {
+        await mkdir(dirname(join(folder, name)), { recursive: true })
+        await writeFile(join(folder, name), 'half')
+      }
+      await expect(countOf(catalog, ['d'], { predicate: 'n < 3' })).rejects.toMatchObject({
+        message: expect.stringContaining('is declared and has no rows'),
+      })
+      await catalog.insertIntoTable({ id: ['d'], data: numbered(10) as never })
+      expect(await countOf(catalog, ['d'], { predicate: 'n < 3' })).toBe(3)
     },
   )
 
