@@ -30,18 +30,22 @@ export function timeAfter(before: VersionRecord | undefined, now: number): numbe
   return Math.max(before?.timestamp_millis ?? now, now)
 }
 
+/** The milliseconds of a time in ISO 8601. Throws `InvalidInput` for a time to come. */
+export function pastTime(at: string, now: number): number {
+  const time = Date.parse(at)
+  if (time <= now) return time
+  throw invalid(
+    `at is ${at}, which is still to come: the clock of the catalog says ${isoOf(now)}. Leave at out for the latest version.`,
+  )
+}
+
 /**
  * The newest version of a branch that was made until a time. Throws `InvalidInput` for a time to come: its version is
  * not known yet. Throws `TableVersionNotFound` for a time before the first version, and for one whose version was
  * removed.
  */
 export function versionAt(reader: Reader, of: Branch, at: string, now: number): number {
-  const time = Date.parse(at)
-  if (time > now) {
-    throw invalid(
-      `at is ${at}, which is still to come: the clock of the catalog says ${isoOf(now)}. Leave at out for the latest version.`,
-    )
-  }
+  const time = pastTime(at, now)
   // Most questions are about a time that is not long ago.
   let next = madeFrom(reader, of, of.latest)
   if (next === undefined || next.time <= time) return of.latest

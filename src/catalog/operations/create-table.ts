@@ -67,8 +67,8 @@ const response = v.object({
 
 /**
  * Creates a table with rows, as version 1. `data` is an Arrow IPC stream or file, an Arrow table, an array of row
- * objects, or an iterable of rows that are read while they are written. A `schema` says the columns of row objects; without one they are inferred. `mode` says what happens
- * when a table has that name already. `Create` (the default) fails, `ExistOk` leaves that table as it is, and
+ * objects, or an iterable of rows that are read while they are written. A `schema` says the columns of row objects;
+ * without one they are inferred. `mode` says what happens when a table has that name already. `Create` (the default) fails, `ExistOk` leaves that table as it is, and
  * `Overwrite` drops it and creates it again. A declared table is created where it was declared. With the property
  * `format: 'lance'`, Lance writes the rows, by its package; with `'arrow'`, the catalog does. The option `format` of the
  * catalog says who does by default.

@@ -4,7 +4,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { findVersion, requireWanted, type WantedVersion } from '../lookup/versions.ts'
 import { applyToRows, changeRows } from '../rows/change.ts'
 import { findOfLance } from '../rows/read.ts'
-import { NotOurs, openVersion, versionErrors } from '../rows/rows.ts'
+import { byItsEngine, openVersion, versionErrors } from '../rows/rows.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 import { type OperationContext, type OperationOptions, operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -35,13 +35,10 @@ export const restoreTable = operation({
   },
   run: async (core, { id, ...wanted }, options) => {
     requireWanted('restoreTable', wanted)
-    try {
-      return await restoreOurs(core, id, wanted, options)
-    } catch (error) {
-      const made = error instanceof NotOurs ? await restoreLances(core, id, wanted, options) : undefined
-      if (made === undefined) throw error
-      return made
-    }
+    return byItsEngine(
+      () => restoreOurs(core, id, wanted, options),
+      () => restoreLances(core, id, wanted, options),
+    )
   },
 })
 

@@ -22,7 +22,7 @@ import { commitWaiting } from './commit-waiting.ts'
 import type { AnyRowsContext, RowsContext, RowsOptions } from './context.ts'
 import { isForLance } from './format.ts'
 import type { Rows } from './input.ts'
-import { declaredOnly, foreign, NotOurs, requireContentFolder, retryIfReplaced } from './rows.ts'
+import { byItsEngine, declaredOnly, foreign, NotOurs, requireContentFolder, retryIfReplaced } from './rows.ts'
 
 /** The table at the start of a change of rows. */
 export interface Start extends TableToChange {
@@ -44,19 +44,17 @@ export async function changeTable<Checked, Prepared>(
   options: RowsOptions,
   change: RowsChange<Checked, Prepared>,
 ): Promise<TableChanged> {
-  try {
+  const byOurs = async () => {
     const made = await changeRows(core, options, change)
     core.background?.changed(change, made.version)
     return made
-  } catch (error) {
-    // Tables of our own engine, which are most, take no further read to find out.
-    const { lances } = change
-    if (!(error instanceof NotOurs) || lances === undefined) throw error
-    const { changeLance } = await import('./lance-change.ts')
-    const made = await changeLance(core, options, { ...change, lances })
-    if (made === undefined) throw error
-    return made
   }
+  return byItsEngine<TableChanged>(byOurs, async () => {
+    const { lances } = change
+    if (lances === undefined) return undefined
+    const { changeLance } = await import('./lance-change.ts')
+    return changeLance(core, options, { ...change, lances })
+  })
 }
 
 /** Changes rows of a table in a transaction of its own, which begins with what `start` found, if that is given. */

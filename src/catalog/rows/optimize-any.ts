@@ -3,7 +3,7 @@ import type { OptimizeOptions } from '../../engine/table/index.ts'
 import type { AnyRowsContext, RowsOptions } from './context.ts'
 import { type Optimized, optimize } from './optimize.ts'
 import { readTable } from './read.ts'
-import { NotOurs } from './rows.ts'
+import { byItsEngine } from './rows.ts'
 
 /** Optimizes a table's branch, by the engine that wrote it. */
 export async function optimizeAny(
@@ -12,13 +12,10 @@ export async function optimizeAny(
   aims: OptimizeOptions,
   options: RowsOptions,
 ): Promise<Optimized> {
-  try {
-    return await optimize(core, about, aims, options)
-  } catch (error) {
-    const made = error instanceof NotOurs ? await optimizeLances(core, options, about) : undefined
-    if (made === undefined) throw error
-    return made
-  }
+  return byItsEngine(
+    () => optimize(core, about, aims, options),
+    () => optimizeLances(core, options, about),
+  )
 }
 
 /**

@@ -99,6 +99,21 @@ async function readRows(
   throw table.record.registered || (await hasForeignRows(core, table)) ? foreign(id) : declaredOnly(id)
 }
 
+/** The work by our own engine, or by Lance where that wrote the rows: `byLance` resolves to undefined elsewhere. */
+export async function byItsEngine<T>(
+  byOurs: () => Promise<T>,
+  byLance: () => Promise<T | undefined>,
+): Promise<T> {
+  try {
+    return await byOurs()
+  } catch (error) {
+    // Tables of our own engine, which are most, take no further read to find out.
+    const made = error instanceof NotOurs ? await byLance() : undefined
+    if (made === undefined) throw error
+    return made
+  }
+}
+
 /** Rows are not our own engine's. Lance may change them. */
 export class NotOurs extends CatalogError {
   constructor(message: string) {

@@ -1,4 +1,4 @@
-import { type Column, type DataType, type Table, Type, tableFromIPC } from '@uwdata/flechette'
+import { type Column, type DataType, Type, tableFromIPC } from '@uwdata/flechette'
 import { plain } from '../values.ts'
 import { formatDate, formatTimestamp, units } from './time.ts'
 
@@ -24,21 +24,13 @@ export function* arrowRows(bytes: Uint8Array): Generator<Record<string, unknown>
 /** Rows as the bytes of an Arrow IPC file, as a whole or in parts. */
 export type Answer = Uint8Array | AsyncIterable<Uint8Array>
 
-/** The tables of an answer, one after the other. There is one at least, so that the columns are known. */
-export async function* tablesOfParts(answer: Answer): AsyncGenerator<Table> {
-  const { decodeArrow, decodeParts } = await import('../../engine/arrow/index.ts')
-  const limits = { maxDecodedBytes: Number.MAX_SAFE_INTEGER, maxMessageBytes: 2 ** 31 - 1 }
-  if (answer instanceof Uint8Array) yield await decodeArrow(answer, limits)
-  else yield* decodeParts(answer, limits)
-}
-
 /** The rows of an answer with exact values for JSON and CSV, and the names of their columns. */
 export async function* rowsOfParts(answer: Answer): AsyncGenerator<{
   readonly names: readonly string[]
   readonly rows: Iterable<Record<string, unknown>>
 }> {
-  const { encodeArrow, joinParts } = await import('../../engine/arrow/index.ts')
-  for await (const { schema, children } of tablesOfParts(answer)) {
+  const { encodeArrow, joinParts, tablesOfAnswer } = await import('../../engine/arrow/index.ts')
+  for await (const { schema, children } of tablesOfAnswer(answer)) {
     const batches = children.map(({ data }) => data as never)
     yield {
       names: schema.fields.map(({ name }) => name),

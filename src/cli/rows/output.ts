@@ -5,7 +5,7 @@ import * as zlib from 'node:zlib'
 import type { Output } from '../io.ts'
 import { UsageError } from '../usage.ts'
 import { toJson } from '../values.ts'
-import { type Answer, rowsOfParts, tablesOfParts } from './arrow.ts'
+import { type Answer, rowsOfParts } from './arrow.ts'
 import { csvLine } from './csv.ts'
 import { through } from './input.ts'
 
@@ -59,11 +59,12 @@ async function* bytesOf(answer: Answer, format: OutputFormat['rows']): AsyncGene
   if (format === 'json') yield* inChunks(jsonLines(answer))
   else if (format === 'csv') yield* inChunks(csvLines(answer))
   else if (format === 'stream') {
-    const { encodeStream } = await import('../../engine/arrow/index.ts')
-    yield* encodeStream(tablesOfParts(answer), {})
+    const { encodeStream, tablesOfAnswer } = await import('../../engine/arrow/index.ts')
+    yield* encodeStream(tablesOfAnswer(answer), {})
   } else if (format === 'parquet') {
     const { writeParquet } = await import('../../engine/parquet/index.ts')
-    yield* writeParquet(tablesOfParts(answer))
+    const { tablesOfAnswer } = await import('../../engine/arrow/index.ts')
+    yield* writeParquet(tablesOfAnswer(answer))
   } else if (answer instanceof Uint8Array) yield answer
   else yield* answer
 }

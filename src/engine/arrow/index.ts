@@ -5,7 +5,7 @@
 export { encodeStream } from './input/encode-stream.ts'
 export { type ArrowInput, toArrowTable, toSchema } from './input/input.ts'
 export { decodeArrow } from './ipc/decode.ts'
-export { decodeParts } from './ipc/decode-stream.ts'
+export { tablesOfAnswer } from './ipc/decode-stream.ts'
 export { encodeArrow, joinParts } from './ipc/encode.ts'
 export { plainRows } from './plain-rows.ts'
 export { toJsonSchema } from './schema.ts'

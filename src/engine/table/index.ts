@@ -1,7 +1,7 @@
 export { type ArrowInput, toArrowTable, toSchema } from '../arrow/input/input.ts'
 export { openRowStream, type RowStream } from '../arrow/input/row-stream.ts'
 export { decodeArrow } from '../arrow/ipc/decode.ts'
-export { decodeParts } from '../arrow/ipc/decode-stream.ts'
+export { tablesOfAnswer } from '../arrow/ipc/decode-stream.ts'
 export { type PlainRow, plainRows } from '../arrow/plain-rows.ts'
 export {
   fromJsonSchema,

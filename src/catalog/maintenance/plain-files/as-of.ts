@@ -1,7 +1,9 @@
+import * as v from 'valibot'
 import { CatalogError, invalid } from '../../../base/errors.ts'
+import { moment } from '../../../base/model/fields.ts'
 import { formatIdentifier } from '../../../base/model/identifier.ts'
-import { momentOf } from '../../../base/model/moment.ts'
 import type { Head } from '../../../base/store/records.ts'
+import { pastTime } from '../../lookup/version-at.ts'
 import { onBranch } from '../../lookup/versions.ts'
 import type { NamespaceTree, TableWithRefs } from './namespace-tree.ts'
 
@@ -10,17 +12,11 @@ import type { NamespaceTree, TableWithRefs } from './namespace-tree.ts'
  * What was dropped since is not there, and names and properties are those of now.
  */
 
-/** The milliseconds of a time that a caller gave. */
+/** The milliseconds of a time that a caller gave. Throws `InvalidInput` for what is none, and for a time to come. */
 export function timeOf(at: string | Date, now: number): number {
-  const time =
-    typeof at === 'string' ? momentOf(at)?.getTime() : at instanceof Date ? at.getTime() : undefined
-  if (time === undefined || Number.isNaN(time))
-    throw invalid('at must be a time with its zone, such as "2026-11-01T00:00:00Z", or a Date.')
-  if (time > now)
-    throw invalid(
-      `at is ${new Date(time).toISOString()}, which is still to come: the clock of the catalog says ${new Date(now).toISOString()}. Leave at out for the latest versions.`,
-    )
-  return time
+  const checked = v.safeParse(moment, at)
+  if (!checked.success) throw invalid(`at ${checked.issues[0].message}.`)
+  return pastTime(checked.output, now)
 }
 
 /** The namespaces and tables that were there at a time, with the versions of then. */

@@ -65,9 +65,13 @@ export async function exportTo(
       `The format of an export is ${JSON.stringify(format)}. Give one of ${rowFormats.join(', ')}.`,
     )
   // Before anything is written.
-  if (options.at !== undefined) timeOf(options.at, core.now())
+  const time = options.at === undefined ? undefined : timeOf(options.at, core.now())
   return createFolderAtomically(requireFolderPath(target), (folder) =>
-    withBackupLease(core, (signal) => new Export(core, { ...options, signal }).write(folder), options.signal),
+    withBackupLease(
+      core,
+      (signal) => new Export(core, { ...options, signal }).write(folder, time),
+      options.signal,
+    ),
   )
 }
 
@@ -91,11 +95,11 @@ class Export {
     this.#options = options
   }
 
-  async write(folder: string): Promise<ExportReport> {
+  /** Writes the versions of a time; undefined for the latest. */
+  async write(folder: string, time: number | undefined): Promise<ExportReport> {
     await writeJson(join(folder, catalogFile), { tabularium: 'export', format: 1 })
-    const { at } = this.#options
     const tree = await readNamespaceTree(this.#core)
-    await this.#namespace(folder, at === undefined ? tree : treeAsOf(tree, timeOf(at, this.#core.now())))
+    await this.#namespace(folder, time === undefined ? tree : treeAsOf(tree, time))
     return this.#report
   }
 
@@ -164,15 +168,9 @@ function partsOf(rows: Uint8Array | AsyncIterable<Uint8Array>): Parts {
 
 async function* parquetOf(rows: Uint8Array | AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { writeParquet } = await import('../../../engine/parquet/index.ts')
-  if (rows instanceof Uint8Array) yield* writeParquet([rows])
-  else {
-    const { decodeParts } = await import('../../../engine/table/index.ts')
-    yield* writeParquet(decodeParts(rows, ownRows))
-  }
+  const { tablesOfAnswer } = await import('../../../engine/table/index.ts')
+  yield* writeParquet(tablesOfAnswer(rows))
 }
-
-/** Rows that this process made need no limits. */
-const ownRows = { maxDecodedBytes: Number.MAX_SAFE_INTEGER, maxMessageBytes: 2 ** 31 - 1 }
 
 function writeJson(path: string, value: unknown): Promise<void> {
   return writeFile(path, `${JSON.stringify(value, undefined, 2)}\n`)

@@ -29,23 +29,28 @@ async function add(hash: Hash, value: unknown, timeSlice: TimeSlice): Promise<vo
   } else if (Array.isArray(value)) {
     hash.update(`l${value.length};`)
     for (const item of value) {
-      const text = textOf(item)
-      if (text !== undefined) hash.update(text)
-      else await add(hash, item, timeSlice)
+      const adding = addPart(hash, item, timeSlice)
+      if (adding) await adding
     }
   } else if (isPlain(value)) {
     const names = Object.keys(value).filter((name) => value[name] != null)
     hash.update(`o${names.length};`)
     for (const name of names.sort()) {
       hash.update(textOf(name)!)
-      const member = value[name]
-      const text = textOf(member)
-      if (text !== undefined) hash.update(text)
-      else await add(hash, member, timeSlice)
+      const adding = addPart(hash, value[name], timeSlice)
+      if (adding) await adding
     }
   } else {
     hash.update(textOf(value) ?? refused())
   }
+}
+
+/** Adds a value at once if it has no parts: a promise for each of many would take longer than the hash. */
+function addPart(hash: Hash, value: unknown, timeSlice: TimeSlice): Promise<void> | undefined {
+  const text = textOf(value)
+  if (text === undefined) return add(hash, value, timeSlice)
+  hash.update(text)
+  return undefined
 }
 
 /** The text of a value without parts; undefined for others. */

@@ -3,7 +3,14 @@ import { CatalogError, invalid } from '../../../base/errors.ts'
 import { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type AnyBatch, type AnyColumn, makeColumn } from '../batch.ts'
 import { checkColumns, schemaDifference } from '../schema.ts'
-import { type DecodeOptions, dictionaryTypes, type NamedType, readDictionary, readRecords } from './decode.ts'
+import {
+  type DecodeOptions,
+  decodeArrow,
+  dictionaryTypes,
+  type NamedType,
+  readDictionary,
+  readRecords,
+} from './decode.ts'
 import { type EncapsulatedMessage, isArrowFile, type Message, readMessage } from './message.ts'
 import { addSizes, checkSizes, type Sizes } from './sizes.ts'
 
@@ -14,13 +21,20 @@ export interface StreamDecodeOptions extends DecodeOptions {
   readonly acceptsFile?: boolean | undefined
 }
 
-/** The tables of an Arrow IPC file or stream whose bytes come in parts. The first one may be without rows. */
-export async function* decodeParts(
-  parts: AsyncIterable<Uint8Array>,
-  options: StreamDecodeOptions,
-): AsyncGenerator<Table> {
-  const decoder = new StreamDecoder({ ...options, acceptsFile: true })
-  for await (const part of parts) yield* decoder.add(part)
+/** Whoever asked for rows takes them all. */
+const unlimited = { maxDecodedBytes: Number.MAX_SAFE_INTEGER, maxMessageBytes: 2 ** 31 - 1 }
+
+/**
+ * The tables of an answer with rows: an Arrow IPC file, as a whole or in parts. There is one at least, which may be
+ * without rows.
+ */
+export async function* tablesOfAnswer(answer: Uint8Array | AsyncIterable<Uint8Array>): AsyncGenerator<Table> {
+  if (answer instanceof Uint8Array) {
+    yield await decodeArrow(answer, unlimited)
+    return
+  }
+  const decoder = new StreamDecoder({ ...unlimited, acceptsFile: true })
+  for await (const part of answer) yield* decoder.add(part)
   decoder.end()
 }
 
