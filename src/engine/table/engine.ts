@@ -2,7 +2,7 @@ import type { Content, PutGroup } from '../../base/content/content.ts'
 import { isInline } from '../../base/content/path.ts'
 import { pathIn } from '../../base/model/relative-path.ts'
 import { wallClock } from '../../base/time.ts'
-import { queryChanges, streamChanges } from './changes/changes.ts'
+import { ownPair, queryChanges, streamChanges } from './changes/changes.ts'
 import { addColumns } from './columns/add.ts'
 import { alterColumns } from './columns/alter.ts'
 import { ColumnChange } from './columns/column-change.ts'
@@ -228,10 +228,14 @@ function engineOn(storage: Storage): TableEngine {
       queryRows(new Job(storage, query), snapshot as LoadedSnapshot, query),
     streamRows: async (snapshot, query = {}) =>
       streamRows(new Job(storage, query), snapshot as LoadedSnapshot, query),
-    queryChanges: async (from, to, options = {}) =>
-      queryChanges(new Job(storage, options), from as LoadedSnapshot, to as LoadedSnapshot, options),
-    streamChanges: async (from, to, options = {}) =>
-      streamChanges(new Job(storage, options), from as LoadedSnapshot, to as LoadedSnapshot, options),
+    async queryChanges(from, to, options = {}) {
+      const job = new Job(storage, options)
+      return queryChanges(job, ownPair(job, from as LoadedSnapshot, to as LoadedSnapshot), options)
+    },
+    async streamChanges(from, to, options = {}) {
+      const job = new Job(storage, options)
+      return streamChanges(job, ownPair(job, from as LoadedSnapshot, to as LoadedSnapshot), options)
+    },
     explainQuery: async (snapshot, query = {}) =>
       explainQuery(new Job(storage, query), snapshot as LoadedSnapshot, query),
     shareRows: async (prefix, source, work) =>

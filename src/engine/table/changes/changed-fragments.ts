@@ -1,33 +1,24 @@
 import { pathIn } from '../../../base/model/relative-path.ts'
-import { allRows, type Bitmap, countRows, isEmpty, noRows, subtract } from '../../arrow/bitmap.ts'
+import { allRows, type Bitmap, isEmpty, noRows, subtract } from '../../arrow/bitmap.ts'
+import { schemaDifference } from '../../arrow/schema.ts'
+import { typeName } from '../../arrow/type-name.ts'
 import { readLive } from '../format/deletions.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { type LoadedSnapshot, openSegment } from '../format/snapshot.ts'
+import { haveSameColumns } from '../format/table-schema.ts'
 import type { Job } from '../job.ts'
-import { type ComparedColumns, haveSameValues } from './compared-columns.ts'
+import { storedColumn } from '../read/few-rows.ts'
+import { ChangedFragment } from './changed-side.ts'
+import type { ComparedColumn, ComparedColumns } from './compared-columns.ts'
 
-/** Rows of a fragment that one version has, and the other one may not have. */
-export class ChangedFragment {
+/** A fragment of our own, and its rows that the other version may not have. */
+export class OwnFragment extends ChangedFragment {
   readonly entry: FragmentEntry
-  readonly rows: Bitmap
-  /** Of these, those that are a row of the other version with other values. */
-  readonly updated: Bitmap
 
   constructor(entry: FragmentEntry, rows: Bitmap) {
+    super(entry.rows, rows)
     this.entry = entry
-    this.rows = rows
-    this.updated = noRows(entry.rows)
   }
-
-  get count(): number {
-    return countRows(this.rows)
-  }
-}
-
-/** One of two versions, and its rows that the other one may not have. */
-export interface ChangedSide {
-  readonly snapshot: LoadedSnapshot
-  readonly fragments: readonly ChangedFragment[]
 }
 
 /**
@@ -38,36 +29,39 @@ export async function changedFragments(
   job: Job,
   from: LoadedSnapshot,
   to: LoadedSnapshot,
-  columns: ComparedColumns,
-): Promise<{ readonly from: ChangedSide; readonly to: ChangedSide }> {
-  const [before, after] = await ownEntries(job, from, to, columns.areSame)
+  { all }: ComparedColumns,
+): Promise<{ readonly from: readonly OwnFragment[]; readonly to: readonly OwnFragment[] }> {
+  // If both versions have all columns in common, shared segments have equal rows.
+  const areSame =
+    schemaDifference(from.schema, to.schema) === undefined && haveSameColumns(from.schema, to.schema)
+  const [before, after] = await ownEntries(job, from, to, areSame)
+  const isSame = (entry: FragmentEntry, same: FragmentEntry) =>
+    (areSame && entry.files === undefined && same.files === undefined) ||
+    haveSameValues(all, from, to, entry, same)
   const later = new Map(after.map((entry) => [pathIn(to.prefix, entry.path), entry]))
-  const removed: ChangedFragment[] = []
+  const removed: OwnFragment[] = []
   const added = new Map<FragmentEntry, Bitmap | 'none'>()
   for (const entry of before) {
     if (job.due) await job.rest()
     const same = later.get(pathIn(from.prefix, entry.path))
-    if (same === undefined || !haveSameValues(columns, from, to, entry, same)) {
+    if (same === undefined || !isSame(entry, same)) {
       const live = await readLive(job.storage, from.prefix, entry)
-      removed.push(new ChangedFragment(entry, live?.slice() ?? allRows(entry.rows)))
+      removed.push(new OwnFragment(entry, live?.slice() ?? allRows(entry.rows)))
       continue
     }
     const { gone, come } = await differentDeletions(job, from, to, entry, same)
-    if (gone) removed.push(new ChangedFragment(entry, gone))
+    if (gone) removed.push(new OwnFragment(entry, gone))
     added.set(same, come ?? 'none')
   }
-  const inserted: ChangedFragment[] = []
+  const inserted: OwnFragment[] = []
   for (const entry of after) {
     if (job.due) await job.rest()
     const known = added.get(entry)
     if (known === 'none') continue
     const live = known ?? (await readLive(job.storage, to.prefix, entry))?.slice()
-    inserted.push(new ChangedFragment(entry, live ?? allRows(entry.rows)))
+    inserted.push(new OwnFragment(entry, live ?? allRows(entry.rows)))
   }
-  return {
-    from: { snapshot: from, fragments: removed },
-    to: { snapshot: to, fragments: inserted },
-  }
+  return { from: removed, to: inserted }
 }
 
 /** The fragments of each version that are in no segment of both. */
@@ -114,4 +108,25 @@ async function differentDeletions(
 /** Identifies the deleted rows of a fragment. */
 function keyOf({ deletions }: FragmentEntry): string {
   return deletions === undefined ? '' : `${deletions.path}#${deletions.bits[0]}`
+}
+
+/** Whether a fragment of both versions has the same values in all compared columns, by the names of its files. */
+function haveSameValues(
+  columns: readonly ComparedColumn[],
+  from: LoadedSnapshot,
+  to: LoadedSnapshot,
+  before: FragmentEntry,
+  after: FragmentEntry,
+): boolean {
+  return columns.every((column) => {
+    const now = storedColumn(to, after, column.to)
+    const then = column.from === undefined ? undefined : storedColumn(from, before, column.from)
+    if (now === undefined || then === undefined) return now === then
+    if (now.key !== then.key) return false
+    const children = JSON.stringify(now.source.children)
+    return (
+      children === JSON.stringify(then.source.children) &&
+      typeName(from.schema.fields[column.from!]!.type, true) === typeName(column.field.type, true)
+    )
+  })
 }

@@ -2,13 +2,9 @@ import { type Field, type Schema, Type, utf8 } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
 import { canCast } from '../../arrow/cast/cast.ts'
-import { schemaDifference } from '../../arrow/schema.ts'
 import { typeName } from '../../arrow/type-name.ts'
-import type { FragmentEntry } from '../format/manifest.ts'
-import type { LoadedSnapshot } from '../format/snapshot.ts'
-import { haveSameColumns } from '../format/table-schema.ts'
-import { storedColumn } from '../read/few-rows.ts'
 import { namesOf } from '../read/projection.ts'
+import type { ChangesOptions } from '../table-engine.ts'
 
 /** The column that says how a row changed, as in Delta Lake and Iceberg. */
 export const changeType: Field = {
@@ -32,21 +28,18 @@ export interface ComparedColumns {
   readonly all: readonly ComparedColumn[]
   /** The positions of the key among `all`. */
   readonly keys: readonly number[]
-  /** Whether both versions have all columns in common, so that shared segments have equal rows. */
-  readonly areSame: boolean
 }
 
 /** Matches the columns of two versions by name. Those that `from` lacks are null there. */
 export function comparedColumns(
-  from: LoadedSnapshot,
-  to: LoadedSnapshot,
-  names: readonly string[] | undefined,
-  on: readonly string[] | undefined,
+  from: Schema,
+  to: Schema,
+  { columns: names, on }: Pick<ChangesOptions, 'columns' | 'on'>,
 ): ComparedColumns {
-  const wanted = names ?? to.schema.fields.map(({ name }) => name)
+  const wanted = names ?? to.fields.map(({ name }) => name)
   if (wanted.length === 0)
     throw invalid('The list of columns is empty. Name at least one, or leave it out for all.')
-  const all = unique('columns', wanted).map((name) => compared(from.schema, to.schema, name))
+  const all = unique('columns', wanted).map((name) => compared(from, to, name))
   if (all.some(({ field }) => field.name === changeType.name)) {
     throw invalid(
       `The table has a column ${changeType.name}, which says in the answer how a row changed. Name the other columns in columns, or rename it.`,
@@ -55,19 +48,17 @@ export function comparedColumns(
   const keys = unique('on', on ?? []).map((name) => {
     const key = all.findIndex(({ field }) => field.name === name)
     if (key < 0) {
-      indexOf(to.schema, name)
+      indexOf(to, name)
       throw invalid(`on names the column ${quote(name)}, which columns leaves out. Name it there, too.`)
     }
     if (all[key]!.from === undefined) {
       throw invalid(
-        `on names the column ${quote(name)}, which the version to compare with does not have. Its columns are ${namesOf(from.schema)}.`,
+        `on names the column ${quote(name)}, which the version to compare with does not have. Its columns are ${namesOf(from)}.`,
       )
     }
     return key
   })
-  const areSame =
-    schemaDifference(from.schema, to.schema) === undefined && haveSameColumns(from.schema, to.schema)
-  return { all, keys, areSame }
+  return { all, keys }
 }
 
 function unique(what: string, names: readonly string[]): readonly string[] {
@@ -101,26 +92,4 @@ function indexOf(schema: Schema, name: string): number {
     'TableColumnNotFound',
     `There is no column ${quote(name)}. The columns are ${namesOf(schema)}.`,
   )
-}
-
-/** Whether a fragment of both versions has the same values in all compared columns, by the names of its files. */
-export function haveSameValues(
-  { all, areSame }: ComparedColumns,
-  from: LoadedSnapshot,
-  to: LoadedSnapshot,
-  before: FragmentEntry,
-  after: FragmentEntry,
-): boolean {
-  if (areSame && before.files === undefined && after.files === undefined) return true
-  return all.every((column) => {
-    const now = storedColumn(to, after, column.to)
-    const then = column.from === undefined ? undefined : storedColumn(from, before, column.from)
-    if (now === undefined || then === undefined) return now === then
-    if (now.key !== then.key) return false
-    const children = JSON.stringify(now.source.children)
-    return (
-      children === JSON.stringify(then.source.children) &&
-      typeName(from.schema.fields[column.from!]!.type, true) === typeName(column.field.type, true)
-    )
-  })
 }

@@ -2,7 +2,7 @@ import { finished, mixed } from '../format/hash.ts'
 
 const none = 0xffffffff
 
-/** The 32-bit words that tell rows apart: 15 bytes of a SHA-256, or the row itself if it has no more, and a mark. */
+/** The 32-bit words that tell rows apart: 15 bytes of a hash, or the row itself if it has no more, and a mark. */
 export const words = 4
 
 /**

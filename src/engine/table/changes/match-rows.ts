@@ -1,38 +1,27 @@
 import { invalid } from '../../../base/errors.ts'
 import { addRow, clearRange } from '../../arrow/bitmap.ts'
-import type { Job } from '../job.ts'
-import type { QueryOptions } from '../table-engine.ts'
-import type { ChangedFragment, ChangedSide } from './changed-fragments.ts'
+import { type ChangedFragment, type ChangedSide, columnsOf, type SideColumn } from './changed-side.ts'
 import type { ComparedColumns } from './compared-columns.ts'
 import { HashedRows, words } from './hashed-rows.ts'
-import { columnsOf, namesOf, type RowHashes, rowHashes, type SideColumn } from './row-hashes.ts'
+import { type ComparedSide, type Comparison, namesOf, type RowHashes, rowHashes } from './row-hashes.ts'
 
 /** Most rows whose hashes are in memory at once. The rows of the other version are read again for each so many. */
 const maxRows = 1 << 21
 
-type Memory = QueryOptions['memory']
-
-/** One of two versions, and its columns that are compared. */
-interface Compared {
-  readonly side: ChangedSide
-  readonly columns: readonly SideColumn[]
-}
-
 /** Takes away the rows that both versions have, as often as both have them. */
 export async function dropEqualRows(
-  job: Job,
+  comparison: Comparison,
   from: ChangedSide,
   to: ChangedSide,
   { all }: ComparedColumns,
-  memory: Memory,
 ): Promise<void> {
   const pair = {
     from: { side: from, columns: columnsOf(all, 'from') },
     to: { side: to, columns: columnsOf(all, 'to') },
   }
   const [few, many] = byRows(pair.from, pair.to)
-  for await (const part of inParts(rowHashes(job, few.side, few.columns), rowsOf(few.side), memory)) {
-    for await (const { fragment, rows, hashes } of rowHashes(job, many.side, many.columns)) {
+  for await (const part of inParts(rowHashes(comparison, few), rowsOf(few.side), comparison.memory)) {
+    for await (const { fragment, rows, hashes } of rowHashes(comparison, many)) {
       for (let i = 0; i < rows.length; i++) {
         const found = part.hashed.take(hashes, i * words)
         if (found === undefined) continue
@@ -45,19 +34,18 @@ export async function dropEqualRows(
 
 /** Finds the rows of both versions that have the same key. Throws for keys that are null or not unique. */
 export async function pairRows(
-  job: Job,
+  comparison: Comparison,
   from: ChangedSide,
   to: ChangedSide,
   { all, keys }: ComparedColumns,
-  memory: Memory,
 ): Promise<void> {
   const own = keys.map((key) => all[key]!)
   const before = { side: from, columns: columnsOf(own, 'from') }
   const after = { side: to, columns: columnsOf(own, 'to') }
   const [few, many] = byRows(before, after)
-  await eachPartOfKeys(job, many, memory, async () => {})
-  await eachPartOfKeys(job, few, memory, async (part) => {
-    for await (const { fragment, rows, hashes } of rowHashes(job, many.side, many.columns, true)) {
+  await eachPartOfKeys(comparison, many, async () => {})
+  await eachPartOfKeys(comparison, few, async (part) => {
+    for await (const { fragment, rows, hashes } of rowHashes(comparison, many, true)) {
       for (let i = 0; i < rows.length; i++) {
         const found = part.hashed.take(hashes, i * words)
         if (found === undefined) continue
@@ -70,20 +58,20 @@ export async function pairRows(
 
 /** Calls `visit` with parts of the rows of a version. Throws if a key occurs twice, in different parts, too. */
 async function eachPartOfKeys(
-  job: Job,
-  { side, columns }: Compared,
-  memory: Memory,
+  comparison: Comparison,
+  compared: ComparedSide,
   visit: (part: RowsPart) => Promise<void>,
 ): Promise<void> {
   let done = 0
-  const total = rowsOf(side)
-  for await (const part of inParts(rowHashes(job, side, columns, true), total, memory)) {
-    if (!part.areUnique) throw notUnique(columns)
+  const total = rowsOf(compared.side)
+  const hashesOf = () => rowHashes(comparison, compared, true)
+  for await (const part of inParts(hashesOf(), total, comparison.memory)) {
+    if (!part.areUnique) throw notUnique(compared.columns)
     done += part.hashed.rows
     let row = 0
-    for await (const { rows, hashes } of done < total ? rowHashes(job, side, columns, true) : []) {
+    for await (const { rows, hashes } of done < total ? hashesOf() : []) {
       for (let i = 0; i < rows.length; i++) {
-        if (row++ >= done && part.hashed.has(hashes, i * words)) throw notUnique(columns)
+        if (row++ >= done && part.hashed.has(hashes, i * words)) throw notUnique(compared.columns)
       }
     }
     await visit(part)
@@ -96,11 +84,11 @@ function notUnique(columns: readonly SideColumn[]) {
   )
 }
 
-function byRows(from: Compared, to: Compared): readonly [few: Compared, many: Compared] {
+function byRows(from: ComparedSide, to: ComparedSide): readonly [few: ComparedSide, many: ComparedSide] {
   return rowsOf(from.side) <= rowsOf(to.side) ? [from, to] : [to, from]
 }
 
-export function rowsOf({ fragments }: ChangedSide): number {
+export function rowsOf({ fragments }: Pick<ChangedSide, 'fragments'>): number {
   return fragments.reduce((sum, { count }) => sum + count, 0)
 }
 
@@ -120,7 +108,7 @@ interface RowsPart {
 async function* inParts(
   hashes: AsyncGenerator<RowHashes>,
   total: number,
-  memory: Memory,
+  memory: Comparison['memory'],
 ): AsyncGenerator<RowsPart> {
   let left = total
   let part: RowsPart | undefined

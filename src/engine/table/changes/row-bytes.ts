@@ -9,17 +9,30 @@ import { layoutOf } from '../../arrow/layout.ts'
  */
 export class RowBytes {
   #bytes = new Uint8Array(1024)
+  #words = new Uint32Array(this.#bytes.buffer)
   #view = new DataView(this.#bytes.buffer)
   #length = 0
 
-  /** The bytes of a row. They are valid until the next call. */
-  of(columns: readonly (WriteValue | undefined)[], row: number): Uint8Array {
+  /** Writes a row in place of the one before. Returns how many bytes it has. */
+  write(columns: readonly (WriteValue | undefined)[], row: number): number {
     this.#length = 0
     for (const write of columns) {
       if (write === undefined) this.byte(0)
       else write(row, this)
     }
+    // A hash ends the row's last words.
+    if (this.#length + 8 > this.#bytes.length) this.#grow(8)
+    return this.#length
+  }
+
+  /** The bytes of the row. They are valid until the next one. */
+  get bytes(): Uint8Array {
     return this.#bytes.subarray(0, this.#length)
+  }
+
+  /** The same as words, with at least eight more bytes. */
+  get words(): Uint32Array {
+    return this.#words
   }
 
   byte(value: number): void {
@@ -42,9 +55,11 @@ export class RowBytes {
   }
 
   #grow(more: number): void {
-    const grown = new Uint8Array(Math.max(this.#bytes.length * 2, this.#length + more))
+    // Whole words of eight bytes.
+    const grown = new Uint8Array((Math.max(this.#bytes.length * 2, this.#length + more) + 7) & ~7)
     grown.set(this.#bytes)
     this.#bytes = grown
+    this.#words = new Uint32Array(grown.buffer)
     this.#view = new DataView(grown.buffer)
   }
 }

@@ -4,12 +4,11 @@ import { invalid } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
 import { type AnyBatch, isNullAt } from '../../arrow/batch.ts'
 import { CastFailure, castBatch } from '../../arrow/cast/cast.ts'
-import type { Job } from '../job.ts'
-import { selectRows } from '../read/row-selection.ts'
-import { readSelected } from '../read/selected-columns.ts'
-import type { ChangedFragment, ChangedSide } from './changed-fragments.ts'
-import type { ComparedColumn } from './compared-columns.ts'
+import type { ReportedWork } from '../job.ts'
+import type { QueryOptions } from '../table-engine.ts'
+import type { ChangedFragment, ChangedSide, SideColumn } from './changed-side.ts'
 import { words } from './hashed-rows.ts'
+import { type HashKey, keyedHash } from './keyed-hash.ts'
 import { RowBytes, valueWriter, type WriteValue } from './row-bytes.ts'
 
 /** Rows whose hashes are made at once. */
@@ -23,81 +22,78 @@ export interface RowHashes {
   readonly hashes: Uint32Array
 }
 
-/** A column of one of two versions: its index there, and its type in the answer. */
-export interface SideColumn {
-  readonly index: number | undefined
-  readonly name: string
-  readonly type: DataType
+/** Rows of two versions that are compared by their hashes. */
+export interface Comparison {
+  readonly work: ReportedWork
+  readonly hasher: RowHasher
+  readonly memory: QueryOptions['memory']
 }
 
-/** The columns of one of two versions. */
-export function columnsOf(columns: readonly ComparedColumn[], which: 'from' | 'to'): readonly SideColumn[] {
-  return columns.map(({ field, ...index }) => ({ index: index[which], name: field.name, type: field.type }))
+/** One of two versions, and its columns that are compared. */
+export interface ComparedSide {
+  readonly side: ChangedSide
+  readonly columns: readonly SideColumn[]
 }
 
 /** The hashes of the changed rows of a version in some columns. With `isKey`, rows with a null are refused. */
 export async function* rowHashes(
-  job: Job,
-  { snapshot, fragments }: ChangedSide,
-  columns: readonly SideColumn[],
+  { work, hasher }: Comparison,
+  { side, columns }: ComparedSide,
   isKey = false,
 ): AsyncGenerator<RowHashes> {
-  const indices = columns.flatMap(({ index }) => index ?? [])
-  const bytes = new RowBytes()
-  for (const fragment of fragments) {
-    const { entry } = fragment
-    const selection = selectRows(fragment.rows, entry.rows, 0, entry.rows)
-    if (selection.rows === 0) continue
-    const read = await readSelected(job.storage, snapshot, entry, indices, selection)
-    const batches = columns.map(({ index, name, type }) =>
-      index === undefined ? undefined : asType(read.rows.columns[index]!, type, name),
-    )
+  for await (const { fragment, rows, batches, at } of side.values(columns)) {
     const writers = batches.map((batch) => batch && valueWriter(batch))
     const hasNull = isKey ? nullFinder(batches) : undefined
-    const rows = rowsOf(selection.runs, selection.rows)
     for (let start = 0; start < rows.length; start += sliceRows) {
       const some = rows.subarray(start, start + sliceRows)
-      const at = (i: number) => (read.isAlone ? start + i : some[i]!)
-      const nulls = hasNull && some.findIndex((_, i) => hasNull(at(i)))
+      const within = (i: number) => at(start + i)
+      const nulls = hasNull && some.findIndex((_, i) => hasNull(within(i)))
       if (nulls !== undefined && nulls >= 0) throw nullKey(columns)
-      yield { fragment, rows: some, hashes: hashesOf(writers, bytes, some.length, at) }
-      if (job.due) await job.rest()
+      yield { fragment, rows: some, hashes: hasher.hashesOf(writers, some.length, within) }
+      if (work.due) await work.rest()
     }
   }
 }
 
-function rowsOf(runs: ArrayLike<number>, count: number): Uint32Array {
-  const rows = new Uint32Array(count)
-  let at = 0
-  for (let i = 0; i < runs.length; i += 2)
-    for (let row = runs[i]!; row < runs[i + 1]!; row++) rows[at++] = row
-  return rows
-}
+/** Makes the hashes of the rows of one comparison. Those of another one mean nothing to it. */
+export class RowHasher {
+  readonly #bytes = new RowBytes()
+  /** A secret: rows may be made by someone who wants them to be mixed up. */
+  readonly #key: HashKey = crypto.getRandomValues(new Uint32Array(4))
 
-function hashesOf(
-  writers: readonly (WriteValue | undefined)[],
-  bytes: RowBytes,
-  count: number,
-  at: (i: number) => number,
-): Uint32Array {
-  const hashes = new Uint8Array(count * hashBytes)
-  for (let i = 0; i < count; i++) {
-    const row = bytes.of(writers, at(i))
-    const start = i * hashBytes
-    if (row.length < hashBytes) {
-      // The bytes themselves, and how many they are.
-      for (let k = 0; k < row.length; k++) hashes[start + k] = row[k]!
-      hashes[start + hashBytes - 1] = row.length
-      continue
+  hashesOf(
+    writers: readonly (WriteValue | undefined)[],
+    count: number,
+    at: (i: number) => number,
+  ): Uint32Array {
+    const made = new Uint32Array(count * words)
+    const hashes = new Uint8Array(made.buffer)
+    for (let i = 0; i < count; i++) {
+      const length = this.#bytes.write(writers, at(i))
+      const start = i * hashBytes
+      const end = start + hashBytes - 1
+      if (length < hashBytes) {
+        // The bytes themselves, and how many they are.
+        const { bytes } = this.#bytes
+        for (let k = 0; k < length; k++) hashes[start + k] = bytes[k]!
+        hashes[end] = length
+      } else if (length <= shortBytes) {
+        keyedHash(this.#key, this.#bytes.words, length, made, i * words)
+        hashes[end] = hashBytes
+      } else {
+        const digest = createHash('sha256').update(this.#bytes.bytes).digest()
+        hashes.set(digest.subarray(0, hashBytes - 1), start)
+        hashes[end] = hashBytes + 1
+      }
     }
-    const digest = createHash('sha256').update(row).digest()
-    hashes.set(digest.subarray(0, hashBytes - 1), start)
-    hashes[start + hashBytes - 1] = hashBytes
+    return made
   }
-  return new Uint32Array(hashes.buffer)
 }
 
 const hashBytes = words * 4
+
+/** Most bytes of a row for which the keyed hash takes less time: no call leaves JavaScript. */
+const shortBytes = 256
 
 /** The values as those of another type that `canCast` allows. */
 export function asType(batch: AnyBatch, type: DataType, name: string): AnyBatch {
