@@ -4,7 +4,6 @@ import { TimeSlice } from '../../base/scheduling/time-slice.ts'
 import type { AnyBatch, AnyColumn } from '../arrow/batch.ts'
 import { bytesInUse } from '../arrow/cast/cast-size.ts'
 import type { RowStream } from '../arrow/input/row-stream.ts'
-import { decodeSchema } from '../arrow/ipc/decode.ts'
 import { encodeArrow, joinParts } from '../arrow/ipc/encode.ts'
 import { toJsonSchema } from '../arrow/json-schema.ts'
 import type {
@@ -16,6 +15,7 @@ import type {
 } from '../table/table-engine.ts'
 import { matchSchema, matchSome } from '../table/write/schema-match.ts'
 import { createLanceIndex, dropLanceIndex, type LanceIndex } from './indexes.ts'
+import { columnsToWrite } from './json-columns.ts'
 import type { LancePackage, NativeTable } from './native.ts'
 
 /** A change of rows or columns, as data: it could be sent to another process. */
@@ -55,7 +55,7 @@ export async function applyChange(
   switch (change.kind) {
     case 'insert': {
       const { rows, overwrite } = change
-      const { bytes, affected } = await gathered(rows, overwrite ? undefined : await schemaOf(table))
+      const { bytes, affected } = await gathered(rows, overwrite ? undefined : await columnsToWrite(table))
       await table.add(bytes, overwrite ? 'overwrite' : 'append')
       return { affected }
     }
@@ -117,8 +117,6 @@ function alteration({ path, rename, type, nullable }: ColumnAlteration) {
 /** Rows as the bytes of an Arrow IPC file, in their own columns. */
 export const ownColumns = (rows: Table | RowStream) => gathered(rows, undefined)
 
-const schemaOf = async (table: NativeTable) => decodeSchema(await table.schema())
-
 /** Most bytes of rows in one insert: Lance takes them as a whole. */
 const mostBytes = 1 << 30
 
@@ -161,7 +159,7 @@ async function mergeRows(table: NativeTable, rows: Table, merge: MergeOptions): 
       'Delete them by a predicate of their keys.',
     )
   }
-  const schema = await schemaOf(table)
+  const schema = await columnsToWrite(table)
   const found = matchSome(rows, schema)
   const present = [...found.keys()].filter((i) => found[i] !== undefined)
   const some = { ...schema, fields: present.map((i) => schema.fields[i]!) } as Schema

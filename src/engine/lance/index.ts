@@ -7,6 +7,7 @@ import { Bridge, type Dataset } from './bridge.ts'
 import { applyChange, ownColumns, type RowChange, type RowsChanged } from './change.ts'
 import { cannotOpen, fromLance } from './errors.ts'
 import { type LanceIndexFound, lanceIndexes } from './indexes.ts'
+import { columnsToWrite } from './json-columns.ts'
 import { type HeadOfBranch, KeptHandles } from './kept-handles.ts'
 import { type Connection, loadLance, type NativeStats, type NativeTable, tooOld } from './native.ts'
 import { buildQuery, type LanceQuery } from './query.ts'
@@ -114,7 +115,7 @@ export class LanceEngine {
 
   /**
    * Changes the latest version of a branch. Lance commits through the dataset's own `create`, and does its work again
-   * after a conflict. `make` gets the columns, and says what to change.
+   * after a conflict. `make` gets the columns in which rows are written, and says what to change.
    */
   async change(
     dataset: DatasetToChange,
@@ -131,7 +132,7 @@ export class LanceEngine {
       table ??= await this.#openTable(name, dataset).catch((error) => {
         throw cannotOpen(error, dataset.shown)
       })
-      const change = await make(decodeSchema(await table.schema()))
+      const change = await make(await columnsToWrite(table))
       signal?.throwIfAborted()
       const changed = await applyChange(await loadLance(), table, change)
       const head = isOfRows(change) ? dataset.headAfter?.() : undefined

@@ -1,0 +1,88 @@
+import { join } from 'node:path'
+import { type Field, Table, tableFromArrays, utf8 } from '@uwdata/flechette'
+import fc from 'fast-check'
+import { describe, expect } from 'vitest'
+import { openCatalog } from '../../../src/tabularium/index.ts'
+import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
+import { lanceIt } from '../../support/lance-package.ts'
+import { countOf, rowsOf } from '../../support/rows.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+limitEach(120)
+
+/* Columns of JSON, which Lance keeps in an encoding of its own. */
+
+const id = ['notes']
+
+/** Rows whose column `j` is JSON, as clients of Lance mark it. */
+function marked(rows: readonly { readonly n: number; readonly j: string | null }[]): Table {
+  const arrays = { n: rows.map(({ n }) => n), j: rows.map(({ j }) => j) }
+  const plain = tableFromArrays(arrays, { types: { j: utf8() } })
+  const [n, j] = plain.schema.fields as [Field, Field]
+  const metadata = new Map([['ARROW:extension:name', 'arrow.json']])
+  return new Table({ ...plain.schema, fields: [n, { ...j, metadata }] }, plain.children)
+}
+
+async function opened() {
+  const catalog = closedAfterwards(await openCatalog(join(await freshFolder(), 'c'), { format: 'lance' }))
+  await catalog.createTable({ id, data: marked([{ n: 0, j: '{"k":0}' }]) as never })
+  return catalog
+}
+
+type Catalog = Awaited<ReturnType<typeof opened>>
+
+/** What the column says, by number. */
+async function said(catalog: Catalog): Promise<ReadonlyMap<number, unknown>> {
+  const rows = (await rowsOf(catalog, id)) as unknown as { n: number; j: string | null }[]
+  return new Map(rows.map(({ n, j }) => [n, j === null ? null : JSON.parse(j)]))
+}
+
+describe('columns of JSON in tables of Lance', () => {
+  lanceIt('what is inserted and merged is JSON afterwards, marked as such or not', async () => {
+    const catalog = await opened()
+    const model = new Map<number, unknown>([[0, { k: 0 }]])
+    const value = fc.jsonValue({ maxDepth: 2 }).map((found) => JSON.parse(JSON.stringify(found)))
+    const wanted = fc.record({ how: fc.constantFrom('plain', 'marked', 'merged'), value, n: fc.nat(20) })
+    for (const { how, value, n } of fc.sample(wanted, { numRuns: 24, seed: 7 })) {
+      const document = { k: n, value }
+      const there = model.has(n) ? [...model.keys()].reduce((a, b) => Math.max(a, b)) + 1 : n
+      const at = how === 'merged' ? n : there
+      const row = { n: at, j: JSON.stringify(document) }
+      if (how === 'plain') await catalog.insertIntoTable({ id, data: [row] as never })
+      if (how === 'marked') await catalog.insertIntoTable({ id, data: marked([row]) as never })
+      if (how === 'merged')
+        await catalog.mergeInsertIntoTable({
+          id,
+          on: 'n',
+          when_matched_update_all: true,
+          when_not_matched_insert_all: true,
+          data: marked([row]) as never,
+        })
+      model.set(at, document)
+    }
+    expect(await said(catalog)).toEqual(model)
+    for (const k of new Set([...model.values()].map((one) => (one as { k: number }).k))) {
+      const count = [...model.values()].filter((one) => (one as { k: number }).k === k).length
+      expect(await countOf(catalog, id, { predicate: `json_extract(j, '$.k') = '${k}'` })).toBe(count)
+    }
+  })
+
+  lanceIt('nulls are kept, and what is no text of JSON is refused and changes nothing', async () => {
+    const catalog = await opened()
+    await catalog.insertIntoTable({ id, data: [{ n: 1, j: null }] as never })
+    for (const j of ['{"k":', 'nul'])
+      await expect(catalog.insertIntoTable({ id, data: [{ n: 2, j }] as never })).rejects.toMatchObject({
+        code: 'InvalidInput',
+        message: expect.stringMatching(/json/i),
+      })
+    await expect(
+      catalog.insertIntoTable({ id, data: [{ n: 2, j: Uint8Array.of(123, 125) }] as never }),
+    ).rejects.toMatchObject({ code: 'TableSchemaValidationError' })
+    expect(await said(catalog)).toEqual(
+      new Map<number, unknown>([
+        [0, { k: 0 }],
+        [1, null],
+      ]),
+    )
+  })
+})
