@@ -7,7 +7,10 @@ import { insteadOfAggregates } from '../predicate/syntax/aggregates.ts'
 const meanings: readonly (readonly [words: RegExp, code: ErrorCode])[] = [
   [/feature flags?|not compatible|newer version of Lance|upgrade (?:your|to|lance)/i, 'InvalidTableState'],
   [/Commit conflict|Retryable commit|concurrent transaction/i, 'ConcurrentModification'],
-  [/Invalid (?:user )?(?:input|argument)|Schema error|planning|LanceError\((?:Schema|Index)\)/i, 'InvalidInput'],
+  [
+    /Invalid (?:user )?(?:input|argument)|Schema error|planning|LanceError\((?:Schema|Index)\)/i,
+    'InvalidInput',
+  ],
   // Of the work on values, and not of files.
   [/Assertion failed/i, 'InvalidInput'],
   [/LanceError\(IO\)|not found|No such file|corrupt|protobuf|Object at location/i, 'InvalidTableState'],

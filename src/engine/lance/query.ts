@@ -1,6 +1,6 @@
 import { invalid } from '../../base/errors.ts'
 import type { QueryOptions, VectorSearch } from '../table/table-engine.ts'
-import type { LancePackage, NativeQuery, NativeTable } from './native.ts'
+import type { LancePackage, NativeQuery, NativeTable, NativeVectorQuery } from './native.ts'
 import { nativeText, type TextSearch } from './text-search.ts'
 
 export type { TextClause, TextSearch } from './text-search.ts'
@@ -92,13 +92,20 @@ function nearest(
   if (lower !== undefined || upper !== undefined) search.distanceRange(lower, upper)
   if (prefilter === false) search.postfilter()
   const { leastProbes, mostProbes, refineFactor, ef, bypassesIndex } = tuning
-  // Each must not pass the other, and the most begins at the least.
-  if (mostProbes !== undefined && mostProbes > 0)
-    search.maximumNprobes(Math.max(mostProbes, leastProbes ?? 1))
-  if (leastProbes !== undefined) search.minimumNprobes(leastProbes)
-  if (mostProbes === 0) search.maximumNprobes(0)
+  setProbes(search, leastProbes, mostProbes)
   if (refineFactor !== undefined) search.refineFactor(refineFactor)
   if (ef !== undefined) search.ef(ef)
   if (bypassesIndex) search.bypassVectorIndex()
   return search
+}
+
+/** Partitions that Lance looks at, if a search does not say. */
+const defaultProbes = 20
+
+/** Lance refuses a least above the most at each call, so the most is lifted first. 0 is no most. */
+function setProbes(search: NativeVectorQuery, least: number | undefined, most: number | undefined): void {
+  if (least === undefined && most === undefined) return
+  search.maximumNprobes(0)
+  search.minimumNprobes(least ?? Math.min(most || defaultProbes, defaultProbes))
+  search.maximumNprobes(most ?? Math.max(least!, defaultProbes))
 }

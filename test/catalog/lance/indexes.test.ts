@@ -119,6 +119,31 @@ describe('indexes of tables of Lance', () => {
     },
   )
 
+  lanceIt(
+    'a search looks at the least and the most partitions that it names, in any combination',
+    async () => {
+      const catalog = await opened()
+      await catalog.createTable({ id, data: rows(100), schema })
+      await catalog.createTableIndex({ id, column: 'vector', index_type: 'IVF_FLAT', num_partitions: 4 })
+      const search = { id, vector: [3, 3, 1, 0], k: 5, columns: ['i'] }
+      const exact = await rowsOf(catalog, id, { ...search, bypass_vector_index: true } as never)
+      const counts = [undefined, 0, 1, 4, 19, 20, 21, 40]
+      for (const minimum_nprobes of counts)
+        for (const maximum_nprobes of counts) {
+          const asked = { ...search, minimum_nprobes, maximum_nprobes }
+          const [least, most] = [minimum_nprobes, maximum_nprobes]
+          const fits = least !== 0 && (!least || !most || least <= most)
+          const answer = rowsOf(catalog, id, asked as never).then(
+            (found) => found.length,
+            ({ code }) => code,
+          )
+          expect([least, most, await answer]).toEqual([least, most, fits ? 5 : 'InvalidInput'])
+        }
+      for (const nprobes of [4, 10, 100])
+        expect(await rowsOf(catalog, id, { ...search, nprobes } as never)).toEqual(exact)
+    },
+  )
+
   lanceIt('words are searched by clauses', async () => {
     const catalog = await opened()
     await catalog.createTable({ id, data: rows(50) })
