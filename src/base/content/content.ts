@@ -111,8 +111,20 @@ export interface SharedFiles {
   linkAll?(links: readonly Link[]): Promise<readonly (Linked | undefined)[]>
   /** Makes a folder for programs that write only to folders that exist. Optional: object stores have no folders. */
   makeFolder?(path: string): Promise<void>
+  /**
+   * What tells one state of a file, or of the names in a folder (its path ends in a slash), from a later one. Undefined
+   * when there is none. Optional: without it, a change is noticed by reading again.
+   */
+  state?(path: string): Promise<FileState | undefined>
   /** Creates or replaces the file at `path`, atomically and as durable as an object. */
   replace(path: string, bytes: Uint8Array): Promise<void>
+}
+
+/** A state of a file, or of the names in a folder. */
+export interface FileState {
+  /** Another text for each state, but for changes that follow on each other within `millis`. */
+  readonly text: string
+  readonly millis: number
 }
 
 /** The result of linking a file. */

@@ -1,3 +1,4 @@
+import type { Content } from '../../base/content/content.ts'
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../../base/store/records.ts'
@@ -49,22 +50,29 @@ export type StagedManifests = ReadonlyMap<VersionToPublish, StagedManifest>
 
 const none: StagedManifests = new Map()
 
+interface Publishing {
+  /** For work that makes tables itself. */
+  readonly find?: FindTables
+  /** Whether the branches were reconciled for the same work. Then only what would be in the way is looked for. */
+  readonly isReconciled?: boolean
+}
+
 /**
  * Runs work that records versions, and publishes their manifests after it. When a version is refused, its staged
- * manifest is removed. Versions without a staged manifest are recorded only. `find` is for work that makes tables itself.
+ * manifest is removed. Versions without a staged manifest are recorded only.
  */
 export function publishing<T>(
   core: LanceContext,
   versions: readonly VersionToPublish[],
   work: (staged: StagedManifests) => Promise<T>,
-  find = byName,
+  { find = byName, isReconciled = false }: Publishing = {},
 ): Promise<T> {
   const toPublish = versions.filter(mayBePublished)
   if (toPublish.length === 0) return work(none)
   const { staging } = core
   return staging
     ? deferPublication(core, staging, toPublish, find, work)
-    : publishAfter(core, toPublish, find, work)
+    : publishAfter(core, toPublish, { find, isReconciled }, work)
 }
 
 /** Whether a version has a manifest that a writer of Lance staged. */
@@ -120,12 +128,16 @@ function isRefusal(error: unknown): boolean {
 async function publishAfter<T>(
   core: LanceContext,
   versions: readonly VersionToPublish[],
-  find: FindTables,
+  { find, isReconciled }: Required<Publishing>,
   work: (staged: StagedManifests) => Promise<T>,
 ): Promise<T> {
-  // First publishes what others left unpublished, and adopts what they published past the catalog.
-  for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await reconcile(core, id, branch)
-  const staged = await findManifests(core, versions, find)
+  const early = isReconciled ? await findManifests(core, versions, find) : none
+  let staged = early
+  if (early.size === 0 || !(await isClear(early))) {
+    // First publishes what others left unpublished, and adopts what they published past the catalog.
+    for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await reconcile(core, id, branch)
+    staged = await findManifests(core, versions, find)
+  }
   let result: T
   try {
     result = await work(staged)
@@ -149,21 +161,45 @@ async function publishAfter<T>(
  * on the same branch.
  */
 async function publishNow(staged: StagedManifests): Promise<boolean> {
+  const links = linksOf(staged)
+  if (!(await follow(links)) || !(await linkAll(links))) return false
+  await Promise.all(links.map(({ content, from }) => content.remove(from)))
+  return true
+}
+
+/** Whether each manifest follows on a published one, and nobody else published one of its name. */
+async function isClear(staged: StagedManifests): Promise<boolean> {
+  const links = linksOf(staged)
+  const [isNext, ...taken] = await Promise.all([
+    follow(links),
+    ...links.map(({ content, to }) => isThere(content, to)),
+  ])
+  return isNext && !taken.includes(true)
+}
+
+/** The names that manifests are to get, in the order of their versions. */
+function linksOf(staged: StagedManifests): ManifestLink[] {
   const inOrder = [...staged].sort(([a], [b]) => a.version - b.version)
-  const links = inOrder.map(([version, { folder }]) => {
+  return inOrder.map(([version, { folder }]) => {
     const from = pathOf(folder, version)
     const at = from.lastIndexOf('/') + 1
     return { content: folder.content, from, to: from.slice(0, at) + finalNameOf(from.slice(at))! }
   })
+}
+
+/** Whether each manifest follows on one that is published, or will be before it. */
+async function follow(links: readonly ManifestLink[]): Promise<boolean> {
   const made = new Set(links.map(({ to }) => to))
   const isNext = async ({ content, to }: ManifestLink) => {
     const at = to.lastIndexOf('/') + 1
     const before = to.slice(0, at) + nameBefore(to.slice(at))
-    return made.has(before) || (await content.get(before, { start: 0, end: 0 })) !== undefined
+    return made.has(before) || (await isThere(content, before))
   }
-  if (!(await Promise.all(links.map(isNext))).every(Boolean) || !(await linkAll(links))) return false
-  await Promise.all(links.map(({ content, from }) => content.remove(from)))
-  return true
+  return (await Promise.all(links.map(isNext))).every(Boolean)
+}
+
+async function isThere(content: Content, path: string): Promise<boolean> {
+  return (await content.get(path, { start: 0, end: 0 })) !== undefined
 }
 
 /** One version of each branch. */

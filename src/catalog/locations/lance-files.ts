@@ -29,9 +29,14 @@ function fromNewest(digits: string): number {
 }
 
 /** The name of the manifest of the version before, in the same form. */
-export function nameBefore(name: string): string {
+export const nameBefore = (name: string) => nameBeyond(name, -1n)
+
+/** The name of the manifest of the version after, in the same form. */
+export const nameAfter = (name: string) => nameBeyond(name, 1n)
+
+function nameBeyond(name: string, versions: bigint): string {
   const digits = name.slice(0, name.indexOf('.'))
-  const number = BigInt(digits) + (digits.length === 20 ? 1n : -1n)
+  const number = BigInt(digits) + (digits.length === 20 ? -versions : versions)
   return `${number.toString().padStart(digits.length === 20 ? 20 : 1, '0')}.manifest`
 }
 

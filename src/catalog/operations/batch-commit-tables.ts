@@ -153,9 +153,9 @@ export const batchCommitTables = operation({
           }),
         }
       })
-    const response = await publishing(core, versions, commit, (reader, version) =>
-      made.has(version) ? made.get(version) : lookUpTable(reader, version.id),
-    )
+    const response = await publishing(core, versions, commit, {
+      find: (reader, version) => (made.has(version) ? made.get(version) : lookUpTable(reader, version.id)),
+    })
     for (const [, { prepare, paths }] of deletions) {
       const dataset = prepare()
       if (dataset) await removeManifests(core, dataset, paths)

@@ -9,9 +9,10 @@ import type {
   StagedVersion,
 } from '../../engine/lance/index.ts'
 import { datasetFolderOf, toVersionFor } from '../lance/dataset.ts'
-import { publishing } from '../lance/publish.ts'
+import { publishing, type StagedManifests } from '../lance/publish.ts'
 import { reconcile } from '../lance/reconcile.ts'
 import { createVersion, type VersionEntry } from '../lance/record-version.ts'
+import { isLastPublished } from '../lance/unchanged-files.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
@@ -56,13 +57,7 @@ export async function changeLance(
   change: LanceChange,
 ): Promise<LanceChanged | undefined> {
   const { id, branch, operation } = change
-  await reconcile(core, id, branch)
-  const { table, latest } = await core.store.read((reader) => {
-    const table = findTable(reader, id)
-    change.require?.(reader, table)
-    const isEmpty = headOf(reader, id, table, branch).latest === null
-    return { table, latest: isEmpty ? undefined : findVersion(reader, id, table, branch) }
-  })
+  const { table, latest } = await findLatest(core, change)
   if (latest === undefined) return createFirst(core, options, change, table)
   if (!isOfLance(latest.record)) return undefined
   requireContentFolder(core, id, table)
@@ -88,6 +83,25 @@ export async function changeLance(
       return { ...changed, version, hasVersion, transaction_id: transaction.id }
     })
   })
+}
+
+/** The latest version of the branch, also where others published it past the catalog. */
+async function findLatest(core: AnyRowsContext, { id, branch, require }: LanceChange) {
+  const find = () =>
+    core.store.read((reader) => {
+      const table = findTable(reader, id)
+      require?.(reader, table)
+      const isEmpty = headOf(reader, id, table, branch).latest === null
+      return { table, latest: isEmpty ? undefined : findVersion(reader, id, table, branch) }
+    })
+  // What is not there, or refuses the change, may be so because of what the records lack.
+  const first = await find().catch(() => undefined)
+  if (first?.latest) {
+    const { table, latest } = first
+    if (!isOfLance(latest.record) || (await isLastPublished(core, table, latest))) return first
+  }
+  await reconcile(core, id, branch)
+  return find()
 }
 
 /** Makes the first version of a table that is declared for Lance, if the change brings rows for it. */
@@ -191,9 +205,9 @@ class Commits {
     const entry: VersionEntry = { id, branch, version, manifest_path, manifest_size, e_tag, naming_scheme }
     try {
       this.#signal?.throwIfAborted()
-      const made = await publishing(this.#core, [entry], (manifests) =>
-        inVersionRow(this.#core, entry, this.#signal, () => this.#record(entry, manifests)),
-      )
+      const record = (manifests: StagedManifests) =>
+        inVersionRow(this.#core, entry, this.#signal, () => this.#record(entry, manifests))
+      const made = await publishing(this.#core, [entry], record, { isReconciled: true })
       this.made = version
       this.madeAs = made
       return made
@@ -207,10 +221,7 @@ class Commits {
   }
 
   /** Records a version by the commit of the transaction. A version that is refused leaves the transaction open. */
-  async #record(
-    entry: VersionEntry,
-    manifests: Parameters<typeof createVersion>[4],
-  ): Promise<DatasetVersion> {
+  async #record(entry: VersionEntry, manifests: StagedManifests): Promise<DatasetVersion> {
     const create = (committing: ChangeContext) => {
       this.#change.require?.(committing.writer, this.#table)
       return createVersion(this.#core, committing, entry, undefined, manifests)

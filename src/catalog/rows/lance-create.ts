@@ -65,7 +65,7 @@ export async function createDataset(
       commit((change) => createVersion(core, change, entry, undefined, manifests).version)
     try {
       work.signal?.throwIfAborted()
-      const made = await publishing(core, [entry], recorded, () => table)
+      const made = await publishing(core, [entry], recorded, { find: () => table })
       if (made?.first !== undefined) return made.first
       throw new CatalogError('ConcurrentModification', `Another table has the name ${formatIdentifier(id)}.`)
     } catch (error) {

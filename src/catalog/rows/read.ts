@@ -3,6 +3,7 @@ import { formatIdentifier, type Identifier } from '../../base/model/identifier.t
 import type { Reader } from '../../base/store/store.ts'
 import { isOurs } from '../lance/dataset.ts'
 import { reconcileWanted } from '../lance/tags.ts'
+import { seeFiles } from '../lance/unchanged-files.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
 import {
@@ -86,6 +87,8 @@ async function findRows(
 ): Promise<Found & { readonly found: FoundVersion }> {
   const { isCertain, ...first } = await core.store.read((reader) => findFirst(reader, id, wanted, core.now()))
   if (isCertain && first.found) return { table: first.table, found: first.found }
+  const files = first.found && wanted.tag == null ? await seeFiles(core, first.table, first.found) : undefined
+  if (files?.isKnown && first.found) return { table: first.table, found: first.found }
   const resolved = await reconcileWanted(core, id, wanted)
   const { table, found, state } = await findPublished(core, id, resolved.branch, (reader) =>
     find(reader, id, resolved, core.now()),
@@ -95,6 +98,7 @@ async function findRows(
       requireContentFolder(core, id, table)
       throw brokenManifest(id, found, state)
     }
+    if (found.record.manifest_path === first.found?.record.manifest_path) files?.remember()
     return { table, found }
   }
   throw table.record.registered || (await hasForeignRows(core, table)) ? foreign(id) : declaredOnly(id)

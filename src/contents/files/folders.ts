@@ -56,6 +56,20 @@ export class RealFolders {
     return found
   }
 
+  /** Works in a folder by its real path, which is looked up again where something is missing. */
+  async use<T>(segments: readonly string[], work: (folder: string) => Promise<T>): Promise<T> {
+    const folder = await this.find(segments)
+    try {
+      return await work(folder)
+    } catch (error) {
+      if (!isMissing(error)) throw error
+      this.forget(segments)
+      const now = await this.find(segments)
+      if (now === folder) throw error
+      return work(now)
+    }
+  }
+
   /** Clears the cache of a folder after a file in it was found missing, or of all folders. */
   forget(segments?: readonly string[]): void {
     if (segments === undefined) this.#known.clear()

@@ -1,6 +1,6 @@
-import { open, readdir } from 'node:fs/promises'
+import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Link, Linked, SharedFiles } from '../../base/content/content.ts'
+import type { FileState, Link, Linked, SharedFiles } from '../../base/content/content.ts'
 import { folderSegmentsOf, segmentsOf } from '../../base/content/path.ts'
 import { fileError, isMissing, systemCode } from './file-errors.ts'
 import { type DurableFolders, type RealFolders, syncFolder, unlessMissing } from './folders.ts'
@@ -21,9 +21,8 @@ export class SharedFilesOnDisk implements SharedFiles {
   names(prefix: string): Promise<readonly string[]> {
     const segments = folderSegmentsOf(prefix)
     return this.#withErrors('list', prefix, async () => {
-      // Not cached: programs that write beside the catalog also move and remove folders.
       const found = await unlessMissing(
-        this.#real.look(segments).then((folder) => readdir(folder, { withFileTypes: true })),
+        this.#real.use(segments, (folder) => readdir(folder, { withFileTypes: true })),
       )
       return (found ?? []).filter((item) => item.isFile()).map((item) => item.name)
     })
@@ -33,7 +32,7 @@ export class SharedFilesOnDisk implements SharedFiles {
     const { folder, name } = splitPath(path)
     return this.#withErrors('sync', path, () =>
       unlessMissing(
-        this.#real.look(folder).then(async (real) => {
+        this.#real.use(folder, async (real) => {
           const size = await syncFile(join(real, name))
           await syncFolder(real)
           return size
@@ -90,6 +89,14 @@ export class SharedFilesOnDisk implements SharedFiles {
     })
   }
 
+  state(path: string): Promise<FileState | undefined> {
+    const isFolder = path.endsWith('/')
+    const { folder, name } = isFolder ? { folder: folderSegmentsOf(path), name: '' } : splitPath(path)
+    return this.#withErrors('read', path, () =>
+      unlessMissing(this.#real.use(folder, (real) => stateOf(join(real, name)))),
+    )
+  }
+
   replace(path: string, bytes: Uint8Array): Promise<void> {
     const { folder, name } = splitPath(path)
     return this.#withErrors('write', path, async () => {
@@ -109,6 +116,17 @@ export class SharedFilesOnDisk implements SharedFiles {
 function splitPath(path: string): { folder: string[]; name: string } {
   const folder = segmentsOf(path)
   return { name: folder.pop()!, folder }
+}
+
+/** How long a clock of files may stand still, where it tells parts of a microsecond: systems count in such ticks. */
+const tickMillis = 50
+/** The same elsewhere: some file systems tell every second one. */
+const coarseMillis = 2_500
+
+async function stateOf(file: string): Promise<FileState> {
+  const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true })
+  const isFine = mtimeNs % 1_000n !== 0n || ctimeNs % 1_000n !== 0n
+  return { text: `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`, millis: isFine ? tickMillis : coarseMillis }
 }
 
 /** Syncs a file, and returns its size. */

@@ -193,8 +193,19 @@ export interface LancePackage {
 
 const name = '@lancedb/lancedb'
 
-/** Loads Lance's package. Fails with `Unsupported`, and what it weighs, when it is not installed. */
-export async function loadLance(): Promise<LancePackage> {
+let loading: Promise<LancePackage> | undefined
+
+/** Loads Lance's package, once. Fails with `Unsupported`, and what it weighs, when it is not installed. */
+export function loadLance(): Promise<LancePackage> {
+  loading ??= load().catch((error) => {
+    // It may be installed while the process runs.
+    loading = undefined
+    throw error
+  })
+  return loading
+}
+
+async function load(): Promise<LancePackage> {
   const loaded = (await optionalPackage(
     'Reading or changing rows of Lance',
     name,
