@@ -4,6 +4,7 @@ import { join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
 import { licensesOf } from './licenses.js'
 import { writeLightClient } from './light-client.js'
+import { needingAllOf } from './together.js'
 import { writeTypes } from './types.js'
 import { bundled as inWeb, writeWeb } from './web.js'
 
@@ -72,11 +73,12 @@ const theRestApart = {
 }
 
 rmSync(outdir, { recursive: true, force: true })
+const main = 'src/tabularium/index.ts'
 const { metafile } = await build({ ...options, write: false, metafile: true })
 const built = await build({
   ...options,
   metafile: true,
-  plugins: [changed(toLoadTogether('src/tabularium/index.ts', metafile.inputs))],
+  plugins: [changed({ main, needing: needingAllOf(main, metafile.inputs, entryPoints) })],
   // The plugin adds bare imports on purpose, for their files only.
   logOverride: { 'ignored-bare-import': 'silent' },
 })
@@ -124,25 +126,4 @@ function changed({ main, needing }) {
         return { contents: text + more, loader: path.endsWith('.ts') ? 'ts' : 'js' }
       }),
   }
-}
-
-/**
- * Keeps everything that `main` loads eagerly in one file. The bundler splits by the set of entry points that need a
- * module, which made seventeen files, at a millisecond each. So each importer outside `main` imports all of `main`.
- */
-function toLoadTogether(main, inputs) {
-  const loadedWith = (file, found = new Set()) => {
-    if (found.has(file)) return found
-    found.add(file)
-    for (const { path, kind } of inputs[file]?.imports ?? []) {
-      if (kind === 'import-statement') loadedWith(path, found)
-    }
-    return found
-  }
-  const lazy = Object.values(inputs).flatMap(({ imports }) =>
-    imports.filter(({ kind }) => kind === 'dynamic-import'),
-  )
-  const needing = new Set([...entryPoints, ...lazy.map(({ path }) => path)])
-  for (const file of loadedWith(main)) needing.delete(file)
-  return { main, needing }
 }

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
+import ts from 'typescript-5'
 
 /*
  * Writes the type declarations of the entry points, and of the modules they refer to. Each entry point has a second
@@ -24,6 +25,7 @@ export function writeTypes(outdir, values) {
   }
   removeEmpty(outdir)
   needed.forEach(referToNode)
+  referToMembers(join(outdir, 'catalog/operations/index.d.ts'))
   const classes = new Set(Array.from(needed, (file) => classesOf(readFileSync(file, 'utf8'))).flat())
   for (const [path, names] of Object.entries(values)) {
     writeFileSync(path.replace(/\.ts$/, '.cts'), forCommonJs(path, names, classes))
@@ -47,6 +49,33 @@ function referToNode(file) {
   const text = readFileSync(file, 'utf8')
   if (/['"]node:|\bBuffer\b|\bNodeJS\./.test(text))
     writeFileSync(file, `/// <reference types="node" />\n${text}`)
+}
+
+/**
+ * Declares each member of an exported record as the type of what the file imports under its name. The compiler spells all
+ * types out a second time, and those of operations are long.
+ */
+function referToMembers(file) {
+  const text = readFileSync(file, 'utf8')
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest)
+  const imported = new Set()
+  const members = []
+  for (const statement of source.statements) {
+    if (ts.isImportDeclaration(statement)) {
+      for (const { name } of statement.importClause?.namedBindings?.elements ?? []) imported.add(name.text)
+    }
+    if (!ts.isVariableStatement(statement)) continue
+    for (const { type } of statement.declarationList.declarations) {
+      if (type !== undefined && ts.isTypeLiteralNode(type)) members.push(...type.members)
+    }
+  }
+  const shorter = members
+    .filter(({ name }) => imported.has(name.text))
+    .reduceRight(
+      (text, { name, type }) => `${text.slice(0, type.pos)} typeof ${name.text}${text.slice(type.end)}`,
+      text,
+    )
+  writeFileSync(file, shorter)
 }
 
 /** The classes that declarations declare. */

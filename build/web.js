@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import ts from 'typescript-5'
+import { needingAllOf } from './together.js'
 
 /*
  * Builds the entry points for browsers and edge runtimes, `dist/web`, or `web` in the folder of the first argument.
@@ -15,12 +16,9 @@ const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'ut
 
 /** The sources of the entry points. The client is a separate build. */
 const clientEntry = 'src/client/index.ts'
-const entryPoints = [
-  'src/tabularium/index.ts',
-  'src/testing/index.ts',
-  'src/stores/memory/index.ts',
-  'src/contents/memory/index.ts',
-]
+const mainEntry = 'src/tabularium/index.ts'
+const testingEntry = 'src/testing/index.ts'
+const entryPoints = [mainEntry, testingEntry, 'src/stores/memory/index.ts', 'src/contents/memory/index.ts']
 
 /** Modules that stay separate files, so that bundlers can drop them when unused. */
 const apart = ['src/testing/suites/rules.ts', 'src/testing/suites/random.ts']
@@ -73,8 +71,9 @@ export async function webFiles(outdir) {
   const external = Object.keys(dependencies).filter((name) => !bundled.includes(name))
   const entries = [...entryPoints, ...apart]
   const [most, client] = await Promise.all([
-    build({ ...optionsFor(outdir), external, entryPoints: entries, plugins: [ofTheWeb] }),
-    build({ ...optionsFor(outdir), external, ...ofClient }),
+    // The entry points of one store or content load no catalog.
+    buildTogether({ ...optionsFor(outdir), external, entryPoints: entries }, mainEntry, [testingEntry]),
+    buildTogether({ ...optionsFor(outdir), external, ...ofClient }, clientEntry),
   ])
   return [...reachable(most, entryPoints), ...reachable(client, [clientEntry])]
 }
@@ -84,7 +83,7 @@ export async function webFiles(outdir) {
  * the names that it exports, and the packages in it.
  */
 export async function wholeClient(outdir) {
-  const built = await build({ ...optionsFor(outdir), ...ofClient })
+  const built = await buildTogether({ ...optionsFor(outdir), ...ofClient }, clientEntry)
   const files = reachable(built, [clientEntry])
   const outputs = files.map(({ path }) => built.metafile.outputs[relative(root, path)])
   const inputs = outputs.flatMap(({ inputs }) => Object.keys(inputs))
@@ -94,6 +93,14 @@ export async function wholeClient(outdir) {
     exports: outputs.find(({ entryPoint }) => entryPoint === clientEntry).exports,
     packages: [...new Set(packages)].filter((name) => name !== undefined).sort(),
   }
+}
+
+/** Builds twice: the first time to learn what `main` loads at once, which is then one file. */
+async function buildTogether(options, main, entries = []) {
+  const { plugins = [] } = options
+  const first = await build({ ...options, plugins: [ofTheWeb(), ...plugins] })
+  const needing = needingAllOf(main, first.metafile.inputs, entries)
+  return build({ ...options, plugins: [ofTheWeb(main, needing), ...plugins] })
 }
 
 function optionsFor(outdir) {
@@ -111,7 +118,8 @@ function optionsFor(outdir) {
     write: false,
     metafile: true,
     // The sources check for Node's ZSTD, which `src/web/node/zlib.ts` lacks.
-    logOverride: { 'import-is-undefined': 'silent' },
+    // Files import all of another one on purpose, to be loaded with it.
+    logOverride: { 'import-is-undefined': 'silent', 'ignored-bare-import': 'silent' },
   }
 }
 
@@ -125,8 +133,11 @@ function reachable({ outputFiles, metafile: { outputs } }, entries) {
   return outputFiles.filter(({ path }) => paths.has(path))
 }
 
-/** Resolves Node's modules to `src/web/node`, and replaces modules and the exports of `elsewhere`. */
-const ofTheWeb = {
+/**
+ * Resolves Node's modules to `src/web/node`, and replaces modules and the exports of `elsewhere`. The sources of `needing`
+ * import all of `main`.
+ */
+const ofTheWeb = (main, needing = new Set()) => ({
   name: 'of the web',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^node:/ }, ({ path, importer }) => {
@@ -136,18 +147,22 @@ const ofTheWeb = {
       return { errors: [{ text }] }
     })
     onLoad({ filter: /\.ts$/ }, async ({ path }) => {
-      const other = replaced[relative(root, path)]
+      const source = relative(root, path)
+      const other = replaced[source]
       if (other !== undefined) return { contents: readFileSync(join(root, other), 'utf8'), loader: 'ts' }
-      const what = elsewhere[relative(root, path)]
-      if (what === undefined) return undefined
+      const more = needing.has(source) ? `\nimport ${JSON.stringify(join(root, main))}\n` : ''
+      const what = elsewhere[source]
+      if (what === undefined)
+        return more === '' ? undefined : { contents: readFileSync(path, 'utf8') + more, loader: 'ts' }
       const lines = (await exportsOf(path)).map(
         (name) => `export const ${name} = unavailable(${JSON.stringify(what)})`,
       )
       const from = JSON.stringify(join(root, 'src/web/unavailable.ts'))
-      return { contents: `import { unavailable } from ${from}\n${lines.join('\n')}`, resolveDir: root }
+      const contents = `import { unavailable } from ${from}\n${lines.join('\n')}${more}`
+      return { contents, resolveDir: root }
     })
   },
-}
+})
 
 async function exportsOf(file) {
   const { metafile } = await build({
@@ -173,7 +188,7 @@ const withoutRuns = {
 }
 
 /** A separate build, since a client runs no operations. */
-const ofClient = { entryPoints: [clientEntry], plugins: [ofTheWeb, withoutRuns] }
+const ofClient = { entryPoints: [clientEntry], plugins: [withoutRuns] }
 
 function describedOnly(source) {
   const cuts = []

@@ -19,7 +19,7 @@ import type {
   WatchRequest,
 } from '../catalog/index.ts'
 import { createHandle, unknownState } from '../catalog/index.ts'
-import { openedReadOnly, readRecord, runOperation, vacuum, watchChanges } from '../catalog/local.ts'
+import { openedReadOnly, readRecord, runOperation, watchChanges } from '../catalog/local.ts'
 
 /** A catalog that is in this process, on this machine's disk, or in a database. */
 export interface LocalCatalog extends Catalog {
@@ -164,7 +164,7 @@ export function localHandle<Own extends object>(
     isCopy: core.settings.copy !== undefined,
     vacuum: async (options?: VacuumOptions) => {
       requireWritable(core, 'vacuum')
-      return vacuum(core, options)
+      return (await import('../catalog/maintenance/vacuum.ts')).vacuum(core, options)
     },
     verify: async (options?: VerifyOptions) =>
       (await import('../catalog/maintenance/verify/verify.ts')).verify(core, options),

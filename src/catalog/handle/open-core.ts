@@ -11,19 +11,14 @@ import type { ContentCache, ContentCacheOptions } from '../../contents/cache/ind
 import type { StorageOptionsHook } from '../locations/context.ts'
 import { InlineContent } from '../locations/inline-objects.ts'
 import type { ContentRoot } from '../locations/locations.ts'
-import { purgeDropped } from '../locations/purge.ts'
-import { finishRemovals } from '../locations/removal.ts'
 import type { AuthorizeHook } from '../lookup/access.ts'
 import { checkedRule, type RetentionRule } from '../lookup/retention-rule.ts'
-import { clearRetired, retainVersions } from '../maintenance/retain-versions.ts'
 import { type BackgroundOptimize, background } from '../rows/background.ts'
 import { formatNamed, type TableEngineName } from '../rows/format.ts'
 import { newCounts } from '../transactions/counts.ts'
 import { Feed } from '../transactions/feed.ts'
 import { Heartbeat } from '../transactions/heartbeat.ts'
-import { clearPins } from '../transactions/pins.ts'
-import { clearAnswers, clearFeed, clearTransactions, markInterval } from '../transactions/retention.ts'
-import { Upkeep } from '../transactions/upkeep.ts'
+import { markInterval, Upkeep } from '../transactions/upkeep.ts'
 import { checkRecord, createRecord, readRecord, removeRecord } from './catalog-record.ts'
 import type { Core, Settings } from './core.ts'
 import { engines } from './engines.ts'
@@ -249,7 +244,6 @@ export function makeCore(
   const roots = withInline(store, given)
   const settings = settingsOf(options, copy)
   const heartbeat = new Heartbeat(store, now)
-  const forUpkeep = { store, now, heartbeat, settings, contentRoots: roots }
   const core: Core = {
     store,
     catalog,
@@ -270,16 +264,9 @@ export function makeCore(
     slots: semaphore(options.concurrency ?? 16),
     once: async (...given) => (await import('./once.ts')).runOnce(...given),
     sessions: sessionSource(sessionLimitsOf(options.openTransactions)),
-    upkeep: new Upkeep(forUpkeep, markInterval(settings.transactionCount), [
-      clearTransactions(forUpkeep),
-      clearFeed(forUpkeep),
-      clearAnswers(forUpkeep),
-      purgeDropped(forUpkeep),
-      retainVersions(() => core),
-      clearRetired(forUpkeep),
-      clearPins(forUpkeep),
-      finishRemovals(forUpkeep),
-    ]),
+    upkeep: new Upkeep({ store, now, heartbeat }, markInterval(settings.transactionCount), async () =>
+      (await import('./upkeep-tasks.ts')).upkeepTasks(core),
+    ),
   }
   const { optimize = 'off', onError = warn } = options
   if (optimize === 'off' || settings.readOnly) return core

@@ -47,13 +47,13 @@ interface Doomed {
 }
 
 /** Removes the versions that rules let go, as part of the upkeep. */
-export function retainVersions(core: () => RetainContext): UpkeepTask {
+export function retainVersions(core: RetainContext): UpkeepTask {
   let after: string | undefined
   return {
     run: async ({ signal, throttled }) => {
       const options = { signal, throttled, graceMillis: graceForReaders }
       for (let read = 0; read < readsInOneTurn; read++) {
-        after = (await clearSome(core(), after, options)).last
+        after = (await clearSome(core, after, options)).last
         if (after === undefined) break
       }
       return false

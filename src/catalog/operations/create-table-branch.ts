@@ -10,7 +10,6 @@ import {
   version,
 } from '../../base/model/fields.ts'
 import { type BranchRecord, keys, recordFormat } from '../../base/store/records.ts'
-import { createBranch } from '../lance/branches.ts'
 import { findDataset } from '../lance/dataset.ts'
 import { settleVersion } from '../lance/tags.ts'
 import { branchExists, findWanted } from '../lookup/versions.ts'
@@ -60,6 +59,7 @@ export const createTableBranch = operation({
     const dataset = await findDataset(core, id)
     if (dataset) {
       const { version } = from_at == null ? wanted : await settleVersion(core, id, wanted)
+      const { createBranch } = await import('../lance/branches.ts')
       await createBranch(core, dataset, { id, name, from_branch, from_version: version ?? undefined })
     }
     return commit(core, 'CreateTableBranch', id, (change) => {

@@ -3,7 +3,6 @@ import { CatalogError } from '../../base/errors.ts'
 import { branch, changeFields, requestFields, tableIdentifier } from '../../base/model/fields.ts'
 import { formatIdentifier, quote } from '../../base/model/identifier.ts'
 import { keys, type TagRecord } from '../../base/store/records.ts'
-import { deleteBranch } from '../lance/branches.ts'
 import { findDataset } from '../lance/dataset.ts'
 import { findBranch } from '../lookup/versions.ts'
 import { commit, findTableToChange } from '../transactions/commit.ts'
@@ -37,7 +36,7 @@ export const deleteTableBranch = operation({
   },
   run: async (core, { id, name }) => {
     const dataset = await findDataset(core, id)
-    if (dataset) await deleteBranch(core, dataset, id, name)
+    if (dataset) await (await import('../lance/branches.ts')).deleteBranch(core, dataset, id, name)
     return commit(core, 'DeleteTableBranch', id, (change) => {
       const { writer } = change
       const table = findTableToChange(change, id)

@@ -13,11 +13,6 @@ import type { UpkeepTask, UpkeepTurn } from './upkeep.ts'
  * removed.
  */
 
-/** How many changes a mark stands for: a hundredth of the number of records to keep. */
-export function markInterval(transactionCount: number): number {
-  return Math.min(1_000, Math.max(1, Math.floor(transactionCount / 100)))
-}
-
 /** What clearing old records needs of its catalog. */
 interface RetentionContext {
   readonly store: Store

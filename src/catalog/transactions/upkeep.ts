@@ -20,6 +20,11 @@ export interface UpkeepTurn {
   readonly throttled: <T>(step: () => Promise<T>, isBehind?: boolean) => Promise<T>
 }
 
+/** How many changes a mark stands for: a hundredth of the number of records to keep. */
+export function markInterval(transactionCount: number): number {
+  return Math.min(1_000, Math.max(1, Math.floor(transactionCount / 100)))
+}
+
 /** How many times as long as a step the pause after it lasts. */
 const pauseFactor = 3
 
@@ -39,7 +44,9 @@ export class Upkeep {
   /** How many changes a mark stands for. */
   readonly interval: number
   readonly #core: LeaseContext
-  readonly #tasks: readonly UpkeepTask[]
+  readonly #load: () => Promise<readonly UpkeepTask[]>
+  /** None before the first run. */
+  #tasks: readonly UpkeepTask[] | undefined
   readonly #closing = new AbortController()
   /** Marks that are still to be written. */
   #marks: Key[] = []
@@ -47,11 +54,11 @@ export class Upkeep {
   /** Ends the current pause. */
   #endPause: (() => void) | undefined
 
-  constructor(core: LeaseContext, interval: number, tasks: readonly UpkeepTask[]) {
+  constructor(core: LeaseContext, interval: number, load: () => Promise<readonly UpkeepTask[]>) {
     this.#core = core
     this.interval = interval
     this.changes = Math.floor(Math.random() * interval)
-    this.#tasks = tasks
+    this.#load = load
   }
 
   /** Writes the mark and starts the upkeep, which runs once more if this is called meanwhile. Returns at once. */
@@ -109,6 +116,7 @@ export class Upkeep {
   async #doTasks(signal: AbortSignal): Promise<readonly (boolean | undefined)[]> {
     const turn: UpkeepTurn = { signal, throttled: (step, isBehind) => this.#throttled(step, isBehind) }
     const left: (boolean | undefined)[] = []
+    this.#tasks ??= await this.#load()
     for (const task of this.#tasks) left.push(await task.run(turn).catch(() => undefined))
     return left
   }
@@ -121,7 +129,7 @@ export class Upkeep {
     if (left.includes(true)) return true
     // A failed task runs again the next time. With marks waiting, the upkeep goes on without this check.
     if (left.includes(undefined) || this.#marks.length > 0 || this.#closing.signal.aborted) return false
-    return this.#core.store.read((reader) => this.#tasks.some((task) => task.hasMore?.(reader)))
+    return this.#core.store.read((reader) => (this.#tasks ?? []).some((task) => task.hasMore?.(reader)))
   }
 
   async #throttled<T>(step: () => Promise<T>, isBehind = false): Promise<T> {
