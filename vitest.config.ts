@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -46,7 +47,19 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** The entry points of the package, which what is published of the tests imports as its users do. */
+const alias = [
+  { find: /^tabularium$/, replacement: source('tabularium') },
+  { find: /^tabularium\/testing$/, replacement: source('testing') },
+  { find: /^tabularium\/content\/memory$/, replacement: source('contents/memory') },
+]
+
+function source(room: string): string {
+  return fileURLToPath(new URL(`src/${room}/index.ts`, import.meta.url))
+}
+
 export default defineConfig(({ mode }) => ({
+  resolve: { alias },
   test: {
     ...(mode === 'long'
       ? { include: long }

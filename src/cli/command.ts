@@ -93,10 +93,14 @@ export function operationCommand(operation: AnyOperation, io: Io, signal: AbortS
     const typed = typedOf(operation, { fields, attributes, positional }, options, rest)
     const request = await readRequest(fields, typed, options.delimiter, io)
     const asked = withDelimiter(operation, request, options.delimiter)
-    await perform(
-      { operation, location, request: asked, options, mayCreate: notes?.begins ?? false },
-      io,
-      signal,
+    const mayCreate = notes?.begins ?? false
+    await perform({ operation, location, request: asked, options, mayCreate }, io, signal).catch(
+      async (error) => {
+        if (!mayCreate) throw error
+        const { withNextCommand } = await import('./next-command.ts')
+        const [typedLocation = location, id] = command.args
+        throw withNextCommand(error, { location: typedLocation, id, delimiter: options.delimiter })
+      },
     )
   })
 }

@@ -21,6 +21,38 @@ async function file(name: string, text: string): Promise<string> {
   return path
 }
 
+describe('a namespace that is not there', () => {
+  const next = async (...[name, ...words]: readonly string[]) => {
+    const { code, err } = await run([name!, catalog, ...words])
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('NamespaceNotFound') })
+    return /\((tabularium [^)]+)\)/.exec(err)?.[1]
+  }
+
+  it('is created by the command that the error of a creation says', async () => {
+    const rows = await file('rows.jsonl', '{"a":1}')
+    const create = ['create', 'prod.eu.t', '--data', rows] as const
+    for (const missing of ['prod', 'prod.eu']) {
+      const said = await next(...create)
+      expect(said).toBe(`tabularium create-namespace ${catalog} ${missing}`)
+      expect(await run(said!.split(' ').slice(1))).toMatchObject({ code: 0 })
+    }
+    expect(await run([create[0], catalog, ...create.slice(1)])).toMatchObject({ code: 0 })
+  })
+
+  it.each([
+    [['declare', "it's.t"], `'it'\\''s'`],
+    [['create-namespace', 'a/b/c', '--delimiter', '/'], 'a --delimiter /'],
+  ] as const)('is named in words of a shell: %j', async (words, named) => {
+    await run(['create-namespace', catalog, 'other'])
+    expect(await next(...words)).toBe(`tabularium create-namespace ${catalog} ${named}`)
+  })
+
+  it('is no reason to create it for what creates nothing', async () => {
+    await run(['create-namespace', catalog, 'other'])
+    expect(await next('drop-namespace', 'none')).toBeUndefined()
+  })
+})
+
 describe('an error names tables as they were typed', () => {
   it.each([
     [['count', 'prod.bb'], /no table prod\.bb\. List the tables of prod to/],

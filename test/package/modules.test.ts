@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packedProject } from '../support/packed.ts'
 import { limitEach } from '../support/time-limit.ts'
@@ -92,6 +92,20 @@ await catalog.close()
   expect(run('try.mjs', code)).toBe(
     'Unsupported Reading or changing rows of Lance needs the package @lancedb/lancedb, which cannot be loaded. Install it beside tabularium: npm install @lancedb/lancedb (its binary takes 195 MB; docs/lance.md says how to leave out what else it brings).\n1',
   )
+})
+
+test('sources that pages name import nothing that the package lacks', () => {
+  const packed = join(project, 'node_modules/tabularium')
+  const { exports } = JSON.parse(readFileSync(join(packed, 'package.json'), 'utf8')) as { exports: object }
+  const sources = readdirSync(join(packed, 'test'), { recursive: true, encoding: 'utf8' })
+  const files = sources.filter((name) => name.endsWith('.ts')).map((name) => join(packed, 'test', name))
+  expect(files.length).toBeGreaterThan(4)
+  for (const file of files) {
+    for (const [, from] of readFileSync(file, 'utf8').matchAll(/ from '([^']+)'/g)) {
+      if (from!.startsWith('.')) expect(existsSync(join(dirname(file), from!)), `${file}: ${from}`).toBe(true)
+      if (/^tabularium\b/.test(from!)) expect(exports).toHaveProperty([from!.replace('tabularium', '.')])
+    }
+  }
 })
 
 test('the package has no source maps, since its code is not minified', () => {

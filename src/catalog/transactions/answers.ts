@@ -53,7 +53,7 @@ export function keptAnswer(reader: Reader, asked: KeyedRequest, now: number): ob
   if (kept.operation !== operation || kept.request !== hash) {
     throw new KeyReused(
       'InvalidInput',
-      `The idempotency key ${quote(key)} belongs to another request, a ${kept.operation} of ${new Date(kept.at).toISOString()}, and this ${operation} was not run. Give each change a key of its own.`,
+      `The idempotency key ${quote(key)} belongs to another request: ${kept.operation}, at ${new Date(kept.at).toISOString()}. So ${operation} was not run. Give each change a key of its own.`,
     )
   }
   if (kept.answer !== undefined) return JSON.parse(kept.answer) as object

@@ -1,4 +1,4 @@
-import type { Key } from '../../../src/tabularium/index.ts'
+import type { Key } from 'tabularium'
 
 /*
  * An order-preserving encoding of keys. Each part begins with its kind, numbers first. A string ends in a byte below

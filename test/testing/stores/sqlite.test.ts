@@ -1,18 +1,14 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { memoryContent } from '../../../src/contents/memory/index.ts'
-import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
-import { catalogSuite } from '../../../src/testing/suites/catalog-suite.ts'
-import type { StorePlace } from '../../../src/testing/suites/store/trial.ts'
-import { storeSuite } from '../../../src/testing/suites/store-suite.ts'
-import { transactionSuite } from '../../../src/testing/suites/transaction-suite.ts'
-import { limitEach } from '../../support/time-limit.ts'
+import { type LocalCatalog, openCatalog } from 'tabularium'
+import { memoryContent } from 'tabularium/content/memory'
+import { catalogSuite, type StorePlace, storeSuite, transactionSuite } from 'tabularium/testing'
+import { afterAll, beforeAll, describe, test, vi } from 'vitest'
 import { openSqliteStore } from './sqlite.ts'
 
 // A rule waits for a turn, which lasts five seconds.
-limitEach(60)
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const freshFolder = () => mkdtemp(join(tmpdir(), 'tabularium-sqlite-'))
 

@@ -10,7 +10,7 @@ import {
   spanOf,
   type Value,
   type Writer,
-} from '../../../src/tabularium/index.ts'
+} from 'tabularium'
 import { decodeKey, encodeCut, encodeKey } from './key-bytes.ts'
 
 /** How long a transaction waits for those of other processes, in milliseconds. */

@@ -5,7 +5,7 @@ import {
   type OperationName,
   type OperationOptions,
   operations,
-} from '../../../src/tabularium/index.ts'
+} from 'tabularium'
 import { type Answered, receive, send } from './lines.ts'
 
 interface Waiting {

@@ -3,7 +3,7 @@
  */
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import type { ErrorCode, OperationName } from '../../../src/tabularium/index.ts'
+import type { ErrorCode, OperationName } from 'tabularium'
 
 /** From the client: an operation to run, or to stop. */
 export interface Asked {

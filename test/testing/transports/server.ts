@@ -1,10 +1,5 @@
 import type { Duplex } from 'node:stream'
-import {
-  type Catalog,
-  CatalogError,
-  type OperationOptions,
-  operations,
-} from '../../../src/tabularium/index.ts'
+import { type Catalog, CatalogError, type OperationOptions, operations } from 'tabularium'
 import { type Answered, type Asked, receive, send } from './lines.ts'
 
 type Call = (request: unknown, options: OperationOptions) => Promise<unknown>
