@@ -32,6 +32,7 @@ const scripts = [
   'test/soak/children/stall.ts',
   'test/processes/changes-child.ts',
   'test/catalog/rows/children/streams.ts',
+  'test/engine/parquet/children/read-damaged.ts',
   'test/engine/table/children/memory.ts',
   'test/testing/hostile/timeouts/by-node.ts',
   'test/processes/clock-child.ts',

@@ -22,6 +22,11 @@ export async function validateBatch(batch: AnyBatch, column: string, timeSlice: 
   for (const _ of checkBatch(batch, column)) if (timeSlice.due) await timeSlice.rest()
 }
 
+/** Checks a batch that is small, at once. */
+export function requireValid(batch: AnyBatch, column: string): void {
+  for (const _ of checkBatch(batch, column));
+}
+
 function* checkBatch(batch: AnyBatch, column: string): Check {
   const { type, length } = batch
   const layout = layoutOf(type)

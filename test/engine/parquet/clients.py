@@ -245,10 +245,11 @@ def statistics(path):
     }
 
 
-command, folder, *rest = sys.argv[1:]
-if command == "write":
-    write(folder, int(rest[0]))
-elif command == "statistics":
-    print(json.dumps(statistics(folder)))
-else:
-    print(json.dumps(check(folder)))
+if __name__ == "__main__":
+    command, folder, *rest = sys.argv[1:]
+    if command == "write":
+        write(folder, int(rest[0]))
+    elif command == "statistics":
+        print(json.dumps(statistics(folder)))
+    else:
+        print(json.dumps(check(folder)))

@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { CatalogError } from '../../../src/base/errors.ts'
 import { readParquet, writeParquet } from '../../../src/engine/parquet/index.ts'
 import { decodeHybrid } from '../../../src/engine/parquet/read/hybrid.ts'
+import { Draw } from '../../support/draw.ts'
+import { damages } from './damage/damaged.ts'
 import { columns, leafTypes, tableOf, tables } from './random-tables.ts'
 
 async function fileOf(tables: Iterable<Table>): Promise<Uint8Array> {
@@ -63,6 +65,18 @@ describe('a damaged Parquet file', () => {
       { numRuns: 80 },
     )
     expect(refused).toBeGreaterThan(20)
+  })
+
+  it.each(Object.keys(damages))('is refused or read as another one, with damage of %s', async (kind) => {
+    const draw = new Draw(Number(process.env.FC_SEED ?? 20_261_120))
+    const filled = tables(columns(leafTypes, 2), 30).filter(({ rows }) => rows.length > 0)
+    let refused = 0
+    for (const given of fc.sample(filled, { numRuns: 6, seed: 20_261_120 })) {
+      const sound = await fileOf([await tableOf(given)])
+      for (let i = 0; i < 6; i++)
+        if ((await read(damages[kind]!(sound, draw).file)) instanceof CatalogError) refused++
+    }
+    expect(refused).toBeGreaterThan(6)
   })
 
   it('of random bytes is refused', async () => {

@@ -5,6 +5,7 @@ import { childFields } from '../../arrow/layout.ts'
 import { decodeSchema } from '../../arrow/schema.ts'
 import { assemble } from '../../arrow/take/take.ts'
 import { typeName } from '../../arrow/type-name.ts'
+import { requireValid } from '../../arrow/validate.ts'
 import { damagedFile } from '../damage.ts'
 
 /** The entry of a file's metadata in which writers of Arrow data keep their schema. */
@@ -87,12 +88,24 @@ function isSame(natural: DataType, kept: DataType): boolean {
 }
 
 /** The values of a batch in the type that {@link retyped} gave. */
-export function toKept(batch: AnyBatch, type: DataType): AnyBatch {
+export function toKept(batch: AnyBatch, type: DataType, label: string): AnyBatch {
   if (batch.type === type || typeName(batch.type) === typeName(type)) return makeBatch(type, partsOf(batch))
-  if (type.typeId === Type.Dictionary) return toDictionary(toKept(batch, type.dictionary), type)
+  if (type.typeId === Type.Dictionary) return toDictionary(toKept(batch, type.dictionary, label), type, label)
   if (type.typeId === Type.Duration) return makeBatch(type, partsOf(batch))
   if (type.typeId === Type.Interval) return toInterval(batch, type)
+  if (type.typeId === Type.Timestamp || type.typeId === Type.Time) requireWhole(batch, type, label)
   return castBatch(batch, type)
+}
+
+/** Parquet has no seconds: writers bring them to milliseconds, and back they lose nothing. */
+function requireWhole({ type, values }: AnyBatch, kept: DataType, label: string): void {
+  if (!('unit' in type) || !('unit' in kept) || type.unit === kept.unit) return
+  if (
+    values instanceof BigInt64Array
+      ? values.some((at) => at % 1000n !== 0n)
+      : (values as Int32Array).some((at) => at % 1000 !== 0)
+  )
+    throw damagedFile(`has parts of seconds in column ${label}, where its Arrow schema has seconds`)
 }
 
 /** Intervals of months, or of days and milliseconds, of those with all parts. */
@@ -112,7 +125,7 @@ function toInterval(batch: AnyBatch, type: DataType): AnyBatch {
 }
 
 /** A batch whose values are looked up in a dictionary of its different ones. */
-function toDictionary(plain: AnyBatch, type: DataType): AnyBatch {
+function toDictionary(plain: AnyBatch, type: DataType, label: string): AnyBatch {
   if (type.typeId !== Type.Dictionary) throw new TypeError('no dictionary')
   const known = new Map<unknown, number>()
   const firsts: number[] = []
@@ -130,9 +143,11 @@ function toDictionary(plain: AnyBatch, type: DataType): AnyBatch {
     }
     indices[i] = (isWide ? BigInt(at) : at) as never
     if (Number(indices[i]) !== at)
-      throw damagedFile(`has more values than its Arrow schema has numbers for, in a dictionary`)
+      throw damagedFile(`has more values in column ${label} than its Arrow schema has numbers for`)
   }
-  const dictionary = makeColumn(type.dictionary, [pick(plain, firsts)])
+  const values = pick(plain, firsts)
+  requireValid(values, label)
+  const dictionary = makeColumn(type.dictionary, [values])
   const { length, nullCount, validity } = partsOf(plain)
   return makeBatch(type, { length, nullCount, validity, values: indices, dictionary })
 }

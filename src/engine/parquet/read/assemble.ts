@@ -4,6 +4,7 @@ import { damagedFile } from '../damage.ts'
 import { toKept } from './arrow-schema.ts'
 import { fillValues } from './fill.ts'
 import type { LeafRows } from './leaf-reader.ts'
+import type { SchemaNode } from './schema-tree.ts'
 import type { Shape } from './shape.ts'
 
 /**
@@ -26,7 +27,7 @@ function assembleShape(shape: Shape, leaves: LeafRows[], slots: Slots): AnyBatch
     case 'leaf':
       return leafBatch(shape, leaves.shift()!, slots)
     case 'struct': {
-      const nulls = nullsOf(shape, leaves[0]!, slots)
+      const nulls = agreedNulls(shape, leaves, slots)
       const children = shape.children.map((child) => assembleShape(child, leaves, slots))
       return makeBatch(shape.type, { length: slots.count, ...nulls, children })
     }
@@ -60,37 +61,91 @@ function nullsOf(
   return nullCount === 0 || !isKept ? noNulls : { validity, nullCount }
 }
 
+/** What all leaves below a field tell of it. Damaged ones may tell different things. */
+function agreed<T>(
+  node: SchemaNode,
+  leaves: readonly LeafRows[],
+  told: (leaf: LeafRows) => T,
+  bytesOf: (told: T) => ArrayBufferView,
+): T {
+  const first = told(leaves[0]!)
+  for (let i = 1; i < node.leaves.length; i++) {
+    const other = bytesOf(told(leaves[i]!))
+    const { buffer, byteOffset, byteLength } = bytesOf(first)
+    if (
+      Buffer.from(buffer, byteOffset, byteLength).compare(
+        new Uint8Array(other.buffer, other.byteOffset, other.byteLength),
+      ) !== 0
+    )
+      throw damagedFile(`has fields of ${node.label} that disagree on where it is`)
+  }
+  return first
+}
+
+function agreedNulls(
+  shape: Shape,
+  leaves: readonly LeafRows[],
+  slots: Slots,
+): Pick<BatchParts, 'validity' | 'nullCount'> {
+  if (shape.node.repetition === 'REQUIRED' && shape.type.typeId !== Type.FixedSizeList) return noNulls
+  return agreed(
+    shape.node,
+    leaves,
+    (leaf) => nullsOf(shape, leaf, slots),
+    ({ validity }) => validity ?? emptyBytes,
+  )
+}
+
 function checkSlots(found: number, wanted: number, label: string): void {
   if (found !== wanted)
     throw damagedFile(`has ${found} values of ${label}, where the fields beside it have ${wanted}`)
 }
 
-function listBatch(shape: Shape, leaves: LeafRows[], slots: Slots): AnyBatch {
-  const { node, kind } = shape
-  const repeated = shape.repeated!
-  const leaf = leaves[0]!
-  const nulls = repeated === node ? noNulls : nullsOf(shape, leaf, slots)
+/** Where the items of each list begin, and of the last one end. */
+function offsetsOf({ node }: Shape, repeated: SchemaNode, leaf: LeafRows, slots: Slots): Int32Array {
   const { defs, reps, count } = leaf
   const offsets = new Int32Array(slots.count + 1)
   let slot = -1
   let items = 0
+  // Whether the level before was of an item, which others can follow.
+  let isOpen = false
   for (let i = 0; i < count; i++) {
     const rep = reps === undefined ? 0 : reps[i]!
-    if (rep > repeated.rep || (defs !== undefined && defs[i]! < slots.def)) continue
-    if (rep <= slots.rep) {
+    if (rep > repeated.rep) continue
+    const isItem = defs === undefined || defs[i]! >= repeated.def
+    if (rep > slots.rep) {
+      if (!isOpen || !isItem) throw damagedFile(`has a list ${node.label} that goes on after its end`)
+    } else {
+      isOpen = isItem
+      if (defs !== undefined && defs[i]! < slots.def) continue
       slot++
       // A fault is reported below.
       if (slot < slots.count) offsets[slot] = items
     }
-    if (defs === undefined || defs[i]! >= repeated.def) items++
+    if (isItem) items++
   }
   checkSlots(slot + 1, slots.count, node.label)
   offsets[slots.count] = items
+  return offsets
+}
+
+function listBatch(shape: Shape, leaves: LeafRows[], slots: Slots): AnyBatch {
+  const { node, kind } = shape
+  const repeated = shape.repeated!
+  const nulls = repeated === node ? noNulls : agreedNulls(shape, leaves, slots)
+  const offsets = agreed(
+    repeated,
+    leaves,
+    (leaf) => offsetsOf(shape, repeated, leaf, slots),
+    (told) => told,
+  )
+  const items = offsets[slots.count]!
   const within: Slots = { def: repeated.def, rep: repeated.rep, count: items }
   const children = shape.children.map((child) => assembleShape(child, leaves, within))
+  if (kind === 'map' && children[0]!.nullCount > 0) throw damagedFile(`has null keys in ${node.label}`)
   const common = { length: slots.count, ...nulls, offsets }
   if (kind === 'list') {
-    const made = toKept(makeBatch(shape.natural, { ...common, children }), shape.type)
+    const made = toKept(makeBatch(shape.natural, { ...common, children }), shape.type, node.label)
     return shape.nullable ? made : makeBatch(shape.type, { ...partsOf(made), ...noNulls })
   }
   const [entries] = (shape.natural as { children: readonly { type: AnyBatch['type'] }[] }).children
@@ -129,5 +184,5 @@ function leafBatch(shape: Shape, leaf: LeafRows, slots: Slots): AnyBatch {
     ...nulls,
     ...fillValues(shape, leaf.runs, positions, slots.count),
   })
-  return toKept(batch, shape.type)
+  return toKept(batch, shape.type, node.label)
 }

@@ -1,5 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { snappyUncompress } from 'hyparquet/src/snappy.js'
+import { readVarInt } from 'hyparquet/src/thrift.js'
 import { type Decompress, decompressLz4Block, loadCodecs } from '../../arrow/ipc/codecs.ts'
 import { unreadable } from '../damage.ts'
 
@@ -9,6 +10,8 @@ export type { Decompress }
 const builtIn: Readonly<Record<string, Decompress>> = {
   UNCOMPRESSED: (packed) => packed,
   SNAPPY: (packed, length) => {
+    // The library does not look at the length before the data.
+    if (readVarInt({ view: viewOf(packed), offset: 0 }) !== length) throw new Error('another length')
     const bytes = new Uint8Array(length)
     snappyUncompress(packed, bytes)
     return bytes
@@ -22,6 +25,10 @@ const builtIn: Readonly<Record<string, Decompress>> = {
     return bytes
   },
   LZ4: hadoopLz4,
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength)
 }
 
 let zstd: Promise<Decompress> | undefined
@@ -47,7 +54,7 @@ export async function decompressorOf(codec: string, column: string): Promise<Dec
  */
 function hadoopLz4(packed: Uint8Array, length: number): Uint8Array {
   const bytes = new Uint8Array(length)
-  const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength)
+  const view = viewOf(packed)
   let done = 0
   let at = 0
   while (at + 8 <= packed.length) {

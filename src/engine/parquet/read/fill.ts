@@ -19,6 +19,7 @@ export function fillValues(
   const layout = layoutOf(natural)
   switch (layout.kind) {
     case 'null':
+      if (runs.length > 0) throw damagedFile(`has values of column ${node.label}, which it says are all null`)
       return { nullCount: count }
     case 'bits':
       return { values: fillBits(runs, positions, count) }

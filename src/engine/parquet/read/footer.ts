@@ -97,6 +97,7 @@ function chunkOf(column: Struct, leaf: SchemaNode, end: number): Chunk {
   const about = column.field_3 as Struct
   const type = ParquetTypes[natural(about.field_1)]
   if (type !== leaf.type) throw damagedFile(`says column ${leaf.label} is ${type} and ${leaf.type}`)
+  checkHistograms(about.field_16 as Struct | undefined, leaf)
   const data = natural(about.field_9)
   const dictionary = about.field_11 === undefined ? 0 : natural(about.field_11)
   const start = dictionary > 0 && dictionary < data ? dictionary : data
@@ -111,6 +112,16 @@ function chunkOf(column: Struct, leaf: SchemaNode, end: number): Chunk {
     codec: CompressionCodecs[codec] ?? `number ${codec}`,
     values,
   }
+}
+
+/** Histograms have an entry for each level. Other numbers tell that the levels of the schema are damaged. */
+function checkHistograms(sizes: Struct | undefined, { rep, def, label }: SchemaNode): void {
+  for (const [histogram, max] of [
+    [sizes?.field_2, rep],
+    [sizes?.field_3, def],
+  ] as const)
+    if (Array.isArray(histogram) && histogram.length > 0 && histogram.length !== max + 1)
+      throw damagedFile(`has ${histogram.length} levels of column ${label}, where its schema has ${max + 1}`)
 }
 
 function encrypted(): CatalogError {

@@ -26,10 +26,11 @@ export function decodeHybrid(
     }
     const left = out.length - done
     if (head % 2 === 1) {
+      const size = Math.floor(head / 2) * width
       const count = Math.min(left, Math.floor(head / 2) * 8)
-      if (at + Math.ceil((count * width) / 8) > end) throw cutOff()
+      if (at + size > end) throw cutOff()
       unpack(bytes, at, width, out, done, count)
-      at = Math.min(end, at + Math.floor(head / 2) * width)
+      at += size
       done += count
     } else {
       const size = (width + 7) >> 3

@@ -146,11 +146,13 @@ export class PageReader {
     if (this.#dictionary !== undefined)
       throw damagedFile(`has two dictionaries of column ${label} in a row group`)
     const encoding = Encodings[natural(about.field_2)]
+    if (encoding !== 'PLAIN' && encoding !== 'PLAIN_DICTIONARY')
+      throw damagedFile(`has a dictionary of column ${label} in another encoding than the plain one`)
     const count = this.#reserve(natural(about.field_1), 0, bytes)
     this.#dictionaryHeld = count.held
     this.#dictionary = decodeValues(bytes, {
       leaf: this.#leaf,
-      encoding: encoding === 'PLAIN_DICTIONARY' ? 'PLAIN' : encoding!,
+      encoding: 'PLAIN',
       count: count.values,
       budget: this.#context.budget,
     })

@@ -1,6 +1,7 @@
 import { FieldRepetitionTypes, ParquetTypes } from 'hyparquet/src/constants.js'
 import { CatalogError } from '../../../base/errors.ts'
 import { damagedFile } from '../damage.ts'
+import { logicalOf } from './annotations.ts'
 import { natural, type Struct, textOf } from './thrift.ts'
 
 /** A field of a Parquet schema: a leaf has values, others have children. */
@@ -19,12 +20,8 @@ export interface SchemaNode {
   readonly type: string | undefined
   /** Bytes of each value of `FIXED_LEN_BYTE_ARRAY`. */
   readonly length: number
-  /** The number of its converted type. */
-  readonly converted: number | undefined
   /** Its logical type, a union: one field is set. */
   readonly logical: Struct
-  readonly precision: number
-  readonly scale: number
 }
 
 const maxDepth = 64
@@ -58,7 +55,7 @@ export function readSchemaTree(elements: readonly Struct[]): SchemaNode {
 }
 
 function nodeOf(element: Struct, parent: Pick<SchemaNode, 'label' | 'def' | 'rep'> | undefined) {
-  const name = textOf(element.field_4)
+  const name = nameOf(element.field_4)
   const label = parent === undefined ? '' : `${parent.label}${parent.label && '.'}${JSON.stringify(name)}`
   const repetition = parent === undefined ? 'REQUIRED' : FieldRepetitionTypes[natural(element.field_3 ?? 0)]
   if (repetition === undefined) throw damagedFile(`has column ${label} with an unknown repetition`)
@@ -77,11 +74,16 @@ function nodeOf(element: Struct, parent: Pick<SchemaNode, 'label' | 'def' | 'rep
     rep: (parent?.rep ?? 0) + (repetition === 'REPEATED' ? 1 : 0),
     type,
     length,
-    converted: element.field_6 === undefined ? undefined : natural(element.field_6),
-    logical: (element.field_10 ?? {}) as Struct,
-    precision: element.field_8 === undefined ? 0 : natural(element.field_8),
-    scale: element.field_7 === undefined ? 0 : natural(element.field_7),
+    logical: logicalOf(element, label),
   }
+}
+
+/** Replacing what is no UTF-8 could make the names of two columns one. */
+function nameOf(value: unknown): string {
+  const name = textOf(value)
+  if (Buffer.compare(Buffer.from(name), value as Uint8Array) !== 0)
+    throw damagedFile(`has column ${JSON.stringify(name)} whose name is no UTF-8`)
+  return name
 }
 
 function twice(label: string): CatalogError {

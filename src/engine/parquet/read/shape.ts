@@ -1,29 +1,10 @@
-import {
-  binary,
-  bool,
-  type DataType,
-  dateDay,
-  decimal,
-  type Field,
-  fixedSizeBinary,
-  float16,
-  float32,
-  float64,
-  int,
-  interval,
-  list,
-  nullType,
-  Type,
-  time,
-  timestamp,
-  utf8,
-} from '@uwdata/flechette'
-import { CatalogError } from '../../../base/errors.ts'
+import { type DataType, type Field, list, Type } from '@uwdata/flechette'
 import { requireShort } from '../../arrow/name-limit.ts'
 import { damagedFile, unreadable } from '../damage.ts'
+import { annotations } from './annotations.ts'
 import { fieldIn, retyped } from './arrow-schema.ts'
+import { annotated, annotationOf, leafType } from './leaf-type.ts'
 import type { SchemaNode } from './schema-tree.ts'
-import { natural, type Struct } from './thrift.ts'
 
 /** How a column is made of its leaves: its Arrow type, and the fields of Parquet that it comes from. */
 export interface Shape {
@@ -38,24 +19,6 @@ export interface Shape {
   /** The repeated field of a list or map. */
   readonly repeated?: SchemaNode
 }
-
-const converted = {
-  utf8: 0,
-  map: 1,
-  mapKeyValue: 2,
-  list: 3,
-  enum: 4,
-  decimal: 5,
-  date: 6,
-  timeMillis: 7,
-  timeMicros: 8,
-  timestampMillis: 9,
-  timestampMicros: 10,
-  uint8: 11,
-  int64: 18,
-  json: 19,
-  interval: 21,
-} as const
 
 /** The shape of a column. `arrow` is the field of the Arrow schema that writers of Arrow data store with it. */
 export function shapeOf(node: SchemaNode, arrow: Field | undefined, isItem = false): Shape {
@@ -72,14 +35,17 @@ export function shapeOf(node: SchemaNode, arrow: Field | undefined, isItem = fal
       children: [],
     }
   }
-  if (node.logical.field_3 !== undefined || node.converted === converted.list) return listShape(node, arrow)
-  if (
-    node.logical.field_2 !== undefined ||
-    node.converted === converted.map ||
-    node.converted === converted.mapKeyValue
-  )
-    return mapShape(node, arrow) ?? structShape(node, arrow)
-  return structShape(node, arrow)
+  switch (annotationOf(node)) {
+    case annotations.list:
+      return listShape(node, arrow)
+    case annotations.map:
+      return mapShape(node, arrow) ?? structShape(node, arrow)
+    case undefined:
+    case annotations.variant:
+      return structShape(node, arrow)
+    default:
+      throw annotated(node)
+  }
 }
 
 function nullable({ repetition }: SchemaNode): boolean {
@@ -182,89 +148,4 @@ function mapShape(node: SchemaNode, arrow: Field | undefined): Shape | undefined
     nullable: nullable(node),
     children: [key, value],
   }
-}
-
-function leafType(node: SchemaNode): DataType {
-  const { logical, converted: old } = node
-  if (logical.field_5 !== undefined || old === converted.decimal) return decimalType(node)
-  switch (node.type) {
-    case 'BOOLEAN':
-      return bool()
-    case 'INT32':
-      return smallType(node)
-    case 'INT64':
-      return longType(node)
-    case 'INT96':
-      return timestamp(3, null)
-    case 'FLOAT':
-      return float32()
-    case 'DOUBLE':
-      return float64()
-    case 'BYTE_ARRAY': {
-      const isText = [1, 4, 12].some((id) => logical[`field_${id}`] !== undefined)
-      return isText || old === converted.utf8 || old === converted.enum || old === converted.json
-        ? utf8()
-        : binary()
-    }
-    default:
-      if (logical.field_15 !== undefined && node.length === 2) return float16()
-      if (old === converted.interval && node.length === 12) return interval(2)
-      return fixedSizeBinary(node.length)
-  }
-}
-
-function smallType({ logical, converted: old }: SchemaNode): DataType {
-  if (logical.field_11 !== undefined) return nullType()
-  if (logical.field_6 !== undefined || old === converted.date) return dateDay()
-  if (logical.field_7 !== undefined || old === converted.timeMillis) return time(1)
-  return integerType(logical, old, 32)
-}
-
-function longType({ logical, converted: old }: SchemaNode): DataType {
-  const [of, at] = [logical.field_7 as Struct | undefined, logical.field_8 as Struct | undefined]
-  if (of !== undefined) return time(unitOf(of) === 3 ? 3 : 2)
-  if (at !== undefined) return timestamp(unitOf(at), at.field_1 === true ? 'UTC' : null)
-  if (old === converted.timeMicros) return time(2)
-  if (old === converted.timestampMillis) return timestamp(1, 'UTC')
-  if (old === converted.timestampMicros) return timestamp(2, 'UTC')
-  return integerType(logical, old, 64)
-}
-
-/** The unit of a logical time, as Arrow counts units. */
-function unitOf({ field_2 }: Struct): 1 | 2 | 3 {
-  const unit = (field_2 ?? {}) as Struct
-  return unit.field_3 !== undefined ? 3 : unit.field_2 !== undefined ? 2 : 1
-}
-
-function integerType(logical: Struct, old: number | undefined, width: 32 | 64): DataType {
-  const about = logical.field_10 as Struct | undefined
-  if (about !== undefined) {
-    const bits = natural(about.field_1)
-    return int(bits === 8 || bits === 16 ? (width === 32 ? bits : 64) : width, about.field_2 !== false)
-  }
-  if (old === undefined || old < converted.uint8 || old > converted.int64) return int(width)
-  const bits = 8 << ((old - converted.uint8) % 4)
-  return int((bits > width || width === 64 ? width : bits) as 8, old >= converted.uint8 + 4)
-}
-
-function decimalType(node: SchemaNode): DataType {
-  const about = (node.logical.field_5 ?? {}) as Struct
-  const scale = about.field_1 === undefined ? node.scale : natural(about.field_1)
-  const precision = about.field_2 === undefined ? node.precision : natural(about.field_2)
-  if (
-    precision < 1 ||
-    scale > precision ||
-    node.type === 'BOOLEAN' ||
-    node.type === 'FLOAT' ||
-    node.type === 'DOUBLE' ||
-    node.type === 'INT96'
-  )
-    throw damagedFile(`has column ${node.label} of an impossible decimal`)
-  if (precision > 76) {
-    throw new CatalogError(
-      'Unsupported',
-      `The Parquet file has column ${node.label} with decimals of ${precision} digits. Write it with at most 76.`,
-    )
-  }
-  return decimal(precision, scale, precision > 38 ? 256 : 128)
 }

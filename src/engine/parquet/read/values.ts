@@ -108,15 +108,18 @@ function plain(bytes: Uint8Array, leaf: SchemaNode, count: number): Values {
 }
 
 function runsOfBits(bytes: Uint8Array, leaf: SchemaNode, count: number): Values {
-  if (bytes.length < 4) throw cutOff(leaf)
+  const length = bytes.length < 4 ? 0 : new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0, true)
+  if (bytes.length < 4 + length) throw cutOff(leaf)
   const bits = new Uint8Array(count)
-  decodeHybrid(bytes, 4, bytes.length, 1, bits)
+  decodeHybrid(bytes, 4, 4 + length, 1, bits)
   return { kind: 'bits', bits }
 }
 
 /** Joins the bytes of values, of which all first ones come first. */
 function joined(bytes: Uint8Array, count: number, width: number, leaf: SchemaNode): Uint8Array {
-  if (count * width > bytes.length) throw cutOff(leaf)
+  // How far the parts of a value lie apart follows from the number of values.
+  if (count * width !== bytes.length)
+    throw damagedFile(`has another number of values of column ${leaf.label} than it says`)
   const whole = new Uint8Array(count * width)
   for (let b = 0, at = 0; b < width; b++) for (let i = 0; i < count; i++) whole[i * width + b] = bytes[at++]!
   return whole
@@ -137,6 +140,7 @@ function deltas(
     const [block, parts, total] = [readVarInt(reader), readVarInt(reader), readVarInt(reader)]
     if (total !== count || block < 1 || block > maxBlock || parts < 1 || block % (parts * 8) !== 0)
       throw damagedFile(`has differences of column ${leaf.label} in an impossible layout`)
+    checkWidths(reader, block / parts, parts, count, wide ? 64 : 32)
     reader.offset = 0
     const values = wide ? new BigInt64Array(Math.max(1, count)) : new Int32Array(Math.max(1, count))
     deltaBinaryUnpack(reader, count, values)
@@ -144,6 +148,27 @@ function deltas(
   } catch (cause) {
     if (cause instanceof RangeError) throw cutOff(leaf)
     throw cause
+  }
+}
+
+/** Checks the bits that differences take. `reader` is behind the header. */
+function checkWidths(
+  reader: { view: DataView; offset: number },
+  size: number,
+  parts: number,
+  count: number,
+  max: number,
+): void {
+  readVarInt(reader)
+  for (let left = count - 1; left > 0; ) {
+    readVarInt(reader)
+    const widths = reader.offset
+    reader.offset += parts
+    for (let i = 0; i < parts && left > 0; i++, left -= size) {
+      const width = reader.view.getUint8(widths + i)
+      if (width > max) throw damagedFile(`has differences of ${width} bits where at most ${max} are possible`)
+      reader.offset += (size * width) / 8
+    }
   }
 }
 
@@ -195,7 +220,7 @@ function deltaBytes(bytes: Uint8Array, { leaf, count, budget }: Coding): Values 
 /** The numbers of values in their dictionary. */
 export function decodeIndices(bytes: Uint8Array, { leaf, count }: Coding, entries: number): Int32Array {
   const indices = new Int32Array(count)
-  if (count === 0) return indices
+  if (count === 0 && bytes.length === 0) return indices
   if (bytes.length === 0) throw cutOff(leaf)
   decodeHybrid(bytes, 1, bytes.length, bytes[0]!, indices)
   for (let i = 0; i < count; i++) {
