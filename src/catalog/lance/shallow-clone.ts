@@ -1,3 +1,4 @@
+import { manifestFields, message, numberIn, sectionAt } from './manifest-file.ts'
 import { type Field, readFields, writeFields } from './protobuf.ts'
 
 /*
@@ -47,8 +48,7 @@ export function shallowClone(manifest: Uint8Array, clone: Clone): Uint8Array | u
 }
 
 function cloneOf(file: Buffer, { source, sourceName, branch }: Clone): Uint8Array | undefined {
-  if (file.toString('latin1', file.length - 4) !== 'LANC') return undefined
-  const fields = readFields(sectionAt(file, file.readBigUInt64LE(file.length - 16)))
+  const fields = manifestFields(file)
   const flags = (number: number) => numberIn(fields, number) ?? 0n
   const allFlags = flags(manifestField.readerFlags) | flags(manifestField.writerFlags)
   if (fields.some(({ number }) => !knownManifestFields.has(number)) || allFlags & ~knownFlags)
@@ -87,29 +87,10 @@ function cloneOf(file: Buffer, { source, sourceName, branch }: Clone): Uint8Arra
   return Buffer.concat([...before, lengthOf(cloned), cloned, position, file.subarray(file.length - 8)])
 }
 
-/** A section of a manifest file: its length, and then its bytes. */
-function sectionAt(file: Buffer, position: bigint): Uint8Array {
-  const at = Number(position)
-  const start = at + 4
-  const end = start + file.readUInt32LE(at)
-  if (end > file.length) throw new RangeError('A section is cut off.')
-  return file.subarray(start, end)
-}
-
 function lengthOf(section: Uint8Array): Buffer {
   const length = Buffer.alloc(4)
   length.writeUInt32LE(section.length)
   return length
-}
-
-function numberIn(fields: readonly Field[], number: number): bigint | undefined {
-  const found = fields.findLast((field) => field.number === number)?.value
-  return typeof found === 'bigint' ? found : undefined
-}
-
-function message({ value }: Field): Uint8Array {
-  if (typeof value === 'bigint') throw new RangeError('A message is a number.')
-  return value
 }
 
 function baseId(value: bigint | Uint8Array): bigint {

@@ -109,6 +109,18 @@ async function requireManifest(
   )
 }
 
+/** The version that the name of a tag or a branch means; a tag comes first. Undefined where there is neither. */
+export async function wantedByRef(
+  core: LanceContext,
+  id: Identifier,
+  name: string,
+): Promise<WantedVersion | undefined> {
+  const dataset = await findDataset(core, id)
+  if (dataset === undefined) return undefined
+  if (await readRef(dataset.folder, 'tags', name)) return { branch: '', tag: name }
+  return (await readRef(dataset.folder, 'branches', name)) && { branch: name }
+}
+
 /**
  * Reconciles the branch of the requested version. A tag that Lance keeps is replaced by its version in the returned
  * request.

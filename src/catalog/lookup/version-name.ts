@@ -22,14 +22,25 @@ export function wantedByName(
   table: FoundTable,
   name: number | string,
 ): WantedVersion {
+  const wanted = wantedByItself(name)
+  if (wanted) return wanted
+  const text = String(name)
+  if (reader.get(keys.tag(table.id, text)) !== undefined) return { branch: '', tag: text }
+  if (reader.get(keys.branch(table.id, text)) !== undefined) return { branch: text }
+  throw noSuchName(id, text)
+}
+
+/** The same, as far as the name says it by itself. Undefined for the name of a tag or a branch. */
+export function wantedByItself(name: number | string): WantedVersion | undefined {
   if (typeof name === 'number') return { branch: '', version: name }
   const at = name.indexOf('@')
   if (at >= 0) return { branch: branchOf(name.slice(0, at)), ...versionIn(name, name.slice(at + 1)) }
   if (/^\d+$/.test(name) || momentOf(name)) return { branch: '', ...versionIn(name, name) }
-  if (name === latest || name === 'main') return { branch: '' }
-  if (reader.get(keys.tag(table.id, name)) !== undefined) return { branch: '', tag: name }
-  if (reader.get(keys.branch(table.id, name)) !== undefined) return { branch: name }
-  throw new CatalogError(
+  return name === latest || name === 'main' ? { branch: '' } : undefined
+}
+
+export function noSuchName(id: Identifier, name: string): CatalogError {
+  return new CatalogError(
     'TableTagNotFound',
     `The table ${formatIdentifier(id)} has no tag or branch ${quote(name)}. ${forms}.`,
   )

@@ -15,7 +15,7 @@ import { plainFor } from '../rows/client-columns.ts'
 import { clientRules } from '../rows/client-rules.ts'
 import { openVersions } from '../rows/compared-versions.ts'
 import { rowCount } from '../rows/query.ts'
-import { retryIfReplaced, versionErrors } from '../rows/rows.ts'
+import { versionErrors } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 import { subject } from './framework/subjects.ts'
@@ -86,9 +86,9 @@ export const tableChanges = operation({
     const { signal, onProgress, [requestMemory]: memory } = options
     const { id, from, on, columns, limit, offset, with_row_id } = request
     const plain = options[clientRules] && (await plainFor(options[clientRules]))
-    const { engine, table, ...found } = await openVersions(core, id, { from, to: request.to ?? latest })
-    const data = await retryIfReplaced(core, id, table, () =>
-      engine[memory?.inParts ? 'streamChanges' : 'queryChanges'](found.from.snapshot, found.to.snapshot, {
+    const found = await openVersions(core, id, { from, to: request.to ?? latest })
+    const data = await found.changes(
+      {
         columns: columns ?? undefined,
         on: typeof on === 'string' ? on.split(',').map((name) => name.trim()) : (on ?? undefined),
         limit: limit ?? undefined,
@@ -101,7 +101,8 @@ export const tableChanges = operation({
         signal,
         onProgress:
           onProgress && (({ rowsDone, rowsTotal }) => onProgress({ rows: rowsDone, total: rowsTotal })),
-      }),
+      },
+      memory?.inParts === true,
     )
     // Only a transport gets parts, when it asked for them.
     return { data: data as Uint8Array }

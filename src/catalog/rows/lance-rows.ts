@@ -1,14 +1,16 @@
-import { CatalogError } from '../../base/errors.ts'
+import { CatalogError, unsupported } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
-import type { DatasetToRead, DatasetVersions } from '../../engine/lance/index.ts'
-import { toVersionFor } from '../lance/dataset.ts'
-import { nameOf, versionOfName } from '../locations/lance-files.ts'
+import type { DatasetToCompare, DatasetToRead, DatasetVersions } from '../../engine/lance/index.ts'
+import { isWaiting, toVersionFor } from '../lance/dataset.ts'
+import { layoutOf } from '../lance/layout.ts'
+import { nameOf, versionOfName, versionsFolderOf, waitingPathOf } from '../locations/lance-files.ts'
 import { locationOf } from '../locations/locations.ts'
 import type { FoundTable } from '../lookup/names.ts'
 import { type FoundVersion, onBranch } from '../lookup/versions.ts'
 import type { AnyRowsContext } from './context.ts'
 import { latestPublished } from './published.ts'
+import { requireContentFolder } from './rows.ts'
 import type { VersionRows } from './version-rows.ts'
 
 /** Whether Lance wrote a version: its manifest has a name that Lance gives. */
@@ -25,8 +27,7 @@ export function lanceRows(
   found: FoundVersion,
 ): VersionRows {
   const { record } = found
-  const shown = `version ${found.version} of ${formatIdentifier(id)}${onBranch(found.branch)}`
-  const dataset = { ...toRead(core, id, table, found), shown }
+  const dataset = toRead(core, id, table, found)
   return {
     count: async (predicate, work) => (await core.lance()).count(dataset, predicate, work),
     query: async (asked) => (await core.lance()).query(dataset, asked),
@@ -60,12 +61,49 @@ export function lanceRows(
   }
 }
 
+/** Most bytes of a manifest that is compared: it is in memory as a whole. */
+const mostManifestBytes = 256 << 20
+
+/** A version that is to be compared with another one. */
+export function toCompare(
+  core: AnyRowsContext,
+  id: Identifier,
+  table: FoundTable,
+  found: FoundVersion,
+): DatasetToCompare {
+  const dataset = toRead(core, id, table, found)
+  return {
+    ...dataset,
+    async layout() {
+      const { content, prefix } = requireContentFolder(core, id, table)
+      const size = found.record.manifest_size ?? 0
+      if (size > mostManifestBytes) {
+        throw unsupported(
+          `The manifest of ${dataset.shown} has ${size.toLocaleString('en')} bytes, and one of more than ${mostManifestBytes.toLocaleString('en')} is not compared.`,
+          'Optimize the table, which leaves fewer fragments.',
+        )
+      }
+      const manifest = await content.get(prefix + manifestPathOf(core, found))
+      try {
+        return layoutOf(manifest ?? new Uint8Array())
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error
+        throw new CatalogError(
+          'InvalidTableState',
+          `The manifest of ${dataset.shown} is ${manifest ? 'damaged' : 'missing'} (${found.record.manifest_path}). Bring its files back, or compare other versions.`,
+          { cause: error },
+        )
+      }
+    },
+  }
+}
+
 function toRead(
   core: AnyRowsContext,
   id: Identifier,
   table: FoundTable,
   { branch, version, record }: FoundVersion,
-): Omit<DatasetToRead, 'shown'> {
+): DatasetToRead {
   const location = locationOf(core.contentRoots, table.id, table.record)
   const { manifest_path, e_tag = '', transaction_id } = record
   const staging = core.staging?.transactionId ?? ''
@@ -73,6 +111,7 @@ function toRead(
     location,
     branch,
     version,
+    shown: `version ${version} of ${formatIdentifier(id)}${onBranch(branch)}`,
     key: JSON.stringify([table.id, branch, version, manifest_path, e_tag, transaction_id, staging]),
     versions: readVersions(core, id, table, { branch, version, record }),
   }
@@ -100,6 +139,12 @@ function readVersions(
       return record && toVersionFor(core, version, record)
     },
   }
+}
+
+/** Where the manifest of a version lies, within the folder of its dataset. */
+function manifestPathOf(core: AnyRowsContext, { branch, record }: FoundVersion): string {
+  if (!isWaiting(core, record)) return versionsFolderOf(branch) + nameOf(record.manifest_path)
+  return waitingPathOf(core.staging!.transactionId, nameOf(record.staging_path!))
 }
 
 function noIndex(id: Identifier, wanted: string, all: readonly { readonly name: string }[]): CatalogError {

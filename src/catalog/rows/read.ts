@@ -80,7 +80,7 @@ export async function findOfLance(
 }
 
 /** A version, and its table. Versions that Lance published past the catalog are found, too. */
-async function findRows(
+export async function findRows(
   core: AnyRowsContext,
   id: Identifier,
   wanted: WantedVersion,

@@ -1,10 +1,14 @@
 import type { Schema, Table } from '@uwdata/flechette'
 import type { RowStream } from '../arrow/input/row-stream.ts'
 import { decodeSchema } from '../arrow/ipc/decode.ts'
-import type { WorkOptions } from '../table/table-engine.ts'
+import { queryChanges, streamChanges } from '../table/changes/changes.ts'
+import { ReportedWork } from '../table/job.ts'
+import type { ChangesOptions, WorkOptions } from '../table/table-engine.ts'
 import { answerOf } from './answer.ts'
-import { Bridge, type Dataset } from './bridge.ts'
+import { Bridge } from './bridge.ts'
 import { applyChange, ownColumns, type RowChange, type RowsChanged } from './change.ts'
+import { type DatasetToCompare, lancePair } from './changes/changes.ts'
+import type { DatasetToOpen, DatasetToRead, RowsToScan } from './datasets.ts'
 import { cannotOpen, fromLance } from './errors.ts'
 import { type LanceIndexFound, lanceIndexes } from './indexes.ts'
 import { columnsToWrite } from './json-columns.ts'
@@ -14,24 +18,12 @@ import { buildQuery, type LanceQuery } from './query.ts'
 
 export type { Dataset, DatasetVersion, DatasetVersions, StagedVersion } from './bridge.ts'
 export type { RowChange, RowsChanged } from './change.ts'
+export type { DatasetToCompare } from './changes/changes.ts'
+export type { DatasetFragment, DatasetLayout } from './changes/fragments.ts'
+export type { DatasetToOpen, DatasetToRead } from './datasets.ts'
 export type { LanceIndex, LanceIndexFound } from './indexes.ts'
 export type { HeadOfBranch } from './kept-handles.ts'
 export type { LanceQuery, SearchTuning, TextClause, TextSearch } from './query.ts'
-
-/** A branch of a dataset that is to be opened. */
-export interface DatasetToOpen extends Dataset {
-  /** What errors call it, such as `version 3 of docs`. */
-  readonly shown: string
-  /** `''` is the main branch. */
-  readonly branch: string
-}
-
-/** A version of a dataset that is to be read. */
-export interface DatasetToRead extends DatasetToOpen {
-  /** What identifies the content of the version: no other version, and no other dataset, has the same. */
-  readonly key: string
-  readonly version: number
-}
 
 /** A branch of a dataset whose rows are to be changed. */
 export interface DatasetToChange extends DatasetToOpen {
@@ -49,6 +41,13 @@ export interface LanceOptions {
 
 /** Most versions that stay open after they were read. */
 const keptOpen = 32
+
+/** About the most bytes of a batch of a scan, as they lie in files. */
+const batchBytes = 4 << 20
+
+/** Rows of a batch of a scan. */
+const batchRows = (perRow: number) =>
+  Math.min(8_192, Math.max(16, Math.floor(batchBytes / Math.max(1, perRow))))
 
 interface Opened {
   readonly name: string
@@ -87,6 +86,48 @@ export class LanceEngine {
     return this.#read(dataset, asked, async (table) =>
       answerOf(await buildQuery(await loadLance(), table, asked), asked),
     )
+  }
+
+  /** Columns of some rows of a version, in the order in which it has them, as batches of Arrow that are read on demand. */
+  async *scan(
+    dataset: DatasetToRead,
+    { columns, offset, limit }: RowsToScan,
+    { signal }: WorkOptions,
+  ): AsyncGenerator<Uint8Array> {
+    signal?.throwIfAborted()
+    const opened = this.#open(dataset)
+    opened.users++
+    try {
+      const table = await abortable(signal, opened.table)
+      const { totalBytes, numRows } = await abortable(signal, table.stats())
+      const query = table.query()
+      query.selectColumns(columns)
+      query.offset(offset)
+      query.limit(limit)
+      const batches = await abortable(signal, query.execute(batchRows(totalBytes / Math.max(1, numRows))))
+      for (;;) {
+        const batch = await abortable(signal, batches.next())
+        if (batch === null) return
+        yield batch
+      }
+    } catch (error) {
+      if (signal?.aborted) throw error
+      throw fromLance(error, dataset.shown)
+    } finally {
+      opened.users--
+      this.#evict()
+    }
+  }
+
+  /** The rows that differ between two versions, as an Arrow IPC file; in parts, if `inParts` and there are many. */
+  async changes(
+    from: DatasetToCompare,
+    to: DatasetToCompare,
+    options: ChangesOptions,
+    inParts: boolean,
+  ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
+    const pair = await lancePair(this, from, to, options)
+    return (inParts ? streamChanges : queryChanges)(new ReportedWork(options), pair, options)
   }
 
   /** Lance's plan of a query, a line for each step, the last one first. */

@@ -1,0 +1,23 @@
+import type { Dataset } from './bridge.ts'
+
+/** A branch of a dataset that is to be opened. */
+export interface DatasetToOpen extends Dataset {
+  /** What errors call it, such as `version 3 of docs`. */
+  readonly shown: string
+  /** `''` is the main branch. */
+  readonly branch: string
+}
+
+/** A version of a dataset that is to be read. */
+export interface DatasetToRead extends DatasetToOpen {
+  /** What identifies the content of the version: no other version, and no other dataset, has the same. */
+  readonly key: string
+  readonly version: number
+}
+
+/** Rows of a version that are read one after the other. */
+export interface RowsToScan {
+  readonly columns: readonly string[]
+  readonly offset: number
+  readonly limit: number
+}
