@@ -31,6 +31,7 @@ import { dropNamespace } from './drop-namespace.ts'
 import { dropTable } from './drop-table.ts'
 import { dropTableIndex } from './drop-table-index.ts'
 import { explainTableQueryPlan } from './explain-table-query-plan.ts'
+import { getLsmWriteSpec } from './get-lsm-write-spec.ts'
 import { getTableStats } from './get-table-stats.ts'
 import { getTableTagVersion } from './get-table-tag-version.ts'
 import { insertIntoTable } from './insert-into-table.ts'
@@ -46,6 +47,7 @@ import { listTransactions } from './list-transactions.ts'
 import { mergeInsertIntoTable } from './merge-insert-into-table.ts'
 import { namespaceExists } from './namespace-exists.ts'
 import { optimizeTable } from './optimize-table.ts'
+import { prewarmTableIndex } from './prewarm-table-index.ts'
 import { purgeTable } from './purge-table.ts'
 import { queryTable } from './query-table.ts'
 import { registerTable } from './register-table.ts'
@@ -111,6 +113,8 @@ export const operations = {
   listTableIndices,
   describeTableIndexStats,
   dropTableIndex,
+  prewarmTableIndex,
+  getLsmWriteSpec,
   listTableVersions,
   describeTableVersion,
   createTableVersion,
@@ -171,6 +175,7 @@ export {
   dropTable,
   dropTableIndex,
   explainTableQueryPlan,
+  getLsmWriteSpec,
   getTableStats,
   getTableTagVersion,
   insertIntoTable,
@@ -186,6 +191,7 @@ export {
   mergeInsertIntoTable,
   namespaceExists,
   optimizeTable,
+  prewarmTableIndex,
   purgeTable,
   queryTable,
   registerTable,

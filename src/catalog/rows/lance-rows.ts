@@ -49,6 +49,8 @@ export function lanceRows(
       return { schema, metadata: schema.metadata ?? new Map(), fragments: fragmentStats.numFragments }
     },
     indexNames: async () => (await (await core.lance()).indexes(dataset)).map(({ name }) => name),
+    prewarm: async (name) => (await core.lance()).prewarm(dataset, name),
+    writeSpec: async () => (await core.lance()).writeSpec(dataset),
     async indexes(names) {
       const all = await (await core.lance()).indexes(dataset)
       return names.map((wanted) => {

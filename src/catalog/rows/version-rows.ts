@@ -1,5 +1,5 @@
 import type { Schema } from '@uwdata/flechette'
-import type { SearchTuning, TextSearch } from '../../engine/lance/index.ts'
+import type { SearchTuning, TextSearch, WriteSpec } from '../../engine/lance/index.ts'
 import type { QueryOptions, WorkOptions } from '../../engine/table/index.ts'
 
 /*
@@ -66,4 +66,8 @@ export interface VersionRows {
   indexNames(): Promise<readonly string[]>
   /** The indexes of these names, in their order. Throws `TableIndexNotFound`. */
   indexes(names: readonly string[]): Promise<readonly RowsIndex[]>
+  /** Reads an index into memory. Throws `TableIndexNotFound`, and `Unsupported` where none is kept there. */
+  prewarm(name: string): Promise<void>
+  /** How writers that gather rows in memory share them out. Undefined where none do. */
+  writeSpec(): Promise<WriteSpec | undefined>
 }

@@ -10,11 +10,12 @@ import { applyChange, ownColumns, type RowChange, type RowsChanged } from './cha
 import { type DatasetToCompare, lancePair } from './changes/changes.ts'
 import type { DatasetToOpen, DatasetToRead, RowsToScan } from './datasets.ts'
 import { cannotOpen, fromLance } from './errors.ts'
-import { type LanceIndexFound, lanceIndexes } from './indexes.ts'
+import { type LanceIndexFound, lanceIndexes, prewarmLanceIndex } from './indexes.ts'
 import { columnsToWrite } from './json-columns.ts'
 import { type HeadOfBranch, KeptHandles } from './kept-handles.ts'
 import { type Connection, loadLance, type NativeStats, type NativeTable, tooOld } from './native.ts'
 import { buildQuery, type LanceQuery } from './query.ts'
+import { type WriteSpec, writeSpecOf } from './write-spec.ts'
 
 export type { Dataset, DatasetVersion, DatasetVersions, StagedVersion } from './bridge.ts'
 export type { RowChange, RowsChanged } from './change.ts'
@@ -24,6 +25,7 @@ export type { DatasetToOpen, DatasetToRead } from './datasets.ts'
 export type { LanceIndex, LanceIndexFound } from './indexes.ts'
 export type { HeadOfBranch } from './kept-handles.ts'
 export type { LanceQuery, SearchTuning, TextClause, TextSearch } from './query.ts'
+export type { WriteSpec } from './write-spec.ts'
 
 /** A branch of a dataset whose rows are to be changed. */
 export interface DatasetToChange extends DatasetToOpen {
@@ -147,6 +149,16 @@ export class LanceEngine {
   /** The indexes of a version, by name. */
   indexes(dataset: DatasetToRead): Promise<readonly LanceIndexFound[]> {
     return this.#read(dataset, {}, lanceIndexes)
+  }
+
+  /** Reads an index of a version into the memory that Lance may use. Throws `TableIndexNotFound`. */
+  prewarm(dataset: DatasetToRead, name: string): Promise<void> {
+    return this.#read(dataset, {}, (table) => prewarmLanceIndex(table, name))
+  }
+
+  /** How writers that gather rows in memory share them out. Undefined where none do. */
+  writeSpec(dataset: DatasetToRead): Promise<WriteSpec | undefined> {
+    return this.#read(dataset, {}, writeSpecOf)
   }
 
   /** The columns of a version; `metadata` is the schema metadata. */

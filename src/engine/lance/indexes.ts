@@ -112,6 +112,12 @@ export async function dropLanceIndex(table: NativeTable, name: string): Promise<
   await table.dropIndex(name)
 }
 
+/** Reads an index into memory. Throws `TableIndexNotFound`. */
+export async function prewarmLanceIndex(table: NativeTable, name: string): Promise<void> {
+  await requireIndex(table, name)
+  await table.prewarmIndex(name)
+}
+
 async function requireIndex(table: NativeTable, name: string): Promise<void> {
   const all = await table.listIndices()
   if (all.some((index) => index.name === name)) return

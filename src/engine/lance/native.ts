@@ -49,8 +49,10 @@ export interface NativeTable {
     train: true,
   ): Promise<void>
   dropIndex(name: string): Promise<void>
+  prewarmIndex(name: string): Promise<void>
   listIndices(): Promise<readonly NativeIndexConfig[]>
   indexStats(name: string): Promise<{ readonly distanceType?: string; readonly numIndices?: number } | null>
+  getLsmWriteSpec(): Promise<NativeWriteSpec | null>
   checkout(version: number): Promise<void>
   /** Makes the version that is checked out the latest one. */
   restore(): Promise<void>
@@ -72,6 +74,15 @@ export interface NativeIndexConfig {
   readonly indexDetails?: unknown
   readonly indexVersion?: number
   readonly typeUrl?: string
+}
+
+/** How writers that gather rows in memory share them out. */
+export interface NativeWriteSpec {
+  readonly specType: string
+  readonly column?: string
+  readonly numBuckets?: number
+  readonly maintainedIndexes?: readonly string[]
+  readonly writerConfigDefaults?: Readonly<Record<string, string>>
 }
 
 /** A merge that is built by its setters, and then run. Each setter answers with the next builder. */

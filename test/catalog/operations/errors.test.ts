@@ -389,6 +389,28 @@ const refusals: {
     TableIndexNotFound: noIndex,
     InvalidTableState: foreign({ index_name: 'x' }),
   },
+  prewarmTableIndex: {
+    TableNotFound: noTable({ index_name: 'x' }),
+    TableVersionNotFound: noVersion({ index_name: 'x' }),
+    TableTagNotFound: noTag({ index_name: 'x' }),
+    TableBranchNotFound: noBranch({ index_name: 'x' }),
+    TableIndexNotFound: noIndex,
+    InvalidTableState: foreign({ index_name: 'x' }),
+    Unsupported: {
+      request: async ({ catalog }: { catalog: Catalog }) => {
+        await catalog.createTableIndex({ ...rows, ...index })
+        return { ...rows, index_name: 'n_idx' }
+      },
+      says: ['kept in memory'],
+    },
+  },
+  getLsmWriteSpec: {
+    TableNotFound: noTable(),
+    TableVersionNotFound: noVersion(),
+    TableTagNotFound: noTag(),
+    TableBranchNotFound: noBranch(),
+    InvalidTableState: foreign(),
+  },
   dropTableIndex: {
     TableNotFound: noTable({ index_name: 'x' }),
     TableBranchNotFound: noBranch({ index_name: 'x' }),

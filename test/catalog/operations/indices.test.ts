@@ -72,6 +72,8 @@ eachCatalog((open) => {
         num_unindexed_rows: 0,
         num_indices: 1,
       })
+      await fails(catalog.prewarmTableIndex({ id, index_name: 'at_idx' }), 'Unsupported')
+      expect(await catalog.getLsmWriteSpec({ id })).toEqual({ lsm_write_spec: null })
       const { version } = (await catalog.listTableVersions({ id })).versions.at(-1)!
       expect(version).toBe(3)
     })
@@ -192,6 +194,7 @@ eachCatalog((open) => {
       const missing = { id, index_name: 'none' }
       await fails(catalog.dropTableIndex(missing), 'TableIndexNotFound', 'It has none')
       await fails(catalog.describeTableIndexStats(missing), 'TableIndexNotFound')
+      await fails(catalog.prewarmTableIndex(missing), 'TableIndexNotFound')
       expect((await catalog.listTableVersions({ id })).versions).toHaveLength(1)
       await catalog.declareTable({ id: ['declared'] })
       await fails(catalog.listTableIndices({ id: ['declared'] }), 'InvalidTableState')

@@ -18,6 +18,7 @@ export interface Served extends AsyncDisposable {
   readonly proxy: RecordingProxy
   /** Where the server itself is, without the proxy. */
   readonly url: string
+  readonly token: string
   /** The folder of a catalog on disk. */
   readonly folder: string
   /** LanceDB's remote client. */
@@ -43,6 +44,7 @@ export async function served(
     catalog,
     proxy,
     url: server.url,
+    token,
     folder,
     remote: ({ apiKey = token, idDelimiter, path = '' } = {}) =>
       connect('db://shop', {
