@@ -54,9 +54,7 @@ export const queryTable = operation({
     const { signal, onProgress, [requestMemory]: memory } = options
     const { id } = request
     const plain = options[clientRules] && (await plainFor(options[clientRules]))
-    const asked = queryOptionsOf(request, core.settings)
-    const wanted = {
-      ...asked,
+    const wanted = queryOptionsOf(request, core.settings, {
       plain,
       maxBytes: core.settings.resultBytes,
       memory: memory?.hold,
@@ -64,7 +62,7 @@ export const queryTable = operation({
       onProgress:
         onProgress &&
         (({ rowsDone, rowsTotal }: Progress) => onProgress({ rows: rowsDone, total: rowsTotal })),
-    }
+    })
     const data = await readTable(core, id, request, (rows) => rows.query(wanted, memory?.inParts === true))
     // Only a transport gets parts, when it asked for them.
     return { data: data as Uint8Array }

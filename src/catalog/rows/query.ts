@@ -11,7 +11,7 @@ import {
   withAnyKey,
 } from '../../base/model/fields.ts'
 import { vectorInput, vectorsOf } from '../../base/model/vector.ts'
-import type { Ordering, VectorSearch } from '../../engine/table/index.ts'
+import type { Ordering, QueryOptions, VectorSearch } from '../../engine/table/index.ts'
 import type { RowsSettings } from './context.ts'
 import { versionErrors } from './rows.ts'
 import { textOf } from './text-query.ts'
@@ -144,8 +144,15 @@ type Query = { readonly [Name in keyof typeof queryFields]?: v.InferOutput<(type
 /** Most characters of the columns of a query. Many long texts would be slow as keys, and as names of the answer. */
 const maxColumnText = 4 << 20
 
+/** How a query is answered, besides what it asks. */
+type QueryWork = Pick<QueryOptions, 'signal' | 'onProgress' | 'plain' | 'maxBytes' | 'memory'>
+
 /** What a query asks of the rows of a version. */
-export function queryOptionsOf(request: Query, { queryColumns, orderKeys }: RowsSettings): RowsQuery {
+export function queryOptionsOf(
+  request: Query,
+  { queryColumns, orderKeys }: RowsSettings,
+  { signal, onProgress, plain, maxBytes, memory }: QueryWork = {},
+): RowsQuery {
   const { limit, k, offset, filter, order_by, with_row_id } = request
   const columns = selection(request.columns)
   const count = columns === undefined ? 0 : Object.keys(columns).length
@@ -173,6 +180,12 @@ export function queryOptionsOf(request: Query, { queryColumns, orderKeys }: Rows
     search: searchOf(request),
     text: textOf(request.full_text_query),
     tuning: tuningOf(request),
+    // Named one by one: a literal that spreads an object of many members takes a tenth of a short query.
+    signal,
+    onProgress,
+    plain,
+    maxBytes,
+    memory,
   }
 }
 

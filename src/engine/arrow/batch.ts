@@ -45,11 +45,22 @@ export interface BatchParts {
 
 /** A flechette batch of `type` over the given buffers. */
 export function makeBatch(type: DataType, parts: BatchParts): AnyBatch {
-  const { dictionary, ...rest } = parts
+  const { dictionary } = parts
   const BatchType = classOf(type)
   // Flechette computes ten to the power of a decimal's scale, which fails below zero. Unscaled values need no scale.
   const scaled = type.typeId === Type.Decimal && type.scale < 0 ? { ...type, scale: 0 } : type
-  const batch = new BatchType({ nullCount: 0, validity: emptyBytes, ...rest, type: scaled })
+  const batch = new BatchType({
+    type: scaled,
+    length: parts.length,
+    nullCount: parts.nullCount ?? 0,
+    validity: parts.validity ?? emptyBytes,
+    values: parts.values,
+    offsets: parts.offsets,
+    sizes: parts.sizes,
+    children: parts.children,
+    typeIds: parts.typeIds,
+    data: parts.data,
+  })
   batch.type = type
   if (type.typeId === Type.Struct) keepAllNames(batch)
   return dictionary === undefined ? batch : setDictionary(batch, dictionary)

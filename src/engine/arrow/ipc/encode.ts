@@ -3,7 +3,7 @@ import { type AnyBatch, makeColumn } from '../batch.ts'
 import { nullBatch } from '../null-batch.ts'
 import { type Block, magic, readFooter } from './message.ts'
 import { counter, prepareBatches } from './prepare.ts'
-import { encodeBatch } from './record-batch.ts'
+import { encodeBatch, setInt64 } from './record-batch.ts'
 
 /**
  * The table as an Arrow IPC file or stream, in parts to be written in order. Buffers are not copied, and begin at
@@ -121,9 +121,9 @@ export class FileLayout {
     for (let i = 0; i < blocks.length; i++) {
       const { offset, metadataLength, bodyLength } = blocks[i]!
       const at = start + i * 24
-      view.setBigInt64(at, BigInt(offset), true)
+      setInt64(view, at, offset)
       view.setInt32(at + 8, metadataLength, true)
-      view.setBigInt64(at + 16, BigInt(bodyLength), true)
+      setInt64(view, at + 16, bodyLength)
     }
     view.setInt32(size, size - endLength, true)
     bytes.set(magic, size + 4)

@@ -129,8 +129,9 @@ function addVector(view: DataView, field: number, at: number, numbers: readonly 
   return at + 8 + 8 * numbers.length
 }
 
-/** Writes an integer that is not negative, and safe. */
-function setInt64(view: DataView, at: number, value: number): void {
-  view.setUint32(at, value % 2 ** 32, true)
-  view.setUint32(at + 4, Math.floor(value / 2 ** 32), true)
+/** Writes an integer that is not negative, and safe, over zeros. */
+export function setInt64(view: DataView, at: number, value: number): void {
+  // Its lower half is what is left of it in 32 bits.
+  view.setUint32(at, value, true)
+  if (value >= 2 ** 32) view.setUint32(at + 4, Math.floor(value / 2 ** 32), true)
 }

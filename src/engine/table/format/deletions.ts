@@ -52,6 +52,20 @@ export function writeDeletions(storage: Storage, prefix: string, fragments: read
   return { entries, written }
 }
 
+/** The key of deletions in the cache. */
+function keyOf(prefix: string, { path, bits }: DeletionEntry): string {
+  return `${pathIn(prefix, path)}#${bits[0]}`
+}
+
+/** The live rows of a fragment with deletions, if they are in the cache. */
+export function loadedLive(
+  { cache }: ReadStorage,
+  prefix: string,
+  deletions: DeletionEntry,
+): Bitmap | undefined {
+  return cache.loaded<Bitmap>(keyOf(prefix, deletions))
+}
+
 /** The live rows of a fragment; undefined if no row is deleted. */
 export async function readLive(
   { content, cache }: ReadStorage,
@@ -62,7 +76,7 @@ export async function readLive(
   if (deletions === undefined) return undefined
   const path = pathIn(prefix, deletions.path)
   return cache.get(
-    `${path}#${deletions.bits[0]}`,
+    keyOf(prefix, deletions),
     (live) => live.byteLength + 256,
     async () => {
       const bytes = await readRange(content, path, deletions.bits)

@@ -61,6 +61,11 @@ export function openSnapshot(
   )
 }
 
+/** The key of a segment in the cache. Older versions may have it at different positions. */
+function keyOfSegment(prefix: string, { path, firstId }: SegmentEntry): string {
+  return firstId === undefined ? prefix + path : `${prefix}${path}#${firstId}`
+}
+
 /** The fragments of a segment. */
 export function openSegment(
   storage: ReadStorage,
@@ -71,8 +76,7 @@ export function openSegment(
   const path = prefix + segment.path
   const { firstId } = segment
   return storage.cache.get(
-    // Older versions may have the segment at different positions.
-    firstId === undefined ? path : `${path}#${firstId}`,
+    keyOfSegment(prefix, segment),
     () => segment.size * 4,
     async () => {
       const entries = await readSealed<FragmentEntry[]>(storage, 'segment', path, segment)
@@ -138,6 +142,21 @@ export async function* groupsOf(
 export function fragmentsOf(storage: ReadStorage, snapshot: LoadedSnapshot): Fragments {
   // Those of a small table lie in the manifest, and need no generator.
   return snapshot.body.segments.length === 0 ? snapshot.body.tail : fragmentsOfGroups(storage, snapshot)
+}
+
+/** The fragments, in row order, if their segments are in the cache. */
+export function loadedFragments(
+  { cache }: ReadStorage,
+  { prefix, body: { segments, tail } }: LoadedSnapshot,
+): readonly FragmentEntry[] | undefined {
+  if (segments.length === 0) return tail
+  const all: FragmentEntry[] = []
+  for (const segment of segments) {
+    const entries = cache.loaded<readonly FragmentEntry[]>(keyOfSegment(prefix, segment))
+    if (entries === undefined) return undefined
+    all.push(...entries)
+  }
+  return [...all, ...tail]
 }
 
 export type Fragments = Iterable<FragmentEntry> | AsyncIterable<FragmentEntry>

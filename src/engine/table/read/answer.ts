@@ -68,6 +68,11 @@ export class AnswerEncoder {
     return this.#layout.isWhole
   }
 
+  /** Whether columns are computed. */
+  get isComputed(): boolean {
+    return this.#layout.isComputed
+  }
+
   /** The columns to read or compute, each once. */
   get distinct(): readonly Pick[] {
     return this.#layout.distinct

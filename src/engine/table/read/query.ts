@@ -17,8 +17,9 @@ import { AnswerEncoder, type ColumnBatches, inChunks, streamedBytes } from './an
 import { AnswerLayout } from './answer-layout.ts'
 import { AnswerReader } from './answer-reader.ts'
 import { HeldMemory } from './held-memory.ts'
+import { countLoaded, selectLoaded } from './loaded-rows.ts'
 import { orderedRows } from './ordered.ts'
-import { projection } from './projection.ts'
+import { batchAt, projection } from './projection.ts'
 import { type SelectedRows, selectedRows } from './selected-rows.ts'
 import { bound, type SortKey, sortKeys } from './sort-keys.ts'
 
@@ -30,6 +31,8 @@ export async function queryRows(
 ): Promise<Uint8Array> {
   if (options.search) return searchRows(job, snapshot, options, options.search)
   const plan = await planQuery(job, snapshot, options)
+  const loaded = await loadedBatches(job, snapshot, options, plan)
+  if (loaded) return joinParts(plan.answer.whole(loaded))
   return wholeAnswer(plan.answer, readBatches(job, snapshot, options, plan))
 }
 
@@ -54,6 +57,8 @@ export async function streamRows(
 ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
   if (options.search) return searchRows(job, snapshot, options, options.search)
   const plan = await planQuery(job, snapshot, options, streamedBytes)
+  const loaded = await loadedBatches(job, snapshot, options, plan)
+  if (loaded) return together(plan.answer.whole(loaded))
   return answerInParts(plan.answer, readBatches(job, snapshot, options, plan))
 }
 
@@ -132,6 +137,38 @@ async function layoutFor(
   if (isCommon && !layout.isWhole && isLastingText)
     cache.keepMade(key, layout, bytesOfCompiled(text) + layout.file.bytes)
   return layout
+}
+
+/**
+ * The batches of an answer whose columns lie in memory and belong to few rows; undefined for any other, which
+ * `readBatches` reads.
+ */
+async function loadedBatches(
+  job: Job,
+  snapshot: LoadedSnapshot,
+  { memory, onStep }: QueryOptions,
+  { answer, keys, predicate, skip, limit }: QueryPlan,
+): Promise<ColumnBatches[] | undefined> {
+  if (keys.length > 0 || onStep || answer.isWhole || answer.isComputed) return undefined
+  const selected = await selectLoaded(job, snapshot, { predicate, skip, limit, columns: answer.indices })
+  if (selected === undefined) return undefined
+  const held = new HeldMemory(memory)
+  const batches: ColumnBatches[] = []
+  for (const { entry, selection, columns } of selected) {
+    const { rows, runs } = selection
+    if (held.isCounted) {
+      held.give(held.bytes)
+      const taken = held.take(answer.bytesToHold(entry, rows))
+      if (taken) await taken
+    }
+    const pieces = answer.distinct.map(({ path, field }) => [
+      { batch: batchAt(path!, field.name, columns), runs },
+    ])
+    for (const batch of answer.add(pieces, rows, answer.bytesPerRow(entry))) batches.push(batch)
+  }
+  job.signal?.throwIfAborted()
+  for (const batch of answer.rest()) batches.push(batch)
+  return batches
 }
 
 /** Reads the rows in batches, and reserves the memory for them. */
@@ -248,6 +285,8 @@ export async function countMatching(
   if (text === undefined) return snapshot.rows
   const { schema } = snapshot
   const predicate = await compile(text, schema, job.storage.now(), job)
+  const loaded = await countLoaded(job, snapshot, predicate)
+  if (loaded !== undefined) return loaded
   const scan = await startScan(job, snapshot, predicate)
   const begin = async (entry: FragmentEntry) => {
     const verdict = prune(predicate, schema, entry)

@@ -1,5 +1,7 @@
 interface Entry {
   readonly value: unknown
+  /** What `value` resolved to, if it is the promise of a read. */
+  loaded?: unknown
   bytes: number
   /** Whether it was used since it came, or since it was spared from eviction. */
   isUsed: boolean
@@ -48,10 +50,22 @@ export class ByteCache {
     const entry: Entry = { value, bytes: 0, isUsed: false }
     this.#entries.set(key, entry)
     value.then(
-      (loaded) => this.#account(key, entry, size(loaded)),
+      (loaded) => {
+        entry.loaded = loaded
+        this.#account(key, entry, size(loaded))
+      },
       () => this.#forget(key, entry),
     )
     return value
+  }
+
+  /** A value that was read before and is still kept. The caller need not wait for it; otherwise it reads by `get`. */
+  loaded<T>(key: string): T | undefined {
+    const known = this.#entries.get(key)
+    if (known?.loaded === undefined) return undefined
+    known.isUsed = true
+    this.#hits++
+    return known.loaded as T
   }
 
   /** A value that was made and is still kept. It counts as no request. */
