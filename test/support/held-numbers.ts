@@ -1,5 +1,5 @@
 import { maxNameBytes } from '../../src/base/model/identifier.ts'
-import { catalogFormat } from '../../src/base/store/records.ts'
+import { catalogFormat, newestFormat } from '../../src/base/store/records.ts'
 import { leaseMillis } from '../../src/catalog/transactions/transaction-record.ts'
 import {
   browsers,
@@ -399,7 +399,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['more than three hundred ways', [hundredsOfMutants]],
   ],
   'docs/versions.md': [
-    ['A new catalog has format **2**', [catalogFormat]],
+    ['A new catalog has format **7**', [newestFormat]],
     ['makes it of format 2', [catalogFormat]],
   ],
   'python/README.md': [

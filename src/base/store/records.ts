@@ -13,8 +13,8 @@ import type { Key } from './store.ts'
 export const recordFormat = 1
 
 /**
- * The format of a new catalog, which its own record holds. A release opens this one and those below only. Since
- * format 2, all processes that use a directory lock `catalog.lock`. An older release does not, and could lose changes.
+ * The oldest format that this release knows. The catalog's own record holds the format. Since this one, all processes
+ * that use a directory lock `catalog.lock`. An older release does not, and could lose changes.
  */
 export const catalogFormat = 2
 
@@ -32,8 +32,14 @@ export const retainedFormat = 5
 /** The format of a catalog that keeps answers by idempotency keys. Releases that do not know these would do it again. */
 export const answersFormat = 6
 
-/** The newest format that this release knows. */
-export const newestFormat = answersFormat
+/**
+ * The format of a catalog whose store wrote records in a form that earlier releases cannot read. The store itself raises
+ * the format, with its first change.
+ */
+export const compactFormat = 7
+
+/** The newest format that this release knows, and that of a new catalog. */
+export const newestFormat = compactFormat
 
 /** Every record has its format, so that a later release can distinguish formats. */
 interface Versioned {

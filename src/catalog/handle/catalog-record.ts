@@ -47,7 +47,7 @@ export function createRecord(
 ): Promise<{ readonly catalog: CatalogRecord; readonly isNew: boolean }> {
   const home = store.home?.()
   const record: CatalogRecord = {
-    v: catalogFormat,
+    v: newestFormat,
     id: randomBytes(8).toString('hex'),
     secret: randomBytes(16).toString('hex'),
     created_at: now(),

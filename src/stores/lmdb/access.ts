@@ -3,10 +3,11 @@ import { lastNumber, numbered } from '../../base/store/append.ts'
 import { endedError } from '../../base/store/body.ts'
 import { checkedKey } from '../../base/store/key.ts'
 import { type Cut, type Span, spanOf } from '../../base/store/range.ts'
+import { type CatalogRecord, keys } from '../../base/store/records.ts'
 import type { Entry, Key, Range, Reader, Value, Writer } from '../../base/store/store.ts'
 import type { DiskSpace } from './disk-space.ts'
 import type { Database } from './driver.ts'
-import { encodeValue } from './encode-value.ts'
+import { encodeAsJson, encodeValue, ofCompactFormat } from './encode-value.ts'
 import { explain } from './failure.ts'
 import { withPrefix } from './read-key.ts'
 
@@ -254,6 +255,16 @@ export function readState(db: Database): number | undefined {
 export function markState(db: Database, marked: number | undefined): number {
   const id = db.getWriteTxnId()
   // The transaction's own promise reports a failure.
-  if (id !== marked) void db.put(stateKey, encodeValue(stateKeyInJson, id))
+  if (id !== marked) void db.put(stateKey, encodeAsJson(stateKeyInJson, id))
   return id
+}
+
+/**
+ * Raises the format of a catalog that an earlier release made, within a transaction with changes. That release then
+ * refuses the catalog: it cannot read what this one writes.
+ */
+export function raiseFormat(db: Database): void {
+  const record = db.get(keys.catalog as LmdbKey) as CatalogRecord | undefined
+  if (record !== undefined && ofCompactFormat(record) !== record)
+    void db.put(keys.catalog as LmdbKey, encodeValue(keys.catalog, record))
 }

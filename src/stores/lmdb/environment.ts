@@ -7,6 +7,7 @@ import type { Value } from '../../base/store/store.ts'
 import { DiskSpace } from './disk-space.ts'
 import type { Database } from './driver.ts'
 import { loadDriver } from './driver.ts'
+import { decodeValue } from './encode-value.ts'
 import { FileLock } from './file-lock.ts'
 import { fileSystemOf, hasFreeAddressSpace, isMountedReadOnly, isWritable } from './file-system.ts'
 import { checkFiles, removeUnfinished, requireNoOlderRelease, reserveLockFile } from './preflight.ts'
@@ -251,7 +252,8 @@ function openDatabase(
   const db = loadDriver().open<Value, LmdbKey>(path, {
     noSubdir: true,
     readOnly,
-    encoding: 'json',
+    // Values to put are encoded already; see `encodeValue`.
+    encoder: { encode: JSON.stringify, decode: decodeValue },
     overlappingSync: false,
     // All writes are transactions, which the driver groups anyway. With this option, a failed commit would also
     // reject a promise that we cannot handle.

@@ -2,7 +2,7 @@ import type { CatalogError } from '../../base/errors.ts'
 import { runBody } from '../../base/store/body.ts'
 import type { Writer } from '../../base/store/store.ts'
 import { withOwnTimers } from '../../base/time.ts'
-import { LastNumbers, LmdbWriter, markState } from './access.ts'
+import { LastNumbers, LmdbWriter, markState, raiseFormat } from './access.ts'
 import type { DiskSpace } from './disk-space.ts'
 import type { Database } from './driver.ts'
 import { explain, storeFailure } from './failure.ts'
@@ -39,6 +39,8 @@ export class WriteGroup {
   #waiting: Waiting[] = []
   /** The last transaction that set the state. Undefined where it may have been undone. */
   #marked: number | undefined
+  /** Whether a committed change found the catalog in a format that older releases refuse, or made it so. */
+  #isRaised = false
   /** Whether a body of the running transaction changed something. */
   #hasChanged = false
   readonly #lastNumbers = new LastNumbers()
@@ -71,6 +73,7 @@ export class WriteGroup {
   /** Begins a transaction for all bodies that will wait when the driver can run them. */
   async #begin(): Promise<void> {
     let group: Waiting[] | undefined
+    let hasRaised = false
     this.toRun++
     const take = () => {
       this.toRun--
@@ -79,7 +82,13 @@ export class WriteGroup {
       return group
     }
     try {
-      await withOwnTimers(() => this.#db.transaction(() => this.#runAll(take())))
+      await withOwnTimers(() =>
+        this.#db.transaction(() => {
+          this.#runAll(take())
+          hasRaised = this.#marked !== undefined
+        }),
+      )
+      this.#isRaised ||= hasRaised
     } catch (error) {
       for (const waiting of group ?? take()) waiting.outcome = await failed(waiting, error, this.#path)
     }
@@ -146,6 +155,7 @@ export class WriteGroup {
       const result = runBody(waiting.body, writer)
       if (writer.failure) throw writer.failure
       if (writer.changed) {
+        if (!this.#isRaised && this.#marked === undefined) raiseFormat(this.#db)
         this.#marked = markState(this.#db, this.#marked)
         this.#hasChanged = true
       }

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { answersFormat, type CatalogRecord, keys } from '../../../src/base/store/records.ts'
+import { answersFormat, type CatalogRecord, catalogFormat, keys } from '../../../src/base/store/records.ts'
 import type { Key, Value } from '../../../src/base/store/store.ts'
 import { principalKey } from '../../../src/catalog/index.ts'
 import { answerAge } from '../../../src/catalog/transactions/answers.ts'
@@ -253,6 +253,11 @@ describe('answers in the store', () => {
   it('give the catalog a format that older releases refuse, and only they', async () => {
     const { catalog, store } = await opened()
     const format = () => store.read((reader) => reader.get<CatalogRecord>(keys.catalog)!.v)
+    // A catalog of an earlier release.
+    await store.write((writer) => {
+      const record = writer.get<CatalogRecord>(keys.catalog)!
+      writer.put(keys.catalog, { ...record, v: catalogFormat })
+    })
     await catalog.createNamespace({ id: ['m'] })
     expect(await format()).toBeLessThan(answersFormat)
     await catalog.createNamespace({ id: ['n'] }, { idempotencyKey: 'k' })
