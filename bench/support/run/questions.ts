@@ -20,6 +20,7 @@ const order = [
   'listing',
   'paging',
   'lance',
+  'lance-rows',
   'fake',
   'count',
   'rows',
