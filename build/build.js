@@ -18,8 +18,12 @@ const { exports, bin, dependencies, peerDependencies } = JSON.parse(readFileSync
 const outputs = [...Object.values(exports), ...Object.values(bin)]
   .map((entry) => entry.default ?? entry)
   .filter((path) => path.endsWith('.js'))
-// A worker thread starts from its own file.
-const workers = ['src/engine/table/scan/worker.ts', 'src/engine/arrow/ipc/decompress-worker.ts']
+// A worker thread or a process starts from its own file.
+const workers = [
+  'src/engine/table/scan/worker.ts',
+  'src/engine/arrow/ipc/decompress-worker.ts',
+  'src/engine/lance/isolated/child.ts',
+]
 const sourceOf = (path) => path.replace(/^(\.\/)?dist\//, 'src/').replace(/\.js$/, '.ts')
 /** The sources of the public entry points. */
 const publicSources = new Set(

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { forNode } from './support/bundle.ts'
+import { forNode, startedApart } from './support/bundle.ts'
 import { compare, derived } from './support/derived.ts'
 import { uncovered } from './support/operation-coverage.ts'
 import { limitEach } from './support/time-limit.ts'
@@ -167,9 +167,9 @@ for (const n of process.argv.slice(2)) {
 async function bundle(examples: readonly string[], folder: string): Promise<void> {
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   await writeFile(join(folder, 'run.js'), runner)
-  const entryPoints = examples.map((_, n) => join(folder, `${n}.ts`))
-  for (const [n, code] of examples.entries()) await writeFile(entryPoints[n]!, withSources(code))
-  await build({ entryPoints, outdir: folder, ...forNode })
+  const entryPoints = examples.map((_, n) => ({ in: join(folder, `${n}.ts`), out: String(n) }))
+  for (const [n, code] of examples.entries()) await writeFile(entryPoints[n]!.in, withSources(code))
+  await build({ entryPoints: [...entryPoints, ...startedApart], outdir: folder, ...forNode })
 }
 
 test('the page about stores has the members that stores have', () => {

@@ -29,6 +29,7 @@ export type {
   Named,
   RowsRequest,
 } from './handle/iteration/types.ts'
+export type { LanceRunOptions } from './handle/lance-options.ts'
 export type { CatalogOptions } from './handle/open-core.ts'
 export type { ReadOnlyOption } from './handle/read-only.ts'
 export type { OpenTransactionOptions } from './handle/session-limits.ts'

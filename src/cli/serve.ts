@@ -53,6 +53,9 @@ interface Typed extends Passed, TypedAuth, RetentionTyped {
   readonly contentCache?: string
   readonly contentCacheSize?: number
   readonly locationRoot?: readonly string[]
+  readonly lanceProcess: boolean
+  readonly lanceMemory?: number
+  readonly lanceTime?: number
   readonly optimize?: boolean
   readonly transactionIdle?: number
   readonly drain?: number
@@ -159,6 +162,17 @@ function addStorageOptions(command: Command): void {
         '--format <engine>',
         'who writes the rows of new tables: this catalog, or Lance by the package @lancedb/lancedb',
       ).choices(['arrow', 'lance']),
+    )
+    .option('--no-lance-process', 'run Lance in this process, and not in one of its own')
+    .option(
+      '--lance-memory <size>',
+      "most memory of Lance's process, as 2GiB; it is ended when it takes more (default: half of the machine's)",
+      toBytes,
+    )
+    .option(
+      '--lance-time <time>',
+      "how long one call of Lance's package may take, as 30s or 10m (default: 1h)",
+      toMillis,
     )
     .option('--read-only', 'refuse every change, and write nothing; the catalog must be there')
     .option('--optimize', 'merge small fragments of tables in the background')
@@ -268,6 +282,7 @@ function catalogOptions(location: string, typed: Typed): DirectoryCatalogOptions
     ...retentionOptions(typed),
     managedVersioning,
     format,
+    lance: lanceOptions(typed),
     optimize: typed.optimize ? 'background' : undefined,
     readOnly,
     openTransactions: transactionIdle === undefined ? undefined : { idleSeconds: transactionIdle },
@@ -278,6 +293,15 @@ function catalogOptions(location: string, typed: Typed): DirectoryCatalogOptions
   }
   // `openCatalog` refuses names of options that a location does not have.
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+}
+
+/** A crash of Lance's native code ends one request of a server, and not the server. */
+function lanceOptions({ lanceProcess: isolate, lanceMemory: memoryBytes, lanceTime: callMillis }: Typed) {
+  if (isolate) return { isolate, memoryBytes, callMillis }
+  if (memoryBytes === undefined && callMillis === undefined) return undefined
+  throw new UsageError(
+    '--lance-memory and --lance-time are about the process that --no-lance-process leaves out',
+  )
 }
 
 function listenOptions({ page, editable, ...typed }: Typed) {

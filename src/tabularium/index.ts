@@ -42,6 +42,7 @@ export type {
   Items,
   Iteration,
   IterationOptions,
+  LanceRunOptions,
   Listed,
   Named,
   OpenTransactionOptions,

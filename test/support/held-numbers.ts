@@ -185,7 +185,13 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['four times the size', 'src/iceberg/records/metadata-files.ts', 'memoryPerByte = 4'],
     ['while the version is among the last 100', 'src/catalog/formats/heads.ts', 'searched = 100'],
   ],
-  'docs/lance.md': [['256 MiB', arrow[1], arrow[2]]],
+  'docs/lance.md': [
+    ['256 MiB', arrow[1], arrow[2]],
+    ['| 5 minutes |', 'src/engine/lance/isolated/options.ts', 'idleMillis ?? 5 * 60_000'],
+    ['for 30 seconds more', 'src/engine/lance/session.ts', 'abandonedMillis = 30_000'],
+    ['64 calls at once', 'src/engine/lance/isolated/process.ts', 'mostCalls = 64'],
+    ['1.5 GiB of rows', 'src/engine/lance/isolated/process.ts', 'bytesUnderWay = 1.5 * 2 ** 30'],
+  ],
   'docs/object-storage.md': [
     ['lets eight writers race', 'src/base/content/claim.ts', 'racers = 8'],
     ['four at a time', 'src/contents/s3/upload.ts', 'partsAtOnce = 4'],

@@ -5,6 +5,7 @@ import type * as lancedb from '@lancedb/lancedb'
 import { type Table as ArrowTable, tableToIPC } from '@uwdata/flechette'
 import { tableFromIPC } from 'apache-arrow'
 import { it } from 'vitest'
+import type { CatalogOptions } from '../../src/tabularium/index.ts'
 import { freshFolder } from './catalogs.ts'
 
 /** Lance's package, which is optional. Undefined, and said aloud, where it is not installed. */
@@ -18,6 +19,9 @@ export const lanceIt = it.skipIf(found === undefined)
 
 /** Lance's package, for a {@link lanceIt}. */
 export const lance = found!
+
+/** How the catalogs of these tests run Lance: in this process, unless a suite says otherwise. */
+export const howLanceRuns: { lance?: NonNullable<CatalogOptions['lance']> } = {}
 
 type Rows = Record<string, unknown>[] | ArrowTable
 

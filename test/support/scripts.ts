@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { forNode } from './bundle.ts'
+import { forNode, startedApart } from './bundle.ts'
 import { bundleSimulation } from './bundle-simulation.ts'
 import { isRunning, removeLeftFolders } from './folders.ts'
 
@@ -81,8 +81,7 @@ export default async function bundleScripts(): Promise<void> {
     absWorkingDir: root,
     entryPoints: [
       ...scripts.map((script) => ({ in: script, out: script.replace(/\.ts$/, '') })),
-      // A worker thread, at the path where the package looks for it.
-      { in: 'src/engine/arrow/ipc/decompress-worker.ts', out: 'engine/arrow/ipc/decompress-worker' },
+      ...startedApart,
     ],
     outdir: folder,
     outExtension: { '.js': '.mjs' },

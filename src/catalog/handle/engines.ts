@@ -7,6 +7,7 @@ import type { LanceEngine } from '../../engine/lance/index.ts'
 import type { CacheUse, TableEngine } from '../../engine/table/index.ts'
 import { InlineContent } from '../locations/inline-objects.ts'
 import type { Core } from './core.ts'
+import { isolationOptions, type LanceRunOptions } from './lance-options.ts'
 
 /** The options of a catalog that are for its engines. */
 export interface EngineOptions {
@@ -14,17 +15,19 @@ export interface EngineOptions {
   readonly newId?: () => string
   readonly threads?: number
   readonly growthBytes?: number
+  readonly lance?: LanceRunOptions
 }
 
 /** Makes the engine of a content when it is first asked for: catalogs that read no rows load none. */
 export function engines(
-  { cacheBytes, newId, threads, growthBytes = 512 * 1024 * 1024 }: EngineOptions,
+  { cacheBytes, newId, threads, growthBytes = 512 * 1024 * 1024, lance: given }: EngineOptions,
   now: () => number,
   cache: ContentCache | undefined,
 ): Pick<Core, 'engine' | 'lance' | 'closeEngines' | 'cacheUse' | 'diskCacheUse'> {
   if (threads !== undefined && !(Number.isInteger(threads) && threads >= 0 && threads <= maxThreads)) {
     throw invalid(`The option threads is ${threads}. Give a whole number from 0 to ${maxThreads}.`)
   }
+  const isolation = given && isolationOptions(given)
   const made = new Map<Content, Promise<TableEngine>>()
   let lance: Promise<LanceEngine> | undefined
   const caches: CacheUse[] = []
@@ -57,7 +60,7 @@ export function engines(
     },
     lance() {
       lance ??= import('../../engine/lance/index.ts').then(
-        ({ LanceEngine }) => new LanceEngine({ cacheBytes: cacheBytes ?? defaultLanceCache }),
+        ({ LanceEngine }) => new LanceEngine({ cacheBytes: cacheBytes ?? defaultLanceCache, isolation }),
       )
       return lance
     },

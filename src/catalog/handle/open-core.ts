@@ -23,6 +23,7 @@ import { checkRecord, createRecord, readRecord, removeRecord } from './catalog-r
 import type { Core, Settings } from './core.ts'
 import { engines } from './engines.ts'
 import { copyOf, guardedStore, recordHome, warnOfCopy } from './home.ts'
+import type { LanceRunOptions } from './lance-options.ts'
 import type { ReadOnlyOption } from './read-only.ts'
 import { type OpenTransactionOptions, type SessionLimits, sessionLimitsOf } from './session-limits.ts'
 import type { OpenSessions } from './sessions.ts'
@@ -43,6 +44,11 @@ export interface CatalogOptions {
    * property `format` of a table says so for that one. Default: `'arrow'`.
    */
   readonly format?: TableEngineName
+  /**
+   * How Lance's package runs: with `isolate: true` in a process of its own, so that a crash there ends one request.
+   * Default: in this process. The command `serve` isolates it. See docs/lance.md.
+   */
+  readonly lance?: LanceRunOptions
   /**
    * Folders, besides the catalog's own, in which `file:` locations are read, written and removed. URLs of object storage,
    * such as `s3://bucket/prefix`, do the same for locations below them. A location elsewhere is kept as a name only.
@@ -131,6 +137,7 @@ export const catalogOptionNames: OptionNames<CatalogOptions> = {
   storageOptions: true,
   managedVersioning: true,
   format: true,
+  lance: true,
   locationRoots: true,
   tableRoot: true,
   transactionAge: true,

@@ -5,34 +5,57 @@ import { decodeArrow, decodeSchema } from '../arrow/ipc/decode.ts'
 import { encodeArrow, joinParts } from '../arrow/ipc/encode.ts'
 import { tooLarge } from '../table/read/answer.ts'
 import type { QueryOptions } from '../table/table-engine.ts'
-import type { NativeQuery } from './native.ts'
+import type { NativeBatches, NativeQuery } from './native.ts'
 
 /** Runs a query of Lance. Answers with the bytes of one Arrow IPC file. */
 export async function answerOf(
   query: Omit<NativeQuery, 'nearestTo'>,
-  { signal, maxBytes = Number.POSITIVE_INFINITY, memory, onStep, onProgress }: QueryOptions,
+  options: QueryOptions,
 ): Promise<Uint8Array> {
+  const { memory, onStep } = options
   const started = performance.now()
-  const tables: Table[] = []
-  let bytes = 0
-  let rows = 0
   const batches = await query.execute()
+  const found: Found = { tables: [], bytes: 0, rows: 0 }
+  try {
+    await readAll(batches, found, options)
+  } catch (error) {
+    // The query may be asked again.
+    memory?.give(found.bytes)
+    throw error
+  } finally {
+    batches.close?.()
+  }
+  const { tables, rows } = found
+  onStep?.({ name: 'rows', rows, milliseconds: performance.now() - started })
+  const schema = tables[0]?.schema ?? decodeSchema(await query.outputSchema())
+  return joinParts(encodeArrow(schema, columnsOf(schema, tables)))
+}
+
+interface Found {
+  readonly tables: Table[]
+  /** Bytes that were taken of the memory. */
+  bytes: number
+  rows: number
+}
+
+async function readAll(
+  batches: NativeBatches,
+  found: Found,
+  { signal, maxBytes = Number.POSITIVE_INFINITY, memory, onProgress }: QueryOptions,
+): Promise<void> {
   for (;;) {
     // The work of Lance cannot be stopped. What it finds is left to it.
     signal?.throwIfAborted()
     const batch = await batches.next()
-    if (batch === null) break
-    bytes += batch.length
-    if (bytes > maxBytes) throw tooLarge(maxBytes)
+    if (batch === null) return
+    if (found.bytes + batch.length > maxBytes) throw tooLarge(maxBytes)
     await memory?.take(batch.length)
+    found.bytes += batch.length
     const table = await decodeArrow(batch)
-    tables.push(table)
-    rows += table.numRows
-    onProgress?.({ rowsDone: rows, rowsTotal: 0 })
+    found.tables.push(table)
+    found.rows += table.numRows
+    onProgress?.({ rowsDone: found.rows, rowsTotal: 0 })
   }
-  onStep?.({ name: 'rows', rows, milliseconds: performance.now() - started })
-  const schema = tables[0]?.schema ?? decodeSchema(await query.outputSchema())
-  return joinParts(encodeArrow(schema, columnsOf(schema, tables)))
 }
 
 /** The batches of each column. */

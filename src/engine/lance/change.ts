@@ -15,7 +15,6 @@ import type {
 } from '../table/table-engine.ts'
 import { matchSchema, matchSome } from '../table/write/schema-match.ts'
 import { createLanceIndex, dropLanceIndex, type LanceIndex } from './indexes.ts'
-import { columnsToWrite } from './json-columns.ts'
 import type { LancePackage, NativeTable } from './native.ts'
 
 /** A change of rows or columns, as data: it could be sent to another process. */
@@ -46,25 +45,46 @@ export interface RowsChanged {
   readonly counts?: RowCounts
 }
 
+/** A change whose rows are bytes of Arrow, for a table with a schema. It can be made again. */
+export type PreparedChange =
+  | Exclude<RowChange, { readonly kind: 'insert' | 'merge' }>
+  | ({ readonly kind: 'insert'; readonly overwrite: boolean } & EncodedRows)
+  | { readonly kind: 'merge'; readonly bytes: Uint8Array; readonly merge: MergeOptions }
+
+/** Rows as the bytes of an Arrow IPC file. */
+export interface EncodedRows {
+  readonly bytes: Uint8Array
+  readonly affected: number
+}
+
+/** Prepares a change for a table with a schema. */
+export async function prepareChange(change: RowChange, schema: Schema): Promise<PreparedChange> {
+  if (change.kind === 'insert') {
+    const { kind, rows, overwrite } = change
+    return { kind, overwrite, ...(await gathered(rows, overwrite ? undefined : schema)) }
+  }
+  if (change.kind !== 'merge') return change
+  const { kind, rows, merge } = change
+  requireMerge(merge)
+  return { kind, merge, bytes: someColumns(rows, schema) }
+}
+
 /** Changes a table of Lance. */
 export async function applyChange(
   lance: LancePackage,
   table: NativeTable,
-  change: RowChange,
+  change: PreparedChange,
 ): Promise<RowsChanged> {
   switch (change.kind) {
-    case 'insert': {
-      const { rows, overwrite } = change
-      const { bytes, affected } = await gathered(rows, overwrite ? undefined : await columnsToWrite(table))
-      await table.add(bytes, overwrite ? 'overwrite' : 'append')
-      return { affected }
-    }
+    case 'insert':
+      await table.add(change.bytes, change.overwrite ? 'overwrite' : 'append')
+      return { affected: change.affected }
     case 'delete':
       return { affected: (await table.delete(change.predicate)).numDeletedRows }
     case 'update':
       return { affected: (await table.update(change.predicate, change.updates)).rowsUpdated }
     case 'merge':
-      return mergeRows(table, change.rows, change.merge)
+      return mergeRows(table, change.bytes, change.merge)
     case 'add columns':
       await addColumns(table, change.columns)
       return { affected: 0 }
@@ -81,7 +101,10 @@ const beforeAllVersions = 900_000_000_000
 async function changeTable(
   lance: LancePackage,
   table: NativeTable,
-  change: Exclude<RowChange, { readonly kind: 'insert' | 'delete' | 'update' | 'merge' | 'add columns' }>,
+  change: Exclude<
+    PreparedChange,
+    { readonly kind: 'insert' | 'delete' | 'update' | 'merge' | 'add columns' }
+  >,
 ): Promise<unknown> {
   switch (change.kind) {
     case 'drop columns':
@@ -121,10 +144,7 @@ export const ownColumns = (rows: Table | RowStream) => gathered(rows, undefined)
 const mostBytes = 1 << 30
 
 /** Rows in the columns of a table, as our own engine would write them; in their own columns without a table. */
-async function gathered(
-  rows: Table | RowStream,
-  there: Schema | undefined,
-): Promise<{ readonly bytes: Uint8Array; readonly affected: number }> {
+async function gathered(rows: Table | RowStream, there: Schema | undefined): Promise<EncodedRows> {
   const schema = there ?? rows.schema
   const slice = new TimeSlice(undefined)
   const batches: AnyBatch[][] = schema.fields.map(() => [])
@@ -151,28 +171,31 @@ function encoded(schema: Schema, columns: readonly AnyColumn[]): Uint8Array {
   return joinParts(encodeArrow(schema, batches))
 }
 
-async function mergeRows(table: NativeTable, rows: Table, merge: MergeOptions): Promise<RowsChanged> {
-  const { on, matched, matchedIf, inserts, orphans, orphansIf } = merge
-  if (matched === 'delete') {
-    throw unsupported(
-      'Merges of tables of Lance cannot delete the rows that match.',
-      'Delete them by a predicate of their keys.',
-    )
-  }
-  const schema = await columnsToWrite(table)
+function requireMerge({ matched }: MergeOptions): void {
+  if (matched !== 'delete') return
+  throw unsupported(
+    'Merges of tables of Lance cannot delete the rows that match.',
+    'Delete them by a predicate of their keys.',
+  )
+}
+
+/** Rows in those columns of a table that they have. */
+function someColumns(rows: Table, schema: Schema): Uint8Array {
   const found = matchSome(rows, schema)
   const present = [...found.keys()].filter((i) => found[i] !== undefined)
-  const some = { ...schema, fields: present.map((i) => schema.fields[i]!) } as Schema
+  return encoded(
+    { ...schema, fields: present.map((i) => schema.fields[i]!) } as Schema,
+    present.map((i) => found[i]!),
+  )
+}
+
+async function mergeRows(table: NativeTable, rows: Uint8Array, merge: MergeOptions): Promise<RowsChanged> {
+  const { on, matched, matchedIf, inserts, orphans, orphansIf } = merge
   let builder = table.mergeInsert(on)
   if (matched === 'update') builder = builder.whenMatchedUpdateAll(matchedIf)
   if (inserts) builder = builder.whenNotMatchedInsertAll()
   if (orphans === 'delete') builder = builder.whenNotMatchedBySourceDelete(orphansIf)
-  const { numInsertedRows, numUpdatedRows, numDeletedRows } = await builder.execute(
-    encoded(
-      some,
-      present.map((i) => found[i]!),
-    ),
-  )
+  const { numInsertedRows, numUpdatedRows, numDeletedRows } = await builder.execute(rows)
   const counts = { inserted: numInsertedRows, updated: numUpdatedRows, deleted: numDeletedRows }
   return { affected: counts.inserted + counts.updated + counts.deleted, counts }
 }

@@ -1,4 +1,5 @@
 import type { Dataset } from './bridge.ts'
+import type { HeadOfBranch } from './kept-handles.ts'
 
 /** A branch of a dataset that is to be opened. */
 export interface DatasetToOpen extends Dataset {
@@ -13,6 +14,14 @@ export interface DatasetToRead extends DatasetToOpen {
   /** What identifies the content of the version: no other version, and no other dataset, has the same. */
   readonly key: string
   readonly version: number
+}
+
+/** A branch of a dataset whose rows are to be changed. */
+export interface DatasetToChange extends DatasetToOpen {
+  /** What identifies its latest version. Undefined where no handle is to be kept for the next change. */
+  readonly head?: HeadOfBranch | undefined
+  /** The same after the change. */
+  readonly headAfter?: () => HeadOfBranch | undefined
 }
 
 /** Rows of a version that are read one after the other. */

@@ -1,5 +1,6 @@
 import { CatalogError, type ErrorCode } from '../../base/errors.ts'
 import { insteadOfAggregates } from '../predicate/syntax/aggregates.ts'
+import { ProcessEnded } from './isolated/ended.ts'
 
 /* Lance's errors are texts alone. What they say is told by their words, without the places in its sources. */
 
@@ -19,7 +20,7 @@ const meanings: readonly (readonly [words: RegExp, code: ErrorCode])[] = [
 
 /** The error of the catalog for one of Lance. `what` says what was read or changed. */
 export function fromLance(error: unknown, what: string): unknown {
-  if (error instanceof CatalogError) return error
+  if (error instanceof CatalogError || error instanceof ProcessEnded) return error
   const text = plainText(error)
   if (/\b(?:Aggregate|Window)Function\b/.test(text)) {
     const problem = `An aggregate or a window is not supported in what was asked of ${what}.`
@@ -32,8 +33,8 @@ export function fromLance(error: unknown, what: string): unknown {
 }
 
 /** The error for a dataset whose files Lance cannot read. */
-export function cannotOpen(error: unknown, what: string): CatalogError {
-  if (error instanceof CatalogError) return error
+export function cannotOpen(error: unknown, what: string): Error {
+  if (error instanceof CatalogError || error instanceof ProcessEnded) return error
   return new CatalogError(
     'InvalidTableState',
     `Lance cannot read ${what}: ${plainText(error)} Its files are missing or damaged, or newer than the installed package @lancedb/lancedb. Bring them back, install a newer one, or read another version.`,

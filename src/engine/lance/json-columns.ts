@@ -1,6 +1,5 @@
 import { type Field, type Schema, utf8 } from '@uwdata/flechette'
 import { decodeSchema } from '../arrow/ipc/decode.ts'
-import type { NativeTable } from './native.ts'
 
 /*
  * Lance keeps a column of JSON in an encoding of its own, as bytes that are marked `lance.json`. It answers with texts that
@@ -9,9 +8,9 @@ import type { NativeTable } from './native.ts'
 
 const mark = 'ARROW:extension:name'
 
-/** The columns of a table as its rows are handed to Lance: JSON as texts. */
-export async function columnsToWrite(table: NativeTable): Promise<Schema> {
-  const schema = decodeSchema(await table.schema())
+/** The columns of a table, by its schema as Lance answers it, as rows are handed to Lance: JSON as texts. */
+export function columnsToWrite(bytes: Uint8Array): Schema {
+  const schema = decodeSchema(bytes)
   return { ...schema, fields: schema.fields.map(toWrite) }
 }
 

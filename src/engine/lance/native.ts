@@ -122,8 +122,15 @@ export interface NativeQuery {
   fastSearch(): void
   nearestTo(vector: Float32Array): NativeVectorQuery
   outputSchema(): Promise<Uint8Array>
-  execute(maxBatchLength?: number): Promise<{ next(): Promise<Uint8Array | null> }>
+  execute(maxBatchLength?: number): Promise<NativeBatches>
   explainPlan(verbose: boolean): Promise<string>
+}
+
+/** The answer of a query, as Arrow files, one after the other. */
+export interface NativeBatches {
+  next(): Promise<Uint8Array | null>
+  /** Leaves the rest, where Lance runs in another process. */
+  close?(): void
 }
 
 /** A query for the nearest vectors. */
@@ -230,8 +237,24 @@ async function load(): Promise<LancePackage> {
   throw tooOld()
 }
 
+/** The native handle of a table that was opened. */
+export function nativeTable({ inner }: { readonly inner?: NativeTable }): NativeTable {
+  if (typeof inner?.countRows !== 'function') throw tooOld()
+  return inner
+}
+
+/** Makes a table with rows. */
+export async function createNative(
+  { inner }: Connection,
+  name: string,
+  rows: Uint8Array,
+): Promise<NativeTable> {
+  if (typeof inner?.createTable !== 'function') throw tooOld()
+  return inner.createTable(name, rows, 'create', [])
+}
+
 /** The error for a package that lacks what is used here. */
-export function tooOld(): Error {
+function tooOld(): Error {
   return unsupported(
     `The installed package ${name} is of a version that this release does not know.`,
     `Install one that fits: npm install ${name}@0.39`,

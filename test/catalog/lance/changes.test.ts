@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { serve } from '../../../src/server/index.ts'
 import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
-import { datasetAt, lance, lanceIt } from '../../support/lance-package.ts'
+import { datasetAt, howLanceRuns, lance, lanceIt } from '../../support/lance-package.ts'
 import { countOf, rowsOf } from '../../support/rows.ts'
 import { limitEach } from '../../support/time-limit.ts'
 import { pythonWith, releases } from './clients/python.ts'
@@ -20,7 +20,9 @@ limitEach(120)
 
 async function managed(options: CatalogOptions = {}) {
   const folder = join(await freshFolder(), 'a catalog')
-  const catalog = closedAfterwards(await openCatalog(folder, { managedVersioning: true, ...options }))
+  const catalog = closedAfterwards(
+    await openCatalog(folder, { managedVersioning: true, ...howLanceRuns, ...options }),
+  )
   const server = await serve(catalog, {
     auth: false,
     listing: 'children',
@@ -232,7 +234,7 @@ describe('changes of rows of Lance', () => {
 
   lanceIt('columns come and go, and what does not fit is refused and changes nothing', async () => {
     const root = await freshFolder()
-    const catalog = closedAfterwards(await openCatalog(root))
+    const catalog = closedAfterwards(await openCatalog(root, howLanceRuns))
     await mkdir(join(root, 'sets'))
     const location = await datasetAt(
       join(root, 'sets', 'a set'),

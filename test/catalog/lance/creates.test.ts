@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect } from 'vitest'
 import { type CatalogOptions, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
-import { lance, lanceIt } from '../../support/lance-package.ts'
+import { howLanceRuns, lance, lanceIt } from '../../support/lance-package.ts'
 import { countOf, numbered, rowsOf } from '../../support/rows.ts'
 import { limitEach } from '../../support/time-limit.ts'
 
@@ -13,7 +13,7 @@ limitEach(120)
 /* Tables that Lance writes from their first row on. */
 
 const opened = async (options: CatalogOptions = {}) =>
-  closedAfterwards(await openCatalog(join(await freshFolder(), 'a catalog'), options))
+  closedAfterwards(await openCatalog(join(await freshFolder(), 'a catalog'), { ...howLanceRuns, ...options }))
 
 const isOfLance = async (catalog: Awaited<ReturnType<typeof opened>>, id: string[]) => {
   const { versions } = await catalog.listTableVersions({ id })

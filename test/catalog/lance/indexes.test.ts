@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
-import { lanceIt } from '../../support/lance-package.ts'
+import { howLanceRuns, lanceIt } from '../../support/lance-package.ts'
 import { countOf, rowsOf } from '../../support/rows.ts'
 import { limitEach } from '../../support/time-limit.ts'
 
@@ -12,7 +12,9 @@ limitEach(120)
 /* Indexes of tables of Lance, and changes of them that leave their rows as they are. */
 
 const opened = async () =>
-  closedAfterwards(await openCatalog(join(await freshFolder(), 'catalog'), { format: 'lance' }))
+  closedAfterwards(
+    await openCatalog(join(await freshFolder(), 'catalog'), { format: 'lance', ...howLanceRuns }),
+  )
 
 const words = ['cat', 'dog', 'car', 'bird', 'tree']
 const row = (i: number) => ({

@@ -13,7 +13,7 @@ import { isKnown } from '../../engine/predicate/reference/known.ts'
 import type { Answer } from '../../engine/predicate/reference/reference.ts'
 import { randomTable } from '../../engine/predicate/reference/rows.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
-import { datasetAt, lance, lanceIt } from '../../support/lance-package.ts'
+import { datasetAt, howLanceRuns, lance, lanceIt } from '../../support/lance-package.ts'
 import { countOf, numbered, rowsOf } from '../../support/rows.ts'
 import { limitEach } from '../../support/time-limit.ts'
 
@@ -25,7 +25,7 @@ const folderWith = async (name: string) => join(await freshFolder(), name)
 
 async function managed() {
   const catalog = closedAfterwards(
-    await openCatalog(await folderWith('a catalog'), { managedVersioning: true }),
+    await openCatalog(await folderWith('a catalog'), { managedVersioning: true, ...howLanceRuns }),
   )
   const server = await serve(catalog, {
     auth: false,
@@ -97,7 +97,7 @@ describe('rows of Lance', () => {
   lanceIt('both engines answer random predicates alike', async () => {
     const table = randomTable(7, 40)
     const root = await freshFolder()
-    const catalog = closedAfterwards(await openCatalog(root))
+    const catalog = closedAfterwards(await openCatalog(root, howLanceRuns))
     await catalog.createTable({ id: ['own'], data: table })
     await catalog.registerTable({ id: ['lances'], location: await datasetAt(join(root, 'lances'), table) })
     const ask = async (name: string, filter: string): Promise<Answer> => {
@@ -126,7 +126,7 @@ describe('rows of Lance', () => {
     const root = await folderWith('with spaces')
     const outside = await folderWith('a root')
     await mkdir(outside)
-    const catalog = closedAfterwards(await openCatalog(root, { locationRoots: [outside] }))
+    const catalog = closedAfterwards(await openCatalog(root, { locationRoots: [outside], ...howLanceRuns }))
     const location = await datasetAt(join(outside, 'my data, 100% mine'), numbered(10), async (table) => {
       await table.add(numbered(5, 10))
       await (await table.tags()).create('first', 1)
@@ -169,7 +169,7 @@ describe('rows of Lance', () => {
 
   lanceIt('searches for vectors and words are those of Lance', async () => {
     const root = await freshFolder()
-    const catalog = closedAfterwards(await openCatalog(root))
+    const catalog = closedAfterwards(await openCatalog(root, howLanceRuns))
     const rows = ['a cat', 'a dog', 'cat and dog', 'a car'].map((text, i) => ({
       i,
       text,
@@ -203,7 +203,7 @@ describe('rows of Lance', () => {
 
   lanceIt('what cannot be read is refused, and says why', async () => {
     const root = await freshFolder()
-    const catalog = closedAfterwards(await openCatalog(root))
+    const catalog = closedAfterwards(await openCatalog(root, howLanceRuns))
     const whole = fileURLToPath(
       await datasetAt(join(root, 'whole'), numbered(3), (table) => table.add(numbered(1))),
     )

@@ -1,0 +1,150 @@
+import type {
+  Connection,
+  LancePackage,
+  NativeBatches,
+  NativeMerge,
+  NativeQuery,
+  NativeTable,
+  TextQueryMade,
+} from '../native.ts'
+import { type Recipe, recipeOf, type Step } from './messages.ts'
+
+/* Lance's package, where it runs in another process: its methods are calls there. */
+
+/** Where calls go. */
+export interface Caller {
+  /** Calls methods of a handle. Resolves to what the last one answers, and the number of its handle if it is kept. */
+  call(
+    on: number,
+    steps: readonly Step[],
+    keeps?: boolean,
+  ): Promise<{ readonly value: unknown; readonly id: number }>
+  release(handle: number): void
+}
+
+/** The package behind a caller. */
+export function remotePackage(caller: Caller): LancePackage {
+  return {
+    async connectNamespace(implementation, properties, { session }) {
+      const args = [implementation, properties, { session: toWire(session) }]
+      const { id } = await caller.call(0, [['connectNamespace', args]], true)
+      return remoteConnection(caller, id)
+    },
+    Session: maker('Session'),
+    Index: new Proxy({} as LancePackage['Index'], {
+      get: (_, name) => (options: unknown) => new Made(`Index.${String(name)}`, [options]),
+    }),
+    MatchQuery: maker('MatchQuery'),
+    PhraseQuery: maker('PhraseQuery'),
+    BoostQuery: maker('BoostQuery'),
+    MultiMatchQuery: maker('MultiMatchQuery'),
+    BooleanQuery: maker('BooleanQuery'),
+  }
+}
+
+/** A value that is made there, where it is an argument. */
+class Made implements TextQueryMade {
+  readonly #recipe: Omit<Recipe, 'isInner'>
+
+  constructor(name: string, args: readonly unknown[]) {
+    this.#recipe = { name, args: args.map(toWire) }
+  }
+
+  get whole() {
+    return recipeOf({ ...this.#recipe, isInner: false })
+  }
+
+  get inner() {
+    return recipeOf({ ...this.#recipe, isInner: true })
+  }
+}
+
+function maker(name: string): new (...args: unknown[]) => TextQueryMade {
+  return class extends Made {
+    constructor(...args: unknown[]) {
+      super(name, args)
+    }
+  }
+}
+
+function toWire(value: unknown): unknown {
+  if (value instanceof Made) return value.whole
+  return Array.isArray(value) ? value.map(toWire) : value
+}
+
+function remoteConnection(caller: Caller, connection: number): Connection {
+  return {
+    async openTable(...args) {
+      const { id } = await caller.call(connection, [['openTable', args]], true)
+      return { inner: remoteTable(caller, id) }
+    },
+    inner: {
+      async createTable(...args) {
+        const { id } = await caller.call(connection, [['createTable', args]], true)
+        return remoteTable(caller, id)
+      },
+    },
+    close: () => caller.release(connection),
+  }
+}
+
+function remoteTable(caller: Caller, table: number): NativeTable {
+  return recording((name, args) => {
+    if (name === 'query') return remoteQuery(caller, table)
+    if (name === 'mergeInsert') return remoteMerge(caller, table, args)
+    if (name === 'close') return caller.release(table)
+    return caller.call(table, [[name, args]]).then(({ value }) => value)
+  })
+}
+
+function remoteQuery(caller: Caller, table: number): NativeQuery {
+  const made: Step[] = [['query', []]]
+  const query: NativeQuery = recording<NativeQuery>((name, args): unknown => {
+    const steps: Step[] = [...made, [name, args]]
+    if (name === 'execute') return caller.call(table, steps, true).then(({ id }) => remoteBatches(caller, id))
+    if (name === 'outputSchema' || name === 'explainPlan') {
+      return caller.call(table, steps).then(({ value }) => value)
+    }
+    made.push([name, args])
+    return query
+  })
+  return query
+}
+
+function remoteMerge(caller: Caller, table: number, args: readonly unknown[]): NativeMerge {
+  const made: Step[] = [['mergeInsert', args]]
+  const merge: NativeMerge = recording<NativeMerge>((name, given): unknown => {
+    made.push([name, given])
+    return name === 'execute' ? caller.call(table, made).then(({ value }) => value) : merge
+  })
+  return merge
+}
+
+/** An object whose methods are told. It is no promise. */
+function recording<T extends object>(told: (name: string, args: readonly unknown[]) => unknown): T {
+  return new Proxy({} as T, {
+    get: (_, name) =>
+      typeof name === 'string' && name !== 'then'
+        ? (...args: readonly unknown[]) => told(name, args)
+        : undefined,
+  })
+}
+
+/** Batches of an answer. The next one is on its way while one is read. */
+function remoteBatches(caller: Caller, batches: number): NativeBatches {
+  const ask = () => {
+    const asked = caller.call(batches, [['next', []]]).then(({ value }) => value as Uint8Array | null)
+    // Whoever asks for it gets the error.
+    asked.catch(() => {})
+    return asked
+  }
+  let coming: Promise<Uint8Array | null> | undefined
+  return {
+    async next() {
+      const batch = await (coming ?? ask())
+      coming = batch === null ? undefined : ask()
+      return batch
+    },
+    close: () => caller.release(batches),
+  }
+}

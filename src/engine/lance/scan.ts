@@ -1,0 +1,62 @@
+import type { WorkOptions } from '../table/table-engine.ts'
+import type { DatasetToRead, RowsToScan } from './datasets.ts'
+import type { NativeBatches, NativeTable } from './native.ts'
+import type { LanceSession } from './session.ts'
+
+/** About the most bytes of a batch of a scan, as they lie in files. */
+const batchBytes = 4 << 20
+
+/** Rows of a batch of a scan. */
+const batchRows = (perRow: number) =>
+  Math.min(8_192, Math.max(16, Math.floor(batchBytes / Math.max(1, perRow))))
+
+/** Batches of some rows of a version, which are read on demand. */
+export async function* scanRows(
+  session: LanceSession,
+  dataset: DatasetToRead,
+  rows: RowsToScan,
+  work: WorkOptions,
+): AsyncGenerator<Uint8Array> {
+  let batches: NativeBatches | undefined
+  try {
+    for (;;) {
+      const batch: Uint8Array | null = await session.read(dataset, work, async (table) => {
+        batches ??= await begun(table, rows, await rowsOfBatch(table))
+        return batches.next()
+      })
+      if (batch === null) return
+      yield batch
+    }
+  } finally {
+    batches?.close?.()
+  }
+}
+
+/** The first batches of some rows, about as many as one batch has. */
+export async function readRows(table: NativeTable, rows: RowsToScan): Promise<Uint8Array[]> {
+  const most = await rowsOfBatch(table)
+  const batches = await begun(table, { ...rows, limit: Math.min(rows.limit, most) }, most)
+  const found: Uint8Array[] = []
+  for (;;) {
+    const batch = await batches.next()
+    if (batch === null) return found
+    found.push(batch)
+  }
+}
+
+async function rowsOfBatch(table: NativeTable): Promise<number> {
+  const { totalBytes, numRows } = await table.stats()
+  return batchRows(totalBytes / Math.max(1, numRows))
+}
+
+function begun(
+  table: NativeTable,
+  { columns, offset, limit }: RowsToScan,
+  most: number,
+): Promise<NativeBatches> {
+  const query = table.query()
+  query.selectColumns(columns)
+  query.offset(offset)
+  query.limit(limit)
+  return query.execute(most)
+}

@@ -1,0 +1,204 @@
+import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
+import { clearTimeout, setTimeout, type Timer } from '../../base/time.ts'
+import type { WorkOptions } from '../table/table-engine.ts'
+import type { Bridge } from './bridge.ts'
+import { applyChange, type PreparedChange, type RowsChanged } from './change.ts'
+import type { DatasetToChange, DatasetToOpen, DatasetToRead } from './datasets.ts'
+import { cannotOpen } from './errors.ts'
+import { KeptHandles } from './kept-handles.ts'
+import { type Connection, createNative, type LancePackage, type NativeTable, nativeTable } from './native.ts'
+import type { LanceRuntime } from './runtime.ts'
+
+/** Most versions that stay open after they were read. */
+const keptOpen = 32
+/** How long canceled work may go on in another process, in milliseconds, before that is ended. */
+const abandonedMillis = 30_000
+
+interface Opened {
+  readonly name: string
+  readonly table: Promise<NativeTable>
+  users: number
+}
+
+/** What one runtime of Lance has open: the connection to the catalog, and handles of tables. */
+export class LanceSession {
+  readonly runtime: LanceRuntime
+  readonly #bridge: Bridge
+  readonly #cacheBytes: number
+  #connection: Promise<Connection> | undefined
+  /** By the keys of versions, the one that was used last at the end. */
+  readonly #opened = new Map<string, Opened>()
+  /** Handles of the latest versions of branches, for the next change of each. */
+  readonly #changing = new KeptHandles(({ name, table }) => {
+    table.close()
+    this.#bridge.remove(name)
+  })
+
+  constructor(runtime: LanceRuntime, bridge: Bridge, cacheBytes: number) {
+    this.runtime = runtime
+    this.#bridge = bridge
+    this.#cacheBytes = cacheBytes
+  }
+
+  /** Reads a version. */
+  async read<T>(
+    dataset: DatasetToRead,
+    { signal }: WorkOptions,
+    read: (table: NativeTable, lance: LancePackage) => Promise<T>,
+  ): Promise<T> {
+    signal?.throwIfAborted()
+    const opened = this.#open(dataset)
+    opened.users++
+    try {
+      const work = opened.table.then(async (table) => read(table, await this.runtime.load()))
+      return await this.#abortable(signal, work)
+    } finally {
+      opened.users--
+      this.#evict()
+    }
+  }
+
+  /** Changes the latest version of a branch. `make` gets the schema as Lance answers it. */
+  async change(
+    dataset: DatasetToChange,
+    make: (schema: Uint8Array) => Promise<PreparedChange>,
+    { signal }: WorkOptions,
+  ): Promise<RowsChanged> {
+    const kept = this.#changing.take(dataset.head)
+    const name = kept?.name ?? this.#bridge.add(dataset)
+    if (kept) this.#bridge.set(name, dataset)
+    let table = kept?.table
+    let isKept = false
+    try {
+      table ??= await this.#openTable(name, dataset).catch((error) => {
+        throw cannotOpen(error, dataset.shown)
+      })
+      const change = await make(await table.schema())
+      signal?.throwIfAborted()
+      const changed = await applyChange(await this.runtime.load(), table, change)
+      const head = isOfRows(change) ? dataset.headAfter?.() : undefined
+      isKept = head !== undefined && (await table.version()) === head.version
+      if (isKept) this.#changing.keep(head!, { name, table })
+      return changed
+    } finally {
+      if (!isKept) {
+        table?.close()
+        this.#bridge.remove(name)
+      }
+    }
+  }
+
+  /** Makes a dataset with rows. */
+  async create(dataset: DatasetToOpen, rows: Uint8Array): Promise<void> {
+    const name = this.#bridge.add(dataset)
+    try {
+      this.#connection ??= this.#connect()
+      const table = await createNative(await this.#connection, name, rows)
+      table.close()
+    } finally {
+      this.#bridge.remove(name)
+    }
+  }
+
+  /** Closes all handles, and ends the runtime. */
+  async close(): Promise<void> {
+    const opened = [...this.#opened.values()]
+    this.#opened.clear()
+    this.#changing.clear()
+    if (this.runtime.hasEnded) for (const { name } of opened) this.#bridge.remove(name)
+    else for (const one of opened) await this.#release(one)
+    const connection = this.#connection
+    this.#connection = undefined
+    await connection?.then((found) => found.close()).catch(() => {})
+    await this.runtime.close()
+  }
+
+  /** The handle of a version. Each is opened once, and stays open for a while, since opening reads its manifest. */
+  #open(dataset: DatasetToRead): Opened {
+    const { key } = dataset
+    const found = this.#opened.get(key)
+    if (found) {
+      this.#opened.delete(key)
+      this.#opened.set(key, found)
+      return found
+    }
+    const name = this.#bridge.add(dataset)
+    const table = this.#openTable(name, dataset).catch((error) => {
+      throw cannotOpen(error, dataset.shown)
+    })
+    const opened: Opened = { name, table, users: 0 }
+    this.#opened.set(key, opened)
+    opened.table.catch(() => {
+      if (this.#opened.get(key) === opened) this.#opened.delete(key)
+      this.#bridge.remove(name)
+    })
+    return opened
+  }
+
+  async #openTable(
+    name: string,
+    { branch, version }: DatasetToOpen & { readonly version?: number },
+  ): Promise<NativeTable> {
+    this.#connection ??= this.#connect()
+    const connection = await this.#connection
+    return nativeTable(
+      await connection.openTable(name, [], {
+        ...(version !== undefined && { version }),
+        ...(branch !== '' && { branch }),
+      }),
+    )
+  }
+
+  async #connect(): Promise<Connection> {
+    try {
+      const { connectNamespace, Session } = await this.runtime.load()
+      const bytes = this.#cacheBytes
+      const session = new Session(BigInt(bytes), BigInt(Math.ceil(bytes / 4)))
+      const uri = await this.#bridge.listen()
+      return await connectNamespace('rest', { uri, headers: this.#bridge.headers }, { session })
+    } catch (error) {
+      // The package may be installed while the catalog is open.
+      this.#connection = undefined
+      throw error
+    }
+  }
+
+  #evict(): void {
+    for (const [key, opened] of this.#opened) {
+      if (this.#opened.size <= keptOpen) return
+      if (opened.users > 0) continue
+      this.#opened.delete(key)
+      void this.#release(opened)
+    }
+  }
+
+  async #release({ name, table }: Opened): Promise<void> {
+    this.#bridge.remove(name)
+    await table.then((found) => found.close()).catch(() => {})
+  }
+
+  /**
+   * The work, or the reason of the signal as soon as that is aborted: Lance itself cannot be stopped. A process of its
+   * own is, if the work goes on there.
+   */
+  #abortable<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+    if (signal === undefined) return work
+    return new Promise((resolve, reject) => {
+      let late: Timer | undefined
+      const stop = () => {
+        reject(signal.reason)
+        late = unrefTimer(setTimeout(() => this.runtime.abandon(), abandonedMillis))
+      }
+      signal.addEventListener('abort', stop, { once: true })
+      work.then(resolve, reject).finally(() => {
+        signal.removeEventListener('abort', stop)
+        clearTimeout(late)
+      })
+    })
+  }
+}
+
+/** Whether a change leaves its handle at the version that it made. */
+function isOfRows({ kind }: PreparedChange): boolean {
+  return kind === 'insert' || kind === 'delete' || kind === 'update' || kind === 'merge'
+}

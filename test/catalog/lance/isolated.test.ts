@@ -1,0 +1,16 @@
+import { afterAll, beforeAll } from 'vitest'
+import { howLanceRuns } from '../../support/lance-package.ts'
+
+/* The tests of rows of Lance once more, where a process of its own runs Lance. */
+
+beforeAll(() => {
+  howLanceRuns.lance = { isolate: true }
+})
+afterAll(() => {
+  delete howLanceRuns.lance
+})
+
+await import('./rows.test.ts')
+await import('./changes.test.ts')
+await import('./creates.test.ts')
+await import('./indexes.test.ts')

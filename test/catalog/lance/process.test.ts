@@ -1,0 +1,213 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect } from 'vitest'
+import { fileContent } from '../../../src/contents/files/index.ts'
+import { memoryStore } from '../../../src/stores/memory/index.ts'
+import { type CatalogOptions, openCatalog } from '../../../src/tabularium/index.ts'
+import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
+import { childrenOf, runs } from '../../support/child-processes.ts'
+import { contentWith } from '../../support/contents.ts'
+import { lanceIt } from '../../support/lance-package.ts'
+import { countOf, rowsOf } from '../../support/rows.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+limitEach(120)
+
+/* The process that runs Lance for a catalog: what its end means for requests, and that none is left behind. */
+
+const id = ['t']
+/** Changes of each writer beside kills. */
+const turns = Number(process.env.TURNS ?? 4)
+const isolated = (options: Partial<NonNullable<CatalogOptions['lance']>> = {}) => ({
+  format: 'lance' as const,
+  lance: { isolate: true, ...options },
+})
+const opened = async (options: CatalogOptions = isolated()) =>
+  closedAfterwards(await openCatalog(join(await freshFolder(), 'catalog'), options))
+
+/** The processes of Lance of all catalogs of this process. */
+const processes = () => childrenOf(process.pid, 'lance/isolated/child')
+
+/** What this process has open. */
+const handles = () =>
+  process
+    .getActiveResourcesInfo()
+    .filter((name) => /Pipe|Process|TCP/.test(name))
+    .sort()
+
+function killAll(): number[] {
+  const found = processes()
+  for (const pid of found) process.kill(pid, 'SIGKILL')
+  return found
+}
+
+describe('the process of Lance', () => {
+  lanceIt('whenever it is killed, acknowledged changes are there once, and all others go on', async () => {
+    const catalog = await opened()
+    await catalog.createTable({ id, data: [{ n: -1, by: 0 }] })
+    let isOver = false
+    let done = 0
+    const kills = (async () => {
+      let count = 0
+      while (!isOver) {
+        const from = done
+        const wanted = 1 + Math.floor(Math.random() * 12)
+        while (done < from + wanted && !isOver) await sleep(1)
+        await sleep(Math.random() * 20)
+        count += killAll().length
+      }
+      return count
+    })()
+    /** Rows that must be there, by their number, with what they hold. */
+    const model = new Map<number, number>([[-1, 0]])
+    const isDone = async (change: () => Promise<unknown>): Promise<boolean> => {
+      try {
+        await change()
+      } catch (error) {
+        const { message } = error as Error
+        // Only its count is lost, or it was killed once more when it was tried again.
+        expect(message).toMatch(/^The change is made: it is version|Nothing was changed\./)
+        return message.startsWith('The change is made')
+      } finally {
+        done++
+      }
+      return true
+    }
+    const writer = async (from: number) => {
+      for (let n = from; n < from + turns; n++) {
+        if (!(await isDone(() => catalog.insertIntoTable({ id, data: [{ n, by: 0 }] })))) continue
+        model.set(n, 0)
+        const updates: [string, string][] = [['by', 'by + 1']]
+        if (await isDone(() => catalog.updateTable({ id, predicate: `n = ${n}`, updates }))) model.set(n, 1)
+      }
+    }
+    const reader = async () => {
+      while (!isOver) {
+        const count = await countOf(catalog, id).catch(({ message }) => message)
+        if (!/ended twice/.test(String(count))) expect(count).toEqual(expect.any(Number))
+      }
+    }
+    const reading = reader()
+    reading.catch(() => {})
+    await Promise.all([0, 10_000, 20_000].map(writer)).finally(() => {
+      isOver = true
+    })
+    expect(await kills).toBeGreaterThan(0)
+    await reading
+    const found = (await rowsOf(catalog, id)).map(({ n, by }): [number, number] => [Number(n), Number(by)])
+    expect(found.sort(([a], [b]) => a - b)).toEqual([...model].sort(([a], [b]) => a - b))
+    expect(await catalog.verify()).toMatchObject({ ok: true })
+  })
+
+  lanceIt('a change whose process ends after its record is made, and the answer says so', async () => {
+    const folder = await freshFolder()
+    const real = fileContent(folder)
+    let kills = false
+    const shared = {
+      ...real.shared!,
+      names: (prefix: string) => real.shared!.names(prefix),
+      sync: (path: string) => real.shared!.sync(path),
+      replace: (path: string, bytes: Uint8Array) => real.shared!.replace(path, bytes),
+      // The manifest of a version is linked once the version is recorded.
+      link: (from: string, to: string) => {
+        if (kills) killAll()
+        return real.shared!.link(from, to)
+      },
+    }
+    const catalog = closedAfterwards(
+      await openCatalog({
+        store: memoryStore(),
+        root: `file://${folder}`,
+        content: contentWith(real, { shared }),
+        ...isolated(),
+      }),
+    )
+    await catalog.createTable({ id, data: [{ n: 1 }, { n: 2 }] })
+    kills = true
+    expect(await catalog.insertIntoTable({ id, data: [{ n: 3 }] })).toMatchObject({ version: 2 })
+    await expect(catalog.updateTable({ id, updates: [['n', 'n + 10']] })).rejects.toMatchObject({
+      code: 'Internal',
+      message: expect.stringMatching(
+        /^The change is made: it is version 3, .* Do not send the change again\.$/,
+      ),
+    })
+    await catalog.createTable({ id: ['other'], data: [{ n: 1 }] })
+    kills = false
+    expect((await rowsOf(catalog, id)).map(({ n }) => Number(n)).sort()).toEqual([11, 12, 13])
+    expect(await countOf(catalog, ['other'])).toBe(1)
+  })
+
+  lanceIt('work that takes too much time is ended, and no other request notices', async () => {
+    const catalog = await opened(isolated({ callMillis: 1_500 }))
+    const data = Array.from({ length: 400 }, (_, n) => ({ n, text: 'a'.repeat(2_000) }))
+    await catalog.createTable({ id, data })
+    // The distance of each pair takes 400 million steps.
+    const slow = "levenshtein(repeat(text, 10), repeat(concat(text, 'b'), 10)) < 9"
+    const asked = [
+      countOf(catalog, id, { predicate: slow }),
+      countOf(catalog, id, { predicate: 'n < 7' }),
+    ] as const
+    await expect(asked[0]).rejects.toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringContaining('lance.callMillis'),
+    })
+    expect(await asked[1]).toBe(7)
+    expect(await countOf(catalog, id, { predicate: 'n < 9' })).toBe(9)
+  })
+
+  lanceIt('work that takes too much memory is ended', async () => {
+    const catalog = await opened(isolated({ memoryBytes: 300 * 1024 * 1024 }))
+    const data = Array.from({ length: 400 }, (_, n) => ({ n, text: 'a'.repeat(2_000) }))
+    await catalog.createTable({ id, data })
+    const large = 'length(repeat(text, 1000)) + length(repeat(text, 1001)) > 5'
+    const asked = [
+      countOf(catalog, id, { predicate: large }),
+      countOf(catalog, id, { predicate: 'n < 7' }),
+    ] as const
+    await expect(asked[0]).rejects.toMatchObject({
+      code: 'InvalidInput',
+      message: expect.stringContaining('lance.memoryBytes'),
+    })
+    expect(await asked[1]).toBe(7)
+  })
+
+  lanceIt(
+    'it starts with the first request, ends when it is idle or the catalog is closed, and leaves nothing',
+    async () => {
+      const before = handles()
+      const catalog = await openCatalog(join(await freshFolder(), 'catalog'), isolated({ idleMillis: 300 }))
+      expect(processes()).toEqual([])
+      await catalog.createTable({ id, data: [{ n: 1 }] })
+      const [first] = processes()
+      await expect.poll(processes).toEqual([])
+      expect(await countOf(catalog, id)).toBe(1)
+      const [second, ...others] = processes()
+      expect([second !== first, others]).toEqual([true, []])
+      const stopped = AbortSignal.timeout(5)
+      await catalog
+        .countTableRows({ id, predicate: "regexp_like(cast(n as string), 'x')" }, { signal: stopped })
+        .catch(() => {})
+      await catalog.close()
+      expect(runs(second!)).toBe(false)
+      await expect.poll(handles).toEqual(before)
+    },
+  )
+
+  lanceIt('options that do not fit are refused', async () => {
+    const wrong: [object, string][] = [
+      [{ isolated: true }, 'lance has no option isolated'],
+      [{ isolate: 'yes' }, 'Give true or false'],
+      [{ isolate: true, memoryBytes: 1 }, 'memoryBytes must be a whole number from'],
+      [{ isolate: true, callMillis: 0 }, 'callMillis'],
+      [{ isolate: true, idleMillis: Number.POSITIVE_INFINITY }, 'idleMillis'],
+      [{ callMillis: 10 }, 'Add isolate: true'],
+    ]
+    for (const [lance, message] of wrong) {
+      const folder = join(await freshFolder(), 'catalog')
+      await expect(openCatalog(folder, { lance } as CatalogOptions)).rejects.toMatchObject({
+        code: 'InvalidInput',
+        message: expect.stringContaining(message),
+      })
+    }
+  })
+})
