@@ -1,7 +1,14 @@
 import { Socket } from 'node:net'
 import { CatalogError } from '../../../base/errors.ts'
 import { setInterval } from '../../../base/time.ts'
-import { type Connection, createNative, type LancePackage, loadLance, nativeTable } from '../native.ts'
+import {
+  type Connection,
+  createNative,
+  type LancePackage,
+  loadLance,
+  type NativeBatches,
+  nativeTable,
+} from '../native.ts'
 import { frameReader, writeFrame } from './frames.ts'
 import { type Answer, type Call, type Recipe, revived, type ToProcess } from './messages.ts'
 
@@ -10,6 +17,8 @@ import { type Answer, type Call, type Recipe, revived, type ToProcess } from './
  * channel does, so none is left behind by a catalog that was killed.
  */
 
+/** From how many bytes on a portion of batches is sent. */
+const portionBytes = 1 << 20
 const [mostMemory, checkMillis] = process.argv.slice(2).map(Number) as [number, number]
 const channel = new Socket({ fd: 3, readable: true, writable: true })
 /** By the ids of the calls that made them. */
@@ -49,9 +58,10 @@ async function answer(call: Call, given: Uint8Array | undefined): Promise<void> 
   try {
     const value = await run(call, given)
     if (call.keeps) handles.set(id, value)
+    if (isBatches(value)) return await portion(id, value)
     const isBytes = value instanceof Uint8Array
     const told: Answer = { id, memory, ...(!isBytes && !call.keeps && { value }) }
-    writeFrame(channel, told, isBytes ? value : undefined)
+    writeFrame(channel, told, isBytes ? [value] : undefined)
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     const code = error instanceof CatalogError ? { code: error.code } : {}
@@ -59,10 +69,35 @@ async function answer(call: Call, given: Uint8Array | undefined): Promise<void> 
   }
 }
 
+function isBatches(value: unknown): value is NativeBatches {
+  return typeof (value as Partial<NativeBatches> | null | undefined)?.next === 'function'
+}
+
+/** Answers with the next batches: each by itself would take a turn of both processes. */
+async function portion(id: number, source: NativeBatches): Promise<void> {
+  const pieces: Uint8Array[] = []
+  const batches: [number, number][] = []
+  let at = 0
+  let isLast = false
+  while (at < portionBytes && !isLast) {
+    const batch = await source.next()
+    isLast = batch === null
+    if (batch === null) break
+    // Values of Arrow begin at multiples of eight.
+    const padding = new Uint8Array(-batch.length & 7)
+    pieces.push(batch, padding)
+    batches.push([at, at + batch.length])
+    at += batch.length + padding.length
+  }
+  writeFrame(channel, { id, memory, portion: { batches, isLast } } satisfies Answer, pieces)
+}
+
 async function run({ on, steps }: Call, given: Uint8Array | undefined): Promise<unknown> {
   const lance = await loadLance()
   let target = on === 0 ? lance : handles.get(on)
   if (target === undefined) throw new Error(`Lance's process has no handle ${on}.`)
+  // The next batches of a query.
+  if (steps.length === 0) return target
   let found: unknown
   for (const [method, args] of steps) {
     target = found ?? target

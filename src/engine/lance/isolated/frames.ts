@@ -3,7 +3,7 @@ import { deserialize, serialize } from 'node:v8'
 
 /*
  * Messages between a catalog and the process of its Lance. A frame has a header of 16 bytes, a small message that is
- * serialized as by a structured clone, and at most one piece of bytes, which is Arrow. These bytes are written as they
+ * serialized as by a structured clone, and at most one run of bytes, which is Arrow. These bytes are written as they
  * are, and read into a buffer of their own.
  */
 
@@ -19,19 +19,17 @@ const mostMessage = 1 << 28
 /** Most Arrow bytes of a frame. */
 export const mostBytes = 2 ** 32
 
-/** Writes a frame. Resolves to whether the channel takes more at once. */
-export function writeFrame(channel: Socket, message: unknown, bytes?: Uint8Array): boolean {
+/** Writes a frame. Its bytes may be in several pieces, and are one piece when they arrive. */
+export function writeFrame(channel: Socket, message: unknown, pieces?: readonly Uint8Array[]): void {
   const body = serialize(message)
   const head = Buffer.allocUnsafe(headerBytes + body.length)
   head.writeDoubleLE(body.length, 0)
-  head.writeDoubleLE(bytes === undefined ? -1 : bytes.length, 8)
+  head.writeDoubleLE(pieces?.reduce((sum, { length }) => sum + length, 0) ?? -1, 8)
   body.copy(head, headerBytes)
-  if (bytes === undefined || bytes.length === 0) return channel.write(head)
   channel.cork()
   channel.write(head)
-  const goesOn = channel.write(bytes)
+  for (const piece of pieces ?? []) channel.write(piece)
   channel.uncork()
-  return goesOn
 }
 
 /** Calls back for each frame that arrives. Throws for what is none. */

@@ -5,12 +5,21 @@ export interface Call {
   readonly id: number
   /** The handle, by the id of the call that made it; 0 is the package. */
   readonly on: number
+  /** None asks for the next batches of a query. */
   readonly steps: readonly Step[]
   /** Whether the answer stays there, as a handle of this call's id. */
   readonly keeps: boolean
 }
 
 export type Step = readonly [method: string, args: readonly unknown[]]
+
+/** Batches of an answer, one after the other in the bytes beside the message. */
+export interface Portion {
+  /** Where each one begins and ends. */
+  readonly batches: readonly (readonly [from: number, to: number])[]
+  /** Whether there are no more. */
+  readonly isLast: boolean
+}
 
 /** Says that a handle is of no more use. */
 export interface Release {
@@ -23,6 +32,8 @@ export type ToProcess = Call | Release
 export interface Answer {
   readonly id: number
   readonly value?: unknown
+  /** In place of a value: batches of a query. */
+  readonly portion?: Portion
   readonly error?: { readonly message: string; readonly code?: string }
   /** Bytes of memory of the process. */
   readonly memory: number

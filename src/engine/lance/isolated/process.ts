@@ -10,9 +10,9 @@ import type { LancePackage } from '../native.ts'
 import type { LanceRuntime } from '../runtime.ts'
 import { type Cause, ProcessEnded } from './ended.ts'
 import { type Frame, frameReader, writeFrame } from './frames.ts'
-import { besides, type FromProcess, type Step } from './messages.ts'
+import { besides, type FromProcess, type Portion, type Step } from './messages.ts'
 import type { Isolation } from './options.ts'
-import { type Caller, remotePackage } from './remote.ts'
+import { type BatchesFound, type Caller, remotePackage } from './remote.ts'
 
 /** Most calls at once; others wait. */
 const mostCalls = 64
@@ -125,7 +125,7 @@ export class LanceProcess implements LanceRuntime, Caller {
       const pending: Pending = { resolve, reject }
       this.#pending.set(id, pending)
       if (this.#isStarted) this.#watch(id, pending)
-      writeFrame(channel, message, bytes)
+      writeFrame(channel, message, bytes && [bytes])
     })
   }
 
@@ -196,6 +196,7 @@ export class LanceProcess implements LanceRuntime, Caller {
     if (pending === undefined) return
     this.#settled(told.id, pending)
     if (told.error) pending.reject(errorOf(told.error))
+    else if (told.portion) pending.resolve(batchesOf(told.portion, bytes!))
     else pending.resolve(bytes ?? told.value)
   }
 
@@ -238,6 +239,10 @@ function apart(steps: readonly Step[]): {
     return [method, plain]
   })
   return { wire, bytes }
+}
+
+function batchesOf({ batches, isLast }: Portion, bytes: Uint8Array): BatchesFound {
+  return { batches: batches.map(([from, to]) => bytes.subarray(from, to)), isLast }
 }
 
 function errorOf({ message, code }: { readonly message: string; readonly code?: string }): Error {

@@ -22,6 +22,13 @@ export interface Caller {
   release(handle: number): void
 }
 
+/** Batches of a query that were found together. */
+export interface BatchesFound {
+  readonly batches: readonly Uint8Array[]
+  /** Whether there are no more. */
+  readonly isLast: boolean
+}
+
 /** The package behind a caller. */
 export function remotePackage(caller: Caller): LancePackage {
   return {
@@ -101,7 +108,11 @@ function remoteQuery(caller: Caller, table: number): NativeQuery {
   const made: Step[] = [['query', []]]
   const query: NativeQuery = recording<NativeQuery>((name, args): unknown => {
     const steps: Step[] = [...made, [name, args]]
-    if (name === 'execute') return caller.call(table, steps, true).then(({ id }) => remoteBatches(caller, id))
+    if (name === 'execute') {
+      return caller
+        .call(table, steps, true)
+        .then(({ value, id }) => remoteBatches(caller, id, value as BatchesFound))
+    }
     if (name === 'outputSchema' || name === 'explainPlan') {
       return caller.call(table, steps).then(({ value }) => value)
     }
@@ -130,20 +141,26 @@ function recording<T extends object>(told: (name: string, args: readonly unknown
   })
 }
 
-/** Batches of an answer. The next one is on its way while one is read. */
-function remoteBatches(caller: Caller, batches: number): NativeBatches {
+/** Batches of an answer. The next ones are on their way while these are read. */
+function remoteBatches(caller: Caller, batches: number, first: BatchesFound): NativeBatches {
   const ask = () => {
-    const asked = caller.call(batches, [['next', []]]).then(({ value }) => value as Uint8Array | null)
+    const asked = caller.call(batches, []).then(({ value }) => value as BatchesFound)
     // Whoever asks for it gets the error.
     asked.catch(() => {})
     return asked
   }
-  let coming: Promise<Uint8Array | null> | undefined
+  let found = first
+  let at = 0
+  let coming = first.isLast ? undefined : ask()
   return {
     async next() {
-      const batch = await (coming ?? ask())
-      coming = batch === null ? undefined : ask()
-      return batch
+      while (at === found.batches.length) {
+        if (coming === undefined) return null
+        found = await coming
+        at = 0
+        coming = found.isLast ? undefined : ask()
+      }
+      return found.batches[at++]!
     },
     close: () => caller.release(batches),
   }
