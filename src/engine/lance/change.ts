@@ -14,6 +14,7 @@ import type {
   UpdateOptions,
 } from '../table/table-engine.ts'
 import { matchSchema, matchSome } from '../table/write/schema-match.ts'
+import { newColumns } from './columns.ts'
 import { createLanceIndex, dropLanceIndex, type LanceIndex } from './indexes.ts'
 import type { LancePackage, NativeTable } from './native.ts'
 
@@ -145,7 +146,7 @@ const mostBytes = 1 << 30
 
 /** Rows in the columns of a table, as our own engine would write them; in their own columns without a table. */
 async function gathered(rows: Table | RowStream, there: Schema | undefined): Promise<EncodedRows> {
-  const schema = there ?? rows.schema
+  const schema = there ?? newColumns(rows.schema)
   const slice = new TimeSlice(undefined)
   const batches: AnyBatch[][] = schema.fields.map(() => [])
   let affected = 0
@@ -215,7 +216,7 @@ async function addColumns(table: NativeTable, columns: readonly NewColumn[]): Pr
   if (computed.length > 0) await table.addColumns(computed)
   else {
     const empty = encodeArrow(
-      { fields } as unknown as Schema,
+      newColumns({ fields } as unknown as Schema),
       fields.map(() => []),
     )
     await table.addColumnsWithSchema(joinParts(empty))

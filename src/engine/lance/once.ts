@@ -1,7 +1,7 @@
 import type { Schema } from '@uwdata/flechette'
 import { CatalogError } from '../../base/errors.ts'
 import { type PreparedChange, prepareChange, type RowChange, type RowsChanged } from './change.ts'
-import { columnsToWrite } from './json-columns.ts'
+import { columnsToWrite } from './columns.ts'
 
 /** A change that is prepared once: its rows may come from a stream, which is over then. */
 export class PreparedOnce {

@@ -10,7 +10,7 @@ import { limitEach } from '../../support/time-limit.ts'
 
 limitEach(120)
 
-/* Columns of JSON, which Lance keeps in an encoding of its own. */
+/* Columns that Lance keeps in another form than rows have them. */
 
 const id = ['notes']
 
@@ -84,5 +84,45 @@ describe('columns of JSON in tables of Lance', () => {
         [1, null],
       ]),
     )
+  })
+})
+
+describe('bytes that are marked as blobs in the old way', () => {
+  const mark = { 'lance-encoding:blob': 'true', unit: 'png' }
+  const schema = {
+    fields: [
+      { name: 'n', nullable: true, type: { type: 'int64' } },
+      { name: 'blob', nullable: true, type: { type: 'large_binary' }, metadata: mark },
+      {
+        name: 's',
+        nullable: true,
+        type: {
+          type: 'struct',
+          fields: [{ name: 'blob', nullable: true, type: { type: 'large_binary' }, metadata: mark }],
+        },
+      },
+    ],
+  }
+  const bytes = (n: number) => Uint8Array.of(n, 1, 2)
+  const rows = (from: number, count: number) =>
+    Array.from({ length: count }, (_, i) => {
+      const n = from + i
+      return { n, blob: n % 3 === 0 ? null : bytes(n), s: { blob: bytes(n + 1) } }
+    })
+
+  lanceIt('are bytes in new tables of Lance, as in our own', async () => {
+    const catalog = closedAfterwards(await openCatalog(join(await freshFolder(), 'c')))
+    for (const format of ['arrow', 'lance']) {
+      const id = [format]
+      await catalog.createTable({ id, data: rows(0, 4) as never, schema, properties: { format } })
+      await catalog.insertIntoTable({ id, data: rows(4, 3) as never })
+      const later = [{ ...schema.fields[1]!, name: 'later' }]
+      await catalog.alterTableAddColumns({ id, schema: { fields: later } as never })
+      expect(await countOf(catalog, id, { predicate: 'later IS NULL' })).toBe(7)
+      const found = await rowsOf(catalog, id, { columns: ['n', 'blob', 's'], order_by: ['n'] })
+      expect(found.map(({ n, ...row }) => ({ n: Number(n), ...row }))).toEqual(rows(0, 7))
+      await catalog.insertIntoTable({ id, data: rows(9, 1) as never, schema, mode: 'Overwrite' })
+      expect(await countOf(catalog, id, { predicate: 'blob IS NULL' })).toBe(1)
+    }
   })
 })
