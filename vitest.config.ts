@@ -27,7 +27,7 @@ const long = [
   'test/engine/table/{long-values,memory}.test.ts',
   'test/engine/table/{indexes/oracle,read/few-rows,read/order-threads,scan/prefetch-depth}.test.ts',
   'test/package/*.test.ts',
-  'test/page/{browser,docs,home,named,table,waiting}.test.ts',
+  'test/page/{browser,docs,home,named,table,waiting,widths}.test.ts',
   'test/simulation/{long,mutants}.test.ts',
   'test/{recipes,site}.test.ts',
   'test/python/*.test.ts',

@@ -10,6 +10,8 @@ import { beginTransaction, get, post, recordInner, ServerError, type Within } fr
 /** The identity of a table, to detect another one of the same name. */
 export interface NamedTable {
   readonly id: Identifier
+  /** What it is called. */
+  readonly noun: 'table' | 'view'
   readonly location: string
   /** The latest version when it was shown. With explicit locations, a new table can have the location of an old one. */
   readonly latest?: SeenVersion | undefined
@@ -43,9 +45,9 @@ export function changeTable(
   })
 }
 
-async function requireTable({ id, location, latest }: NamedTable, within: Within): Promise<void> {
+async function requireTable({ id, noun, location, latest }: NamedTable, within: Within): Promise<void> {
   const found = await post<{ location: string }>('table', id, 'describe', { body: {}, ...within })
-  if (found.location !== location) throw replacedError('table', id)
+  if (found.location !== location) throw replacedError(noun, id)
   if (latest?.timestamp_millis === undefined) return
   const body = { version: latest.version }
   try {
@@ -54,9 +56,9 @@ async function requireTable({ id, location, latest }: NamedTable, within: Within
       ...within,
     })
     const time = version.timestamp_millis
-    if (time !== undefined && time !== latest.timestamp_millis) throw replacedError('table', id)
+    if (time !== undefined && time !== latest.timestamp_millis) throw replacedError(noun, id)
   } catch (error) {
-    throw isStatus(error, 404) ? replacedError('table', id) : error
+    throw isStatus(error, 404) ? replacedError(noun, id) : error
   }
 }
 
@@ -106,7 +108,7 @@ function sorted(properties: Readonly<Record<string, string>>): string {
   return JSON.stringify(Object.entries(properties).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-function replacedError(kind: 'table' | 'namespace', id: Identifier): Error {
+function replacedError(kind: NamedTable['noun'] | 'namespace', id: Identifier): Error {
   return new Error(
     `${plainText(id.join(' › '))} is not the ${kind} that this dialog names: that one is gone or renamed, and another one has its name. Nothing is changed. Close this to see the one that is there.`,
   )

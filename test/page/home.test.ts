@@ -88,7 +88,8 @@ describeInChromium('what is here, and what changed', () => {
     // What others change shows without a reload, first.
     await catalog.insertIntoTable({ id: ['prod', 'flights'], data: flights.slice(0, 5) })
     await line.getByText('3,013 rows').waitFor()
-    expect(await tables.getByRole('row').nth(1).textContent()).toContain('flights')
+    // The facts of a table may come before the list of changes, which orders the tables.
+    await expect.poll(() => tables.getByRole('row').nth(1).textContent()).toContain('flights')
     const changes = page.getByRole('table', { name: 'Latest changes' }).getByRole('row')
     await expect.poll(() => changes.nth(1).textContent()).toMatch(/InsertIntoTableprod › flights4$/)
     // Whole, to the second.
@@ -123,6 +124,18 @@ describeInChromium('what is here, and what changed', () => {
     expect(asked.filter((url) => url.includes('/v1/table/')).length).toBeLessThanOrEqual(3 * 8)
     await page.getByRole('button', { name: 'Count all' }).click()
     await expect.poll(() => tables.textContent()).toBe('12,000 ')
+  })
+
+  it('calls a view of Iceberg a view in its dialogs', async () => {
+    const { page } = await opened(hostile, { page: 'editable' }, '#/table/prod/daily', held)
+    await page.locator('.eyebrow', { hasText: 'View' }).waitFor()
+    for (const act of ['Rename', 'Drop']) {
+      await page.getByRole('button', { name: act, exact: true }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByRole('heading', { name: `${act} view` }).waitFor()
+      expect(await dialog.textContent()).not.toMatch(/table|rows/)
+      await dialog.getByRole('button', { name: 'Leave it' }).click()
+    }
   })
 
   it('brings a dropped table back, under another name where its own is taken', async () => {
@@ -178,11 +191,11 @@ describeInChromium('what is here, and what changed', () => {
     await button.press('Enter')
     await page.getByRole('treeitem', { name: 'prod' }).waitFor()
     expect(await button.getAttribute('aria-expanded')).toBe('true')
-    expect(await page.evaluate('document.activeElement.id')).toBe('namespaces')
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('namespaces')
     expect(await barriers(page)).toEqual([])
     await page.keyboard.press('Escape')
     await expect.poll(() => page.getByRole('tree').count()).toBe(0)
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Browse')
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Browse')
     await button.click()
     // A namespace keeps the tree open, to go deeper. A table closes it.
     await page.getByRole('treeitem', { name: 'prod' }).click()

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Identifier } from '../../base/model/identifier.ts'
+import type { DroppedTable } from '../catalog-facts.ts'
 import {
   changeTable,
   dropEmptyNamespace,
@@ -19,26 +20,21 @@ interface Props {
   readonly onClose: () => void
 }
 
-export function CreateNamespace({ parent, changed, onClose }: Props & { readonly parent: Identifier }) {
-  const [name, setName] = useState('')
-  const id = [...parent, name]
-  const run = () => post('namespace', id, 'create', { body: { mode: 'Create' } })
+export function CreateNamespace({ parent, ...rest }: Props & { readonly parent: Identifier }) {
   return (
-    <Dialog
+    <NameDialog
       title="New namespace"
       act="Create"
-      isReady={name !== ''}
-      run={run}
-      changed={changed}
-      onClose={onClose}
+      parent={parent}
+      run={(id) => post('namespace', id, 'create', { body: { mode: 'Create' } })}
       done="The namespace is created."
-      onDone={() => navigate({ view: 'namespace', id })}
+      onDone={(id) => navigate({ view: 'namespace', id })}
+      {...rest}
     >
       <p>
         In <Path id={parent} />
       </p>
-      <Field label="Name" value={name} onInput={setName} />
-    </Dialog>
+    </NameDialog>
   )
 }
 
@@ -74,46 +70,116 @@ export function CreateTable({ namespace, changed, onClose }: Props & { readonly 
   )
 }
 
-export function RenameTable({ table, changed, onClose }: Props & { readonly table: NamedTable }) {
-  const { id } = table
-  const [name, setName] = useState(id.at(-1)!)
-  const run = () =>
-    changeTable(table, (within) => post('table', id, 'rename', { body: { new_table_name: name }, ...within }))
+export function RenameTable({ table, ...rest }: Props & { readonly table: NamedTable }) {
+  const { id, noun } = table
+  const run = (wanted: Identifier) =>
+    changeTable(table, (within) =>
+      post('table', id, 'rename', { body: { new_table_name: wanted.at(-1) }, ...within }),
+    )
   return (
-    <Dialog
-      title="Rename table"
+    <NameDialog
+      title={`Rename ${noun}`}
       act="Rename"
-      isReady={name !== '' && name !== id.at(-1)}
+      label="New name"
+      parent={id.slice(0, -1)}
+      from={id.at(-1)}
+      mustDiffer
       run={run}
-      changed={changed}
-      onClose={onClose}
-      done="The table is renamed."
-      onDone={() => navigate({ view: 'table', id: [...id.slice(0, -1), name], tab: 'columns' })}
+      done={`The ${noun} is renamed.`}
+      onDone={toTable}
+      {...rest}
     >
       <p>
         Programs that ask for <Path id={id} /> will not find it any more.
       </p>
-      <Field label="New name" value={name} onInput={setName} />
+    </NameDialog>
+  )
+}
+
+/** Brings back what was dropped, a table or a view. */
+export function UndropTable({ table: { id, table_id }, ...rest }: Props & { readonly table: DroppedTable }) {
+  const run = (wanted: Identifier) => {
+    const [before, name] = [id.at(-1), wanted.at(-1)]
+    return post('table', id, 'undrop', {
+      body: { table_id, ...(name === before ? {} : { new_table_name: name }) },
+    })
+  }
+  return (
+    <NameDialog
+      title="Bring back"
+      act="Bring back"
+      parent={id.slice(0, -1)}
+      from={id.at(-1)}
+      run={run}
+      done="It is back."
+      onDone={toTable}
+      {...rest}
+    >
+      <p>
+        <Path id={id} /> comes back with all it had: its versions, tags, branches and rows. If another one has
+        its name by now, give it a new one.
+      </p>
+    </NameDialog>
+  )
+}
+
+function toTable(id: Identifier): void {
+  navigate({ view: 'table', id, tab: 'columns' })
+}
+
+/** Asks for a name within a namespace. Those of tables start with the one they have. */
+function NameDialog({
+  parent,
+  from = '',
+  mustDiffer = false,
+  label = 'Name',
+  run,
+  onDone,
+  children,
+  ...rest
+}: Props & {
+  readonly title: string
+  readonly act: string
+  readonly label?: string
+  readonly parent: Identifier
+  readonly from?: string | undefined
+  readonly mustDiffer?: boolean
+  readonly run: (id: Identifier) => Promise<unknown>
+  readonly done: string
+  readonly onDone: (id: Identifier) => void
+  readonly children: preact.ComponentChildren
+}) {
+  const [name, setName] = useState(from)
+  const id = [...parent, name]
+  return (
+    <Dialog
+      isReady={name !== '' && !(mustDiffer && name === from)}
+      run={() => run(id)}
+      onDone={() => onDone(id)}
+      {...rest}
+    >
+      {children}
+      <Field label={label} value={name} onInput={setName} />
     </Dialog>
   )
 }
 
 export function DropTable({ table, changed, onClose }: Props & { readonly table: NamedTable }) {
-  const { id } = table
+  const { id, noun } = table
   const run = () => changeTable(table, (within) => post('table', id, 'drop', within))
   return (
     <Confirmed
-      title="Drop table"
+      title={`Drop ${noun}`}
       name={id.at(-1)!}
       run={run}
       changed={changed}
       onClose={onClose}
-      done="The table is dropped."
+      done={`The ${noun} is dropped.`}
       onDone={() => navigate({ view: 'namespace', id: id.slice(0, -1) })}
     >
       <p>
-        This removes <Path id={id} />, all of its versions, and its rows. It can be brought back only where
-        the server holds dropped tables for a time, and only until then.
+        This removes <Path id={id} />, {noun === 'view' ? 'with' : 'its rows and'} all of its versions. It can
+        be brought back only where the server holds what was dropped for a time, and only until then.
       </p>
     </Confirmed>
   )

@@ -2,6 +2,7 @@ import { useLoaded, type ViewProps } from '../hooks.ts'
 import { type LatestChange, type ListedTransaction, latestChanges } from '../model/latest.ts'
 import { formatRoute } from '../model/route.ts'
 import { plainText } from '../model/text.ts'
+import { Lines } from '../parts/lines.tsx'
 import { Path, Text } from '../parts/text.tsx'
 import { Time } from '../parts/time.tsx'
 import { listTransactions, seenTransactions } from '../server.ts'
@@ -24,6 +25,13 @@ export function useLatest({ revision, counters }: Pick<ViewProps, 'revision' | '
   return { changes, error, again, isLoaded: value !== undefined }
 }
 
+const columns = [
+  { name: 'Time (UTC)' },
+  { name: 'Operation' },
+  { name: 'Subject' },
+  { name: 'Version', isNumber: true },
+]
+
 /** A table of changes, latest first. */
 export function ChangeTable({
   changes,
@@ -35,19 +43,11 @@ export function ChangeTable({
 }) {
   const own = new Set(seenTransactions().map(({ id }) => id))
   return (
-    <div role="table" class="lines changes" aria-labelledby={label}>
-      <div role="row" class="line head">
-        <span role="columnheader">Time (UTC)</span>
-        <span role="columnheader">Operation</span>
-        <span role="columnheader">Subject</span>
-        <span role="columnheader" class="number">
-          Version
-        </span>
-      </div>
+    <Lines label={label} columns={columns} class="changes">
       {changes.map((change) => (
         <ChangeLine key={change.key} change={change} isOwn={own.has(change.transaction)} />
       ))}
-    </div>
+    </Lines>
   )
 }
 

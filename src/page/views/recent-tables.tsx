@@ -4,6 +4,7 @@ import { useLoaded } from '../hooks.ts'
 import type { RecentTable } from '../model/recent-tables.ts'
 import { formatRoute } from '../model/route.ts'
 import { plainText, rowsText, shownBytes } from '../model/text.ts'
+import { Lines } from '../parts/lines.tsx'
 import { Path, Text } from '../parts/text.tsx'
 import { Time } from '../parts/time.tsx'
 
@@ -14,29 +15,24 @@ interface Props {
   readonly revision: number
 }
 
+const columns = [
+  { name: 'Name' },
+  { name: 'Version', isNumber: true },
+  { name: 'Rows', isNumber: true },
+  { name: 'Size', isNumber: true },
+  { name: 'Changed (UTC)' },
+]
+
 /** Tables with their latest versions and sizes, each fetched by itself, and again when it changes. */
 export function RecentTables({ tables, below, revision }: Props) {
   return (
     <section class="recent">
       <h2 id="recent">Tables, the last changed first</h2>
-      <div role="table" class="lines tables-of" aria-labelledby="recent">
-        <div role="row" class="line head">
-          <span role="columnheader">Name</span>
-          <span role="columnheader" class="number">
-            Version
-          </span>
-          <span role="columnheader" class="number">
-            Rows
-          </span>
-          <span role="columnheader" class="number">
-            Size
-          </span>
-          <span role="columnheader">Changed (UTC)</span>
-        </div>
+      <Lines label="recent" columns={columns} class="tables-of">
         {tables.map((table) => (
           <TableLine key={JSON.stringify(table.id)} table={table} below={below} revision={revision} />
         ))}
-      </div>
+      </Lines>
     </section>
   )
 }

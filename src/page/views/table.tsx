@@ -3,7 +3,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { latestOf, type NamedTable } from '../checked-changes.ts'
 import { navigate, useLoaded, type ViewProps } from '../hooks.ts'
 import { type Description, type Opened, selectionOf } from '../model/description.ts'
-import { kindOf } from '../model/kind.ts'
+import { kindOf, nounOf } from '../model/kind.ts'
 import { formatRoute, type Tab, type TableRoute, tabs, type VersionSelection } from '../model/route.ts'
 import { rowsText, shownCount } from '../model/text.ts'
 import { Failure } from '../parts/failure.tsx'
@@ -39,7 +39,8 @@ async function describe(id: Identifier, selection: VersionSelection, signal: Abo
     post<Description>('table', id, 'describe', { query, body, signal }),
     settings.editable ? latestOf(id, signal) : undefined,
   ])
-  const named = { id, location: description.location, latest }
+  const noun = nounOf(kindOf(description.properties))
+  const named = { id, noun, location: description.location, latest }
   return { ...description, branch: body.branch, named }
 }
 
