@@ -14,9 +14,11 @@ async function readCsv(text: string, cuts: readonly number[] = []) {
   }
   const rows: unknown[] = []
   const lines: number[] = []
-  for await (const { values, at } of csvRows(textOf(pieces(), 'f'), 'f')) {
-    rows.push(values)
-    lines.push(at)
+  for await (const some of csvRows(textOf(pieces(), 'f'), 'f')) {
+    for (const { values, at } of some) {
+      rows.push(values)
+      lines.push(at)
+    }
   }
   return { rows, lines }
 }

@@ -1,4 +1,3 @@
-import { pipeline, Readable } from 'node:stream'
 import { UsageError } from '../usage.ts'
 import { toJson } from '../values.ts'
 import type { TextRow } from './text-rows.ts'
@@ -7,34 +6,52 @@ import type { TextRow } from './text-rows.ts'
 const maxRecordBytes = 16 * 1024 * 1024
 
 /**
- * The rows of CSV as RFC 4180 describes it: the first record names the columns, and quoted fields may hold commas and
- * line breaks. An empty field without quotes is null. An empty line is null if there is one column, and no row otherwise.
+ * The rows of CSV as RFC 4180 describes it, some at a time: the first record names the columns, and quoted fields may hold
+ * commas and line breaks. An empty field without quotes is null. An empty line is null if there is one column, and no row
+ * otherwise.
  */
-export async function* csvRows(texts: AsyncIterable<string>, source: string): AsyncGenerator<TextRow> {
+export async function* csvRows(
+  texts: AsyncIterable<string>,
+  source: string,
+): AsyncGenerator<readonly TextRow[]> {
   let names: readonly string[] | undefined
   let line = 1
   let count = 0
-  for await (const record of recordsOf(texts, source)) {
-    const at = line
-    line++
-    for (const field of record) if (field !== null) line += lineBreaks(field)
-    const isEmpty = record.length === 1 && record[0] === null
-    if (isEmpty && names?.length !== 1) continue
-    count++
-    if (names === undefined) {
-      names = columnsOf(record, source)
-      continue
+  for await (const records of recordsOf(texts, source)) {
+    const rows: TextRow[] = []
+    for (const { fields, breaks } of records) {
+      const at = line
+      line += 1 + breaks
+      if (fields.length === 1 && fields[0] === null && names?.length !== 1) continue
+      count++
+      if (names === undefined) {
+        names = columnsOf(fields, source)
+        continue
+      }
+      if (fields.length !== names.length) {
+        throw new UsageError(
+          `line ${at} of ${source}: record ${count} has ${fields.length} fields; the first one names ${names.length} columns`,
+        )
+      }
+      rows.push({ values: rowOf(names, fields), at })
     }
-    if (record.length !== names.length) {
-      throw new UsageError(
-        `line ${at} of ${source}: record ${count} has ${record.length} fields; the first one names ${names.length} columns`,
-      )
-    }
-    const fields = record
-    yield { values: Object.fromEntries(names.map((name, column) => [name, fields[column]!])), at }
+    yield rows
   }
   if (names === undefined) throw new UsageError(`${source} is empty`)
 }
+
+function rowOf(names: readonly string[], fields: Fields): Record<string, unknown> {
+  const row: Record<string, unknown> = {}
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i]!
+    // Assigning this one would set the prototype.
+    if (name === '__proto__') Object.defineProperty(row, name, { ...plainMember, value: fields[i] })
+    else row[name] = fields[i]
+  }
+  return row
+}
+
+const plainMember = { writable: true, enumerable: true, configurable: true }
 
 type Fields = readonly (string | null)[]
 
@@ -47,28 +64,60 @@ function columnsOf(header: Fields, source: string): string[] {
 
 const dialect = { relax_column_count: true, record_delimiter: ['\r\n', '\n', '\r'] }
 
-async function* recordsOf(texts: AsyncIterable<string>, source: string): AsyncGenerator<Fields> {
+interface CsvRecord {
+  readonly fields: Fields
+  /** How many lines end within it. */
+  readonly breaks: number
+}
+
+/** A piece of text is written when all of its records are ready, however many. */
+const allAtOnce = { readableHighWaterMark: Number.MAX_SAFE_INTEGER }
+
+/** The records of each piece of the text. */
+async function* recordsOf(
+  texts: AsyncIterable<string>,
+  source: string,
+): AsyncGenerator<readonly CsvRecord[]> {
   const { parse } = await import('csv-parse')
   const { parse: parseSync } = await import('csv-parse/sync')
-  const parser = parse({ ...dialect, bom: true, raw: true, max_record_size: maxRecordBytes })
+  const parser = parse({ ...dialect, bom: true, raw: true, max_record_size: maxRecordBytes, ...allAtOnce })
   // The parser tells of each field whether it has quotes, at eight times the cost. So it is asked where that matters.
   const exact = (raw: string): Fields =>
     parseSync(raw, {
       ...dialect,
       cast: (field, { quoting }) => (field === '' && !quoting ? null : field),
     })[0]!
+  const recordOf = ({ record, raw }: Parsed): CsvRecord => {
+    const breaks = raw.includes('"') ? record.reduce((sum, field) => sum + lineBreaks(field), 0) : 0
+    if (!record.includes('')) return { fields: record, breaks }
+    return { fields: raw.includes('""') ? exact(raw) : record.map((field) => field || null), breaks }
+  }
+  // It parses a piece at once, and has its records ready then. Asking for each one by a promise would take longer.
+  const parsed = async (text?: string): Promise<CsvRecord[]> => {
+    await new Promise<void>((resolve, reject) => {
+      const done = (error?: Error | null) => (error ? reject(error) : resolve())
+      if (text === undefined) parser.end(done)
+      else parser.write(text, done)
+    })
+    const records: CsvRecord[] = []
+    for (let next: Parsed | null = parser.read(); next !== null; next = parser.read())
+      records.push(recordOf(next))
+    return records
+  }
+  parser.on('error', () => {})
   try {
-    const records = pipeline(Readable.from(texts), parser, () => {}) as AsyncIterable<{
-      readonly record: readonly string[]
-      readonly raw: string
-    }>
-    for await (const { record, raw } of records) {
-      if (!record.includes('')) yield record
-      else yield raw.includes('""') ? exact(raw) : record.map((field) => (field === '' ? null : field))
-    }
+    for await (const text of texts) if (text !== '') yield await parsed(text)
+    yield await parsed()
   } catch (error) {
     throw csvError(error, source)
+  } finally {
+    parser.destroy()
   }
+}
+
+interface Parsed {
+  readonly record: readonly string[]
+  readonly raw: string
 }
 
 function csvError(error: unknown, source: string): unknown {

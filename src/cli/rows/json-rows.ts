@@ -3,15 +3,26 @@ import { UsageError } from '../usage.ts'
 import { parseJson } from './json.ts'
 import type { TextRow } from './text-rows.ts'
 
-/** The rows of JSON lines. Empty lines are none. */
-export async function* jsonLines(texts: AsyncIterable<string>, source: string): AsyncGenerator<TextRow> {
-  for await (const { line, at } of linesOf(texts, source)) {
-    if (line.trim() !== '') yield { values: json(line, `line ${at} of ${source}`), at }
+/** The rows of JSON lines, some at a time. Empty lines are none. */
+export async function* jsonLines(
+  texts: AsyncIterable<string>,
+  source: string,
+): AsyncGenerator<readonly TextRow[]> {
+  for await (const { lines, at } of linesOf(texts, source)) {
+    const rows: TextRow[] = []
+    for (const [i, line] of lines.entries()) {
+      if (line === '' || line.trim() === '') continue
+      rows.push({ values: jsonOfLine(line, at + i, source), at: at + i })
+    }
+    yield rows
   }
 }
 
 /** The rows of a JSON array, or of one object that may span many lines. */
-export async function* jsonWhole(texts: AsyncIterable<string>, source: string): AsyncGenerator<TextRow> {
+export async function* jsonWhole(
+  texts: AsyncIterable<string>,
+  source: string,
+): AsyncGenerator<readonly TextRow[]> {
   let text = ''
   for await (const piece of texts) {
     text += piece
@@ -20,7 +31,7 @@ export async function* jsonWhole(texts: AsyncIterable<string>, source: string): 
   }
   const value = json(text, source)
   const rows = Array.isArray(value) ? value : [value]
-  for (const [row, values] of rows.entries()) yield { values, at: row + 1 }
+  yield rows.map((values, row) => ({ values, at: row + 1 }))
 }
 
 /** Whether the first line of a text is a whole JSON value, so that others may follow it. */
@@ -41,15 +52,25 @@ export function json(text: string, source: string): unknown {
   }
 }
 
+function jsonOfLine(line: string, at: number, source: string): unknown {
+  try {
+    return parseJson(line)
+  } catch {
+    return json(line, `line ${at} of ${source}`)
+  }
+}
+
+/** Whole lines, some at a time, and the number of the first one. */
 async function* linesOf(texts: AsyncIterable<string>, source: string) {
   let rest = ''
-  let at = 0
+  let at = 1
   for await (const text of texts) {
     // A long line is joined once, and not with each piece of it.
     const lines = text.includes('\n') ? (rest + text).split('\n') : [rest + text]
     rest = lines.pop()!
-    if (rest.length > maxInputBytes) throw tooLarge(`line ${at + 1} of ${source} has more`)
-    for (const line of lines) yield { line, at: ++at }
+    if (rest.length > maxInputBytes) throw tooLarge(`line ${at + lines.length} of ${source} has more`)
+    yield { lines, at }
+    at += lines.length
   }
-  yield { line: rest, at: ++at }
+  yield { lines: [rest], at }
 }

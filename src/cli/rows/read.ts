@@ -55,7 +55,7 @@ export async function readRows(source: string, io: Io): Promise<Rows> {
 }
 
 interface Format {
-  readonly read: (texts: AsyncIterable<string>, source: string) => AsyncGenerator<TextRow>
+  readonly read: (texts: AsyncIterable<string>, source: string) => AsyncGenerator<readonly TextRow[]>
   readonly isCsv: boolean
   /** Describes where a row is. */
   readonly label: (at: number) => string

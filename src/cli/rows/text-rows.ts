@@ -15,13 +15,13 @@ export interface TextRow {
 
 /** Rows converted to the types of their columns, and the schema. */
 export interface TypedRows {
-  readonly data: readonly Row[] | AsyncIterable<Row>
+  readonly data: readonly Row[] | AsyncIterable<readonly Row[]>
   readonly schema: unknown
 }
 
 interface TextSource extends Pick<Source, 'isCsv' | 'label'> {
-  /** Reads the rows from the first one. CSV values are texts or null; JSON values come from `parseJson`. */
-  readonly rows: () => AsyncGenerator<TextRow>
+  /** Reads the rows from the first one, some at a time. CSV values are texts or null; JSON values come from `parseJson`. */
+  readonly rows: () => AsyncGenerator<readonly TextRow[]>
   /** Whether they can be read again. */
   readonly isFile: boolean
 }
@@ -38,8 +38,12 @@ export class TextRows {
 
   /** Rows of JSON that were read. `label` describes where a row is, by its number from 1. */
   static of(rows: readonly unknown[], label: (row: number) => string): TextRows {
-    async function* each(): AsyncGenerator<TextRow> {
-      for (const [index, values] of rows.entries()) yield { values, at: index + 1 }
+    async function* each(): AsyncGenerator<readonly TextRow[]> {
+      // Values are converted in their place.
+      yield rows.map((values, index) => ({
+        values: isObject(values) ? { ...values } : values,
+        at: index + 1,
+      }))
     }
     return new TextRows({ rows: each, isCsv: false, isFile: true, label })
   }
@@ -56,11 +60,11 @@ export class TextRows {
   async typed(schema: unknown, note: Source['note'], isWhole: boolean): Promise<TypedRows> {
     const rows = objectsOf(this.#source)
     const first = await take(rows, isWhole ? Number.POSITIVE_INFINITY : fewRows)
-    const hasMore = first.length === fewRows && !isWhole
+    const hasMore = first.length >= fewRows && !isWhole
     // The catalog reports what is wrong with the schema.
     if (schema !== undefined && !isSchema(schema)) return { data: first.map(({ values }) => values), schema }
     if (schema === undefined && hasMore && !this.#source.isFile)
-      first.push(...(await take(rows, sampleRows - fewRows)))
+      for (const row of await take(rows, sampleRows - first.length)) first.push(row)
     const rest = hasMore ? rows : undefined
     const fields = await this.#fields(schema?.fields, first, rest, note)
     const convert = this.#converter(fields)
@@ -72,7 +76,7 @@ export class TextRows {
   async #fields(
     given: readonly JsonField[] | undefined,
     first: readonly ObjectRow[],
-    rest: AsyncIterable<ObjectRow> | undefined,
+    rest: AsyncIterable<readonly ObjectRow[]> | undefined,
     note: Source['note'],
   ): Promise<readonly JsonField[]> {
     const { isCsv, isFile, label } = this.#source
@@ -80,7 +84,8 @@ export class TextRows {
     if (given && open?.size === 0) return given
     const inference = new TypeInference(isCsv, open)
     if (rest && isFile) {
-      for await (const { values, at } of objectsOf(this.#source)) inference.addFields(values, at)
+      for await (const rows of objectsOf(this.#source))
+        for (const { values, at } of rows) inference.addFields(values, at)
     } else {
       for (const { values, at } of first) inference.addFields(values, at)
     }
@@ -90,13 +95,13 @@ export class TextRows {
 
   #converter(fields: readonly JsonField[]): (row: ObjectRow) => Row {
     const converters = new Map(fields.map(({ name, type }) => [name, converterOf(type)]))
-    return ({ values, at }) =>
-      Object.fromEntries(
-        Object.entries(values).map(([name, value]) => [
-          name,
-          this.#convert(converters.get(name), name, value, at, fields),
-        ]),
-      )
+    return ({ values, at }) => {
+      // In their place: a new object for each row would take longer than all else.
+      const row = values as Record<string, unknown>
+      for (const name of Object.keys(row))
+        row[name] = this.#convert(converters.get(name), name, row[name], at, fields)
+      return row
+    }
   }
 
   #convert(
@@ -129,33 +134,34 @@ interface ObjectRow extends TextRow {
   readonly values: Row
 }
 
-async function* objectsOf({ rows, label }: TextSource): AsyncGenerator<ObjectRow> {
-  for await (const { values, at } of rows()) {
-    if (!isObject(values))
-      throw new UsageError(`${label(at)} is ${kindOf(values)}, and each row must be an object`)
-    yield { values, at }
+async function* objectsOf({ rows, label }: TextSource): AsyncGenerator<readonly ObjectRow[]> {
+  for await (const some of rows()) {
+    for (const { values, at } of some)
+      if (!isObject(values))
+        throw new UsageError(`${label(at)} is ${kindOf(values)}, and each row must be an object`)
+    yield some as readonly ObjectRow[]
   }
 }
 
-/** Reads at most `count` further rows. */
-async function take(rows: AsyncGenerator<ObjectRow>, count: number): Promise<ObjectRow[]> {
+/** Reads further rows: `count` of them at least, if there are as many. */
+async function take(rows: AsyncGenerator<readonly ObjectRow[]>, count: number): Promise<ObjectRow[]> {
   const taken: ObjectRow[] = []
   while (taken.length < count) {
     const { done, value } = await rows.next()
     if (done) break
-    taken.push(value)
+    for (const row of value) taken.push(row)
   }
   return taken
 }
 
 async function* converted(
   first: ObjectRow[],
-  rest: AsyncGenerator<ObjectRow>,
+  rest: AsyncGenerator<readonly ObjectRow[]>,
   convert: (row: ObjectRow) => Row,
-): AsyncGenerator<Row> {
+): AsyncGenerator<readonly Row[]> {
   try {
-    for (const row of first.splice(0)) yield convert(row)
-    for await (const row of rest) yield convert(row)
+    while (first.length > 0) yield first.splice(0, 1024).map(convert)
+    for await (const rows of rest) yield rows.map(convert)
   } finally {
     await rest.return(undefined)
   }

@@ -9,8 +9,18 @@ export const units = ['s', 'ms', 'us', 'ns'] as const
 
 const date = /^(?:[+-]\d{6}|\d{4})-\d\d-\d\d$/
 
+/** The last date that was read: rows that follow one another often have the same day. */
+let last = { text: '1970-01-01', days: 0 }
+
 /** Days since 1970 of an ISO date; undefined for any other text and for days that do not exist. */
 export function parseDate(text: string): number | undefined {
+  if (text === last.text) return last.days
+  const days = daysOf(text)
+  if (days !== undefined) last = { text, days }
+  return days
+}
+
+function daysOf(text: string): number | undefined {
   if (!date.test(text)) return undefined
   // JavaScript reads 30 February as 1 March, so the day is compared with the text.
   const millis = Date.parse(`${text}T00:00:00Z`)
@@ -25,7 +35,8 @@ export function parseTime(text: string): bigint | undefined {
   if (hours === undefined || Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59)
     return undefined
   const whole = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)
-  return BigInt(whole) * unitNanos.s + BigInt(fraction.padEnd(9, '0'))
+  // A day has fewer nanoseconds than there are safe integers.
+  return BigInt(whole * 1e9 + (fraction === '' ? 0 : Number(fraction.padEnd(9, '0'))))
 }
 
 export interface Instant {

@@ -73,6 +73,11 @@ function integer(
   position: CellPosition,
   wanted = 'a whole number',
 ): number | bigint {
+  // Most values fit, and computing the bounds takes longer than storing a value.
+  if (bits === 64 && signed) {
+    if (typeof value === 'bigint' && BigInt.asIntN(64, value) === value) return value
+    if (Number.isSafeInteger(value)) return BigInt(value as number)
+  }
   if (typeof value !== 'bigint' && !(typeof value === 'number' && Number.isInteger(value))) {
     throw valueMismatch(position, value, wanted)
   }

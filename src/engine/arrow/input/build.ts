@@ -66,7 +66,9 @@ function buildParts(type: DataType, cells: Cells, column: string): Partial<Batch
       if (type.typeId === Type.Interval) throw unsupported(column, 'intervals')
       return { values: numbers(type, cells, position) }
     case 'bytes':
-      return joined(layout.offsets, bytesOf(cells, layout.text, position))
+      return layout.text
+        ? texts(layout.offsets, cells, position)
+        : joined(layout.offsets, bytesOf(cells, false, position))
     case 'views':
       return views(bytesOf(cells, layout.text, position))
     case 'list': {
@@ -130,11 +132,46 @@ function bytesOf({ values }: Cells, text: boolean, position: (i: number) => Cell
   return values.map((value, i) => {
     if (isNullish(value)) return emptyBytes
     if (!text) return binary(value, position(i))
-    if (typeof value !== 'string') throw valueMismatch(position(i), value, 'text')
-    if (/\p{Surrogate}/u.test(value))
-      throw valueMismatch(position(i), value, 'text without half surrogate pairs')
-    return utf8.encode(value)
+    return utf8.encode(textOf(value, i, position))
   })
+}
+
+const halfPair = /\p{Surrogate}/u
+
+function textOf(value: unknown, i: number, position: (i: number) => CellPosition): string {
+  if (typeof value !== 'string') throw valueMismatch(position(i), value, 'text')
+  if (halfPair.test(value)) throw valueMismatch(position(i), value, 'text without half surrogate pairs')
+  return value
+}
+
+/** Texts, encoded into one buffer: a buffer for each of them takes twice as long. */
+function texts(
+  array: typeof Int32Array | typeof BigInt64Array,
+  { values }: Cells,
+  position: (i: number) => CellPosition,
+): Partial<BatchParts> {
+  const offsets = new array(values.length + 1)
+  let room = 0
+  for (const value of values) if (typeof value === 'string') room += value.length
+  let bytes = new Uint8Array(room)
+  let at = 0
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]
+    if (!isNullish(value)) {
+      const text = textOf(value, i, position)
+      // Most texts are ASCII, with a byte for each character. Others take three at most.
+      let { read, written } = utf8.encodeInto(text, bytes.subarray(at))
+      if (read < text.length) {
+        const larger = new Uint8Array(2 * bytes.length + 3 * text.length)
+        larger.set(bytes.subarray(0, at))
+        bytes = larger
+        ;({ read, written } = utf8.encodeInto(text, bytes.subarray(at)))
+      }
+      at += written
+    }
+    offsets[i + 1] = (offsets instanceof Int32Array ? at : BigInt(at)) as never
+  }
+  return { offsets, values: at === bytes.length ? bytes : bytes.slice(0, at) }
 }
 
 function binary(value: unknown, position: CellPosition): Uint8Array {
