@@ -6,7 +6,8 @@
 
 import { Readable } from 'node:stream'
 import { invalid } from '../base/errors.ts'
-import { wallClock } from '../base/time.ts'
+import { idempotencyHeader } from '../base/model/idempotency-key.ts'
+import { keyedChange } from '../catalog/formats/index.ts'
 import type { OperationOptions } from '../catalog/index.ts'
 import type { Mount, MountedRoute } from '../server/mount.ts'
 import { errorStatuses, IcebergError, type IcebergErrorType } from './errors.ts'
@@ -14,9 +15,9 @@ import { parse, stringify } from './json.ts'
 import { Entries } from './records/entries.ts'
 import type { TransactionalCatalog } from './records/lookup.ts'
 import { MetadataFiles, textOf } from './records/metadata-files.ts'
+import { toItsEnd } from './records/once.ts'
 import type { Endpoint, EndpointAnswer, Served, Variables } from './rest/endpoint.ts'
 import { typeOfStatus } from './rest/problems.ts'
-import { Repeats } from './rest/repeats.ts'
 import { findEndpoint } from './rest/router.ts'
 
 export { icebergFormats } from './records/verify.ts'
@@ -60,7 +61,6 @@ export function icebergRest(catalog: TransactionalCatalog, options: IcebergRestO
     entries: new Entries({ catalog, files: new MetadataFiles(metadataBytes) }),
     defaults,
     clientClocks,
-    repeats: new Repeats(wallClock),
   }
   return {
     path,
@@ -89,14 +89,16 @@ function routeTo(served: Served, endpoint: Endpoint, variables: Variables, query
     changes,
     body,
     run: async (request) => {
-      const asked = { ...variables, id, query: new URLSearchParams(query), request }
-      const key = request.headers['idempotency-key']
-      const run = () => endpoint.run(served, asked)
-      const answered = async (made: Promise<EndpointAnswer>) => answerTo(method, await made, request.options)
-      if (!changes || typeof key !== 'string') return answered(run())
-      const about = JSON.stringify([key, request.principal?.name, name, id, query])
-      // Metadata may be large, so such an answer is not kept. The versions of a table tell that a commit was made.
-      return answered(served.repeats.once(about, run, ({ body }) => !hasMetadata(body)))
+      const { headers, principal, body, options } = request
+      const key = headers[idempotencyHeader]
+      const whose = { principal: principal?.name, signal: options.signal }
+      const keyed =
+        changes && !isPublic && key !== undefined
+          ? await keyedChange({ key, operation: `iceberg.${name}`, asked: { id, query, body } }, whose)
+          : undefined
+      const asked = { ...variables, id, query: new URLSearchParams(query), request: { ...request, keyed } }
+      const made = await toItsEnd(served.catalog, asked.request, () => endpoint.run(served, asked))
+      return answerTo(method, made, options)
     },
   }
 }

@@ -283,8 +283,13 @@ test('a request that is sent again with its key does nothing more, also when the
     expect(await versions()).toBe(2)
   }
   await using server = await servedFake({ seed: undefined, catalog: fake })
-  const drop = () => server.rest.send('DELETE', 'namespaces/prod/tables/a', undefined, headers)
-  expect([(await drop()).status, (await drop()).status]).toEqual([204, 204])
+  const drop = (headers: Record<string, string>) =>
+    server.rest.send('DELETE', 'namespaces/prod/tables/a', undefined, headers)
+  const reused = await drop(headers)
+  expect([reused.status, reused.body.error.type]).toEqual([422, 'UnprocessableEntityException'])
+  expect(reused.body.error.message).toContain('belongs to another request, a iceberg.updateTable')
+  const third = { 'idempotency-key': '017f22e2-79b0-7cc3-98c4-dc0c0c07aaaa' }
+  expect([(await drop(third)).status, (await drop(third)).status]).toEqual([204, 204])
 })
 
 test('faults of a fake reach clients of Iceberg as errors that they know', async () => {
@@ -298,9 +303,11 @@ test('faults of a fake reach clients of Iceberg as errors that they know', async
   // A commit whose answer is lost, and the same request again.
   const key = { 'idempotency-key': '017f22e2-79b0-7cc3-98c4-dc0c0c07398f' }
   faults.add({ operation: 'transaction', when: 'after', fail: 'ServiceUnavailable', times: 1 })
-  expect((await commit(1, key)).body.error).toMatchObject({ type: 'CommitStateUnknownException', code: 500 })
+  const once = { requirements: [], updates: snapshotUpdates(1) }
+  const commitOnce = () => rest.post('namespaces/prod/tables/a', once, key)
+  expect((await commitOnce()).body.error).toMatchObject({ type: 'CommitStateUnknownException', code: 500 })
   expect(await current()).toBe(1)
-  expect((await commit(1, key)).status).toBe(200)
+  expect((await commitOnce()).status).toBe(200)
   // A conflict is met by another run of the server.
   faults.add({ operation: 'transaction', fail: 'ConcurrentModification', times: 1 })
   expect((await commit(2)).status).toBe(200)

@@ -183,7 +183,6 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['may have 128 MiB', 'src/iceberg/records/metadata-files.ts', 'largest = 128 << 20'],
     ['up to 400 MiB', 'src/iceberg/records/metadata-files.ts', 'mostKept = 400 << 20'],
     ['four times the size', 'src/iceberg/records/metadata-files.ts', 'memoryPerByte = 4'],
-    ['while the version is among the last 100', 'src/catalog/formats/heads.ts', 'searched = 100'],
   ],
   'docs/lance.md': [
     ['256 MiB', arrow[1], arrow[2]],

@@ -4,7 +4,6 @@ import { keys, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import { locationOf, newLocation } from '../locations/locations.ts'
 import { type FoundTable, findNamespace, readTable } from '../lookup/names.ts'
-import { idempotencyKey } from '../operations/create-table-version.ts'
 import { adapterOperation } from './internal.ts'
 
 /** A table, and the latest version of its main branch. */
@@ -28,27 +27,19 @@ export interface LookedUp {
   readonly now: number
   /** Makes UUIDs for what is new, of the catalog's own ids: those of a fake repeat in every run. */
   readonly newUuid: () => string
-  /** Whether an earlier attempt of the same request made one of the latest versions, as its idempotency key says. */
-  readonly isRepeated: boolean
 }
-
-/** How many versions are searched for that of an earlier attempt. */
-const searched = 100
 
 /** Looks up a table and its latest version, in one read. Throws `NamespaceNotFound`. */
 export const lookUpHead = adapterOperation({
   like: 'describeTable',
   changes: false,
   request: { id: tableIdentifier },
-  run: async (core, { id, context }): Promise<LookedUp> => {
+  run: async (core, { id }): Promise<LookedUp> => {
     const now = core.now()
     const newUuid = () => uuidOf(core.newTableId())
     return core.store.read((reader) => {
       const table = readTable(reader, findNamespace(reader, id.slice(0, -1)), id.at(-1)!)
-      if (table === undefined) return { head: undefined, now, newUuid, isRepeated: false }
-      const key = idempotencyKey(context)
-      const isRepeated = key !== undefined && hasVersionOf(reader, table, key)
-      return { head: headIn(reader, table), now, newUuid, isRepeated }
+      return { head: table && headIn(reader, table), now, newUuid }
     })
   },
 })
@@ -74,13 +65,6 @@ export const newTableLocation = adapterOperation({
     return locationOf(contentRoots, internalId, { location })
   },
 })
-
-/** Whether the request with a key made one of the latest versions of a table. */
-function hasVersionOf(reader: Reader, table: FoundTable, key: string): boolean {
-  const latest = { prefix: keys.versions(table.id, ''), reverse: true, limit: searched }
-  for (const { value } of reader.range<VersionRecord>(latest)) if (value.request_key === key) return true
-  return false
-}
 
 function headIn(reader: Reader, table: FoundTable): TableHead {
   const { main, properties } = table.record

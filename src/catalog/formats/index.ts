@@ -5,6 +5,7 @@
 
 export { formatProperty } from '../lookup/properties.ts'
 export { recordedByCommit } from '../transactions/work-record.ts'
+export { answerLifetime, findAnswer, type KeyedRequest, keepFirstAnswer, keyedChange } from './answers.ts'
 export { type LookedUp, lookUpHead, newTableLocation, type TableHead } from './heads.ts'
 export { tablesWith } from './listing.ts'
 export { moveTable } from './location.ts'

@@ -16,10 +16,11 @@ export type AdapterOperation<Request, Response> = (
 
 /**
  * Makes an operation for adapters. `like` is the operation of the catalog that does most nearly the same: hooks are asked
- * about it, and the faults of a fake for it apply here, too.
+ * about it, and the faults of a fake for it apply here, too. Without one, nobody is asked: the request is about its caller
+ * alone.
  */
 export function adapterOperation<Schema extends v.ObjectEntries, Response>(definition: {
-  readonly like: string
+  readonly like?: string
   readonly changes: boolean
   readonly request: Schema
   readonly location?: AnyOperation['location']
@@ -31,7 +32,8 @@ export function adapterOperation<Schema extends v.ObjectEntries, Response>(defin
 }): AdapterOperation<v.InferInput<v.ObjectSchema<Schema & typeof requestFields, undefined>>, Response> {
   const { like, changes, request, location, run } = definition
   const described = {
-    name: like,
+    name: like ?? 'aboutItsCaller',
+    asksNobody: like === undefined,
     summary: '',
     request: v.object({ ...requestFields, ...request }),
     response: v.unknown(),

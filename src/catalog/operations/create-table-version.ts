@@ -82,14 +82,6 @@ const keyHeaders = ['header.idempotency-key', 'header.x-request-id']
 /** Longer keys are not kept: a retry with one is a conflict. */
 const maxKeyCharacters = 256
 
-/** The key by which a client marks all attempts of a request. */
-export function idempotencyKey(
-  context: Readonly<Record<string, string>> | null | undefined,
-): string | undefined {
-  const key = context?.['header.idempotency-key']
-  return key && key.length <= maxKeyCharacters ? key : undefined
-}
-
 /** The key that a retry of a request shares with the first attempt, and with no other request. */
 export function requestKey(context: Readonly<Record<string, string>> | null | undefined): string | undefined {
   const key = keyHeaders.map((name) => context?.[name]).find((value) => value)

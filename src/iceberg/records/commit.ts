@@ -8,12 +8,13 @@ import {
   inTermsOfIceberg,
   inTransaction,
   type Loaded,
-  loadFrom,
+  loadedForm,
   lookUp,
   type Records,
 } from './lookup.ts'
 import type { Caller } from './metadata-files.ts'
 import { alreadyExists, missing, shownName } from './names.ts'
+import type { Form } from './once.ts'
 import { WrittenFiles } from './written-files.ts'
 
 /** A change of one table or view. */
@@ -64,9 +65,10 @@ export function commitChanges<Metadata extends object>(
   const { catalog } = records
   const written = new WrittenFiles(catalog, caller)
   const work = (tx: Transaction) => makeChanges(tx, records, { changes, written }, caller)
+  const form = formOf(records, changes, caller)
   // An open transaction of the caller has more in it, and ends later.
-  if (caller.options.transaction !== undefined) return inTransaction(catalog, caller, work)
-  return written.during(() => inTransaction(catalog, caller, (tx) => written.run(() => work(tx))))
+  if (caller.options.transaction !== undefined) return inTransaction(catalog, caller, form, work)
+  return written.during(() => inTransaction(catalog, caller, form, (tx) => written.run(() => work(tx))))
 }
 
 async function makeChanges<Metadata extends object>(
@@ -100,6 +102,19 @@ async function makeChanges<Metadata extends object>(
   }
 }
 
+/** How what changes made is kept. */
+export function formOf<Metadata extends object>(
+  records: Records,
+  changes: readonly Change<Metadata>[],
+  caller: Caller,
+): Form<Loaded<Metadata>[]> {
+  return loadedForm(
+    records,
+    caller,
+    changes.map(({ format }) => format),
+  )
+}
+
 /** Fails where a change does not fit the present state. So a client that is late costs no transaction and its record. */
 export async function requireAll<Metadata extends object>(
   records: Records,
@@ -117,8 +132,7 @@ async function present<Metadata extends object>(
   caller: Caller,
 ) {
   const found = await lookUp(catalog, kind, id, caller, creates)
-  const { head, isRepeated } = found
-  if (isRepeated) return { ...found, base: undefined }
+  const { head } = found
   const actual = head && kindOf(head.properties)
   // What has the name may be something else, whose content nobody can read here.
   if (creates && head !== undefined && actual !== kind) throw alreadyExists(kind, id, actual)
@@ -139,9 +153,8 @@ async function draft<Metadata extends object>(
   caller: Caller,
 ): Promise<Draft<Metadata>> {
   const { format, id, apply } = change
-  const { head, now, newUuid, isRepeated, base } = await present(tx, records, change, caller)
+  const { head, now, newUuid, base } = await present(tx, records, change, caller)
   const next = head?.next ?? 1
-  if (isRepeated) return { format, next, ...(await loadFrom(tx, records.files, { format, id }, caller)) }
   const url = head?.latest?.manifestPath
   const metadata = await apply(base, { now, newUuid, previous: url })
   return {

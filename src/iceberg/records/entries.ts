@@ -7,20 +7,23 @@ import {
   type TableHead,
   tablesWith,
 } from '../../catalog/formats/index.ts'
+import type { Transaction } from '../../catalog/index.ts'
 import { commitFailed } from '../errors.ts'
-import { type Change, commitChanges, move, recordNew, recordVersion, requireAll } from './commit.ts'
+import { type Change, commitChanges, formOf, move, recordNew, recordVersion, requireAll } from './commit.ts'
 import { type Format, formatProperty, formats, type Kind, kindOf } from './formats.ts'
 import {
   findIn,
   inTermsOfIceberg,
   inTransaction,
   type Loaded,
+  loadedForm,
   loadFrom,
   lookUp,
   type Records,
 } from './lookup.ts'
 import type { Caller } from './metadata-files.ts'
 import { alreadyExists, cannotRename, shownName } from './names.ts'
+import { madeBefore, nothing } from './once.ts'
 
 /** Tables and views of Iceberg, as records of a catalog whose versions point at metadata files. */
 export class Entries {
@@ -109,6 +112,8 @@ export class Entries {
     // An open transaction is another's to end: nobody can wait for it.
     if (caller.options.transaction !== undefined) return commitChanges(this.#records, changes, caller)
     const commit = async () => {
+      const before = await madeBefore(this.#records.catalog, caller, formOf(this.#records, changes, caller))
+      if (before) return before.made
       await requireAll(this.#records, changes, caller)
       return commitChanges(this.#records, changes, caller)
     }
@@ -136,7 +141,7 @@ export class Entries {
     caller: Caller,
   ): Promise<Loaded<Metadata>> {
     const { kind } = format
-    return inTransaction(this.#records.catalog, caller, (tx) =>
+    return this.#onOne(format, caller, (tx) =>
       inTermsOfIceberg({ kind, id }, async () => {
         const { head } = await lookUp(tx, kind, id, caller, true)
         if (head !== undefined && !(overwrite && kindOf(head.properties) === kind))
@@ -154,12 +159,23 @@ export class Entries {
     )
   }
 
+  /** Runs a change of one table or view as a transaction. */
+  async #onOne<Metadata extends object>(
+    format: Format<Metadata>,
+    caller: Caller,
+    work: (tx: Transaction) => Promise<Loaded<Metadata>>,
+  ): Promise<Loaded<Metadata>> {
+    const form = loadedForm(this.#records, caller, [format])
+    const [made] = await inTransaction(this.#records.catalog, caller, form, async (tx) => [await work(tx)])
+    return made!
+  }
+
   /** Takes a table or view out of the catalog. With `purge`, its content is removed as well. */
   drop(
     { kind, id, purge }: { readonly kind: Kind; readonly id: Identifier; readonly purge: boolean },
     caller: Caller,
   ) {
-    return inTransaction(this.#records.catalog, caller, async (tx) => {
+    return inTransaction(this.#records.catalog, caller, nothing, async (tx) => {
       await findIn(tx, kind, id, caller)
       const asked = { id: [...id], context: caller.context }
       await (purge
@@ -174,7 +190,7 @@ export class Entries {
     id: Identifier,
     caller: Caller,
   ): Promise<Loaded<Metadata>> {
-    return inTransaction(this.#records.catalog, caller, async (tx) => {
+    return this.#onOne(format, caller, async (tx) => {
       const loaded = await loadFrom(tx, this.#records.files, { format, id }, caller)
       await tx.deregisterTable({ id: [...id], context: caller.context }, caller.options)
       return loaded
@@ -187,7 +203,7 @@ export class Entries {
     caller: Caller,
   ): Promise<void> {
     const { options, context } = caller
-    return inTransaction(this.#records.catalog, caller, async (tx) => {
+    return inTransaction(this.#records.catalog, caller, nothing, async (tx) => {
       await findIn(tx, kind, from, caller)
       const namespace = to.slice(0, -1)
       const target = await inTermsOfIceberg({ kind, namespace }, () => lookUp(tx, kind, to, caller, true))

@@ -5,6 +5,7 @@ import type { Catalog, Invocable, Transact, Transaction } from '../../catalog/in
 import { type Format, formatProperty, type Kind, kindOf } from './formats.ts'
 import type { Caller, MetadataFile, MetadataFiles } from './metadata-files.ts'
 import { type About, missing, ofCatalog, otherFormat } from './names.ts'
+import { type Form, once } from './once.ts'
 
 /** A catalog with transactions over many operations. */
 export type TransactionalCatalog = Catalog & { readonly transaction: Transact }
@@ -88,11 +89,36 @@ const quick = { [recordedByCommit]: true } as const
 /** Runs work as one transaction, or within the open one that the caller names. */
 export function inTransaction<T>(
   catalog: TransactionalCatalog,
-  { options }: Caller,
+  caller: Caller,
+  form: Form<T>,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
+  const { options } = caller
+  const run = (tx: Transaction) => once(tx, caller, form, () => work(tx))
   // Each operation names the transaction in its options.
-  if (options.transaction !== undefined) return work(catalog as unknown as Transaction)
+  if (options.transaction !== undefined) return run(catalog as unknown as Transaction)
   const { signal } = options
-  return inTermsOfIceberg({}, () => catalog.transaction(work, { ...(signal && { signal }), ...quick }))
+  return inTermsOfIceberg({}, () => catalog.transaction(run, { ...(signal && { signal }), ...quick }))
+}
+
+/** How loaded tables and views are kept: by the places of their metadata. */
+export function loadedForm<Metadata extends object>(
+  { catalog, files }: Records,
+  caller: Caller,
+  formats: readonly Format<Metadata>[],
+): Form<Loaded<Metadata>[]> {
+  return {
+    kept: (made) => ({ loaded: made.map(({ id, url }) => ({ id, url })) }),
+    async again(kept) {
+      const { loaded } = kept as {
+        readonly loaded: readonly { readonly id: Identifier; readonly url: string }[]
+      }
+      const all: Loaded<Metadata>[] = []
+      for (const [i, { id, url }] of loaded.entries()) {
+        const metadata = await files.read(catalog, { id, url, mayBeGone: true }, formats[i]!.check, caller)
+        all.push({ id, url, metadata })
+      }
+      return all
+    },
+  }
 }

@@ -2,7 +2,7 @@ import { CatalogError } from '../../base/errors.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import { atOnce, inSlices, type Steps } from '../../base/scheduling/time-slice.ts'
-import { putObject, readObject } from '../../catalog/formats/index.ts'
+import { type KeyedRequest, putObject, readObject } from '../../catalog/formats/index.ts'
 import type { Invocable, OperationOptions } from '../../catalog/index.ts'
 import { parseJson } from '../../server/core/json.ts'
 import { IcebergError } from '../errors.ts'
@@ -14,6 +14,8 @@ import { expanded } from './compressed.ts'
 export interface Caller {
   readonly options: OperationOptions
   readonly context: Readonly<Record<string, string>>
+  /** The idempotency key of a change, with what is asked. */
+  readonly keyed?: KeyedRequest | undefined
 }
 
 /** A metadata file of a table or view. */

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
+import { answerLifetime } from '../../catalog/formats/index.ts'
 import { IcebergError } from '../errors.ts'
 import { checkBody } from './body.ts'
 import type { Endpoint } from './endpoint.ts'
 import { namespaceSeparator } from './names.ts'
-import { lifetimeShown } from './repeats.ts'
 
 const grant = v.object({
   grant_type: v.string(),
@@ -27,7 +27,7 @@ export function catalogEndpoints(endpoints: () => readonly Endpoint[]): readonly
         body: {
           defaults,
           overrides: { 'namespace-separator': namespaceSeparator },
-          'idempotency-key-lifetime': lifetimeShown,
+          'idempotency-key-lifetime': answerLifetime,
           endpoints: endpoints()
             .filter(({ path }) => path.includes('/') || path === 'namespaces')
             .filter(({ path }) => path !== 'oauth/tokens')

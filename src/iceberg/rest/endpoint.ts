@@ -4,7 +4,7 @@ import type { MountedRequest } from '../../server/mount.ts'
 import type { IcebergEndpoint } from '../endpoint-names.ts'
 import type { Entries } from '../records/entries.ts'
 import type { TransactionalCatalog } from '../records/lookup.ts'
-import type { Repeats } from './repeats.ts'
+import type { Caller } from '../records/metadata-files.ts'
 
 /** What endpoints work with. */
 export interface Served {
@@ -12,7 +12,6 @@ export interface Served {
   readonly entries: Entries
   /** Properties that `config` gives to clients. */
   readonly defaults: Readonly<Record<string, string>>
-  readonly repeats: Repeats<EndpointAnswer>
   /** Whether a change is at least as late as all snapshots so far, whatever the catalog's clock says. */
   readonly clientClocks: boolean
 }
@@ -29,7 +28,7 @@ export interface Asked extends Variables {
   /** The namespace and the name. */
   readonly id: Identifier
   readonly query: URLSearchParams
-  readonly request: MountedRequest
+  readonly request: MountedRequest & Caller
 }
 
 export interface EndpointAnswer {

@@ -1,7 +1,10 @@
 import * as v from 'valibot'
 import { stringMap } from '../../base/model/fields.ts'
+import type { Transaction } from '../../catalog/index.ts'
 import { IcebergError } from '../errors.ts'
-import { inTermsOfIceberg } from '../records/lookup.ts'
+import { inTermsOfIceberg, inTransaction, type TransactionalCatalog } from '../records/lookup.ts'
+import type { Caller } from '../records/metadata-files.ts'
+import { type Form, nothing } from '../records/once.ts'
 import { checkBody, namespaceName } from './body.ts'
 import type { Endpoint } from './endpoint.ts'
 import { namespaceInQuery } from './names.ts'
@@ -9,6 +12,21 @@ import { namesOf, nextPage, pageOf } from './paging.ts'
 
 const created = v.object({ namespace: namespaceName, properties: v.nullish(stringMap, {}) })
 const changed = v.object({ removals: v.nullish(v.array(v.string()), []), updates: v.nullish(stringMap, {}) })
+
+const missingForm: Form<readonly string[]> = {
+  kept: (missing) => ({ missing }),
+  again: (kept) => (kept as { readonly missing: readonly string[] }).missing,
+}
+
+/** Makes a change by one operation. It is a transaction only where something is kept with it. */
+function oneOperation<T>(
+  catalog: TransactionalCatalog,
+  caller: Caller,
+  form: Form<T>,
+  work: (on: Transaction) => Promise<T>,
+): Promise<T> {
+  return caller.keyed ? inTransaction(catalog, caller, form, work) : work(catalog as unknown as Transaction)
+}
 
 /** The endpoints for namespaces. */
 export const namespaceEndpoints: readonly Endpoint[] = [
@@ -39,8 +57,10 @@ export const namespaceEndpoints: readonly Endpoint[] = [
       const { namespace, properties } = checkBody(created, request.body)
       const { options, context } = request
       await request.authorize('createNamespace', namespace)
-      await inTermsOfIceberg({ namespace, parent: namespace.slice(0, -1) }, () =>
-        catalog.createNamespace({ id: namespace, properties, context }, options),
+      await oneOperation(catalog, request, nothing, (on) =>
+        inTermsOfIceberg({ namespace, parent: namespace.slice(0, -1) }, async () => {
+          await on.createNamespace({ id: namespace, properties, context }, options)
+        }),
       )
       return { body: { namespace, properties } }
     },
@@ -74,9 +94,12 @@ export const namespaceEndpoints: readonly Endpoint[] = [
     method: 'DELETE',
     path: 'namespaces/{namespace}',
     access: 'dropNamespace',
-    run: async ({ catalog }, { namespace, request: { options, context } }) => {
-      await inTermsOfIceberg({ namespace }, () =>
-        catalog.dropNamespace({ id: [...namespace], context }, options),
+    run: async ({ catalog }, { namespace, request }) => {
+      const { options, context } = request
+      await oneOperation(catalog, request, nothing, (on) =>
+        inTermsOfIceberg({ namespace }, async () => {
+          await on.dropNamespace({ id: [...namespace], context }, options)
+        }),
       )
       return {}
     },
@@ -96,8 +119,11 @@ export const namespaceEndpoints: readonly Endpoint[] = [
           `Invalid namespace update: cannot simultaneously set and remove keys: [${both}]`,
         )
       const { options, context } = request
-      const { missing } = await inTermsOfIceberg({ namespace }, () =>
-        catalog.updateNamespaceProperties({ id: [...namespace], updates, removals, context }, options),
+      const missing = await oneOperation(catalog, request, missingForm, (on) =>
+        inTermsOfIceberg({ namespace }, async () => {
+          const asked = { id: [...namespace], updates, removals, context }
+          return (await on.updateNamespaceProperties(asked, options)).missing
+        }),
       )
       const removed = [...new Set(removals)].filter((name) => !missing.includes(name))
       return { body: { updated: Object.keys(updates), removed, missing } }

@@ -17,6 +17,7 @@ const byStatus: Readonly<Record<number, IcebergErrorType>> = {
   404: 'NotFoundException',
   406: 'UnsupportedOperationException',
   409: 'CommitFailedException',
+  422: 'UnprocessableEntityException',
   503: 'ServiceUnavailableException',
 }
 

@@ -216,6 +216,8 @@ export interface OperationDefinition<
    * gets requests before they are checked and leaves out what is malformed.
    */
   readonly subjects?: (request: RawRequest) => readonly Subject[]
+  /** Whether it is about its caller alone, so that nobody is asked. Default: false. */
+  readonly asksNobody?: boolean
   /** The location that a request names for its table, for authorization. It gets requests before they are checked. */
   readonly location?: (request: RawRequest) => string | undefined
   /** How it travels over HTTP. */

@@ -41,7 +41,7 @@ export async function runOperation(
     const inside = core.staging ? undefined : transactionNamed(request, options)
     if (inside !== undefined && !isAbout(operation, request, inside))
       return await runInside(core, inside, operation, request, options)
-    if (core.settings.authorize) await authorize(core, operation, checked)
+    if (core.settings.authorize && operation.asksNobody !== true) await authorize(core, operation, checked)
     const origin = operation.changes ? originOf(request, options) : undefined
     const isAsked = core.settings.authorize !== undefined || options[callerHook] !== undefined
     const access = isAsked ? new AskedHooks(core, checked, options[callerHook]) : undefined
