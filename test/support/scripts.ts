@@ -26,6 +26,7 @@ const scripts = [
   'test/contents/children/put-objects.ts',
   'test/server/children/changes.ts',
   'test/catalog/lance/clients/server.ts',
+  'test/catalog/lance/clients/row-writer.ts',
   'test/catalog/lance/clients/writer.ts',
   'test/catalog/lance/kills-child.ts',
   'test/soak/children/ask.ts',

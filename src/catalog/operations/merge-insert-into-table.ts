@@ -1,4 +1,4 @@
-import type { Table } from '@uwdata/flechette'
+import type { Schema, Table } from '@uwdata/flechette'
 import * as v from 'valibot'
 import { CatalogError, invalid } from '../../base/errors.ts'
 import {
@@ -14,6 +14,7 @@ import {
 import { quote } from '../../base/model/identifier.ts'
 import { anySignal } from '../../base/scheduling/signals.ts'
 import { clearTimeout, setTimeout } from '../../base/time.ts'
+import type { RowChange } from '../../engine/lance/index.ts'
 import type { Change, MergeOptions, Snapshot, WorkOptions } from '../../engine/table/index.ts'
 import { changeTable, createAnd } from '../rows/change.ts'
 import type { TableToChange } from '../rows/change-types.ts'
@@ -141,11 +142,15 @@ export const mergeInsertIntoTable = operation({
           lances: async (schema, work) => {
             const pending = await checkRows(core, data, schema, options, { partial: true })
             const { rows } = await pending.build(work)
-            return { kind: 'merge', rows, merge: { ...task, on: keysIn(schema, task) } }
+            return byLance(schema, rows, { ...task, on: keysIn(schema, task) })
           },
         },
       )
-      const { inserted, updated, deleted } = changed.counts!
+      const { inserted, updated, deleted } = changed.counts ?? {
+        inserted: 0,
+        updated: 0,
+        deleted: changed.affected,
+      }
       return {
         num_inserted_rows: inserted,
         num_updated_rows: updated,
@@ -167,6 +172,15 @@ function merging(
   work: WorkOptions,
 ): Promise<Change> {
   return engine.mergeRows(base, rows, { ...task, on: keysIn(base.schema, task) }, work)
+}
+
+/** A merge by Lance, whose merges delete no rows that match: where they do nothing else, a predicate finds these. */
+async function byLance(schema: Schema, rows: Table, merge: MergeOptions): Promise<RowChange> {
+  if (merge.matched !== 'delete' || merge.inserts || merge.orphans === 'delete') {
+    return { kind: 'merge', rows, merge }
+  }
+  const { keyPredicate } = await import('../../engine/table/index.ts')
+  return { kind: 'delete', predicate: keyPredicate(rows, schema, merge.on) ?? 'false' }
 }
 
 /** The key columns of a merge. */

@@ -1,5 +1,6 @@
 import { CatalogError, unsupported } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
+import { noIndex } from '../../base/model/missing-index.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
 import type { DatasetToCompare, DatasetToRead, DatasetVersions } from '../../engine/lance/index.ts'
 import { isWaiting, toVersionFor } from '../lance/dataset.ts'
@@ -55,9 +56,13 @@ export function lanceRows(
       const all = await (await core.lance()).indexes(dataset)
       return names.map((wanted) => {
         const index = all.find(({ name }) => name === wanted)
-        if (index === undefined) throw noIndex(id, wanted, all)
-        const { createdAt, segments, ...rest } = index
-        return { ...rest, files: segments, createdAt: createdAt?.getTime() ?? record.timestamp_millis }
+        if (index === undefined) {
+          throw noIndex(
+            wanted,
+            all.map(({ name }) => name),
+          )
+        }
+        return { ...index, createdAt: index.createdAt ?? record.timestamp_millis }
       })
     },
   }
@@ -147,12 +152,4 @@ function readVersions(
 function manifestPathOf(core: AnyRowsContext, { branch, record }: FoundVersion): string {
   if (!isWaiting(core, record)) return versionsFolderOf(branch) + nameOf(record.manifest_path)
   return waitingPathOf(core.staging!.transactionId, nameOf(record.staging_path!))
-}
-
-function noIndex(id: Identifier, wanted: string, all: readonly { readonly name: string }[]): CatalogError {
-  const names = all.map(({ name }) => name).join(', ')
-  return new CatalogError(
-    'TableIndexNotFound',
-    `The table ${formatIdentifier(id)} has no index ${JSON.stringify(wanted.slice(0, 64))}. ${names === '' ? 'It has none' : `It has ${names.slice(0, 1_000)}`}.`,
-  )
 }

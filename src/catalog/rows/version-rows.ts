@@ -1,5 +1,5 @@
 import type { Schema } from '@uwdata/flechette'
-import type { SearchTuning, TextSearch, WriteSpec } from '../../engine/lance/index.ts'
+import type { LanceIndexFound, SearchTuning, TextSearch, WriteSpec } from '../../engine/lance/index.ts'
 import type { QueryOptions, WorkOptions } from '../../engine/table/index.ts'
 
 /*
@@ -36,23 +36,7 @@ export interface RowsStats {
 }
 
 /** An index of a version. */
-export interface RowsIndex {
-  readonly name: string
-  readonly uuid: string
-  readonly columns: readonly string[]
-  readonly type: string
-  readonly indexedRows: number
-  readonly unindexedRows: number
-  readonly bytes: number
-  readonly files: number
-  /** In milliseconds since the epoch. */
-  readonly createdAt: number
-  readonly details: unknown
-  readonly distanceType: string | undefined
-  /** The version of its files, and the type of what describes it, where Lance made it. */
-  readonly formatVersion?: number | undefined
-  readonly typeUrl?: string | undefined
-}
+export type RowsIndex = LanceIndexFound & { readonly createdAt: number }
 
 /** The rows of one version. */
 export interface VersionRows {

@@ -1,4 +1,5 @@
 import { CatalogError, unsupported } from '../../base/errors.ts'
+import { noIndex } from '../../base/model/missing-index.ts'
 import type { LancePackage, NativeIndexConfig, NativeTable } from './native.ts'
 
 /** An index that Lance is to make. */
@@ -22,13 +23,15 @@ export interface LanceIndexFound {
   readonly indexedRows: number
   readonly unindexedRows: number
   readonly bytes: number
-  readonly segments: number
-  readonly createdAt: Date | undefined
+  /** How many files it has; of an index of Lance, how many segments. */
+  readonly files: number
+  /** In milliseconds since the epoch. Lance may not tell. */
+  readonly createdAt: number | undefined
   readonly details: unknown
   readonly distanceType: string | undefined
-  /** The version of its files, and the exact type of what describes it. */
-  readonly formatVersion: number | undefined
-  readonly typeUrl: string | undefined
+  /** The version of its files, and the exact type of what describes it, where Lance made it. */
+  readonly formatVersion?: number | undefined
+  readonly typeUrl?: string | undefined
 }
 
 /** The parameters of indexes of vectors, by their names in the protocol and in the package. */
@@ -121,10 +124,9 @@ export async function prewarmLanceIndex(table: NativeTable, name: string): Promi
 async function requireIndex(table: NativeTable, name: string): Promise<void> {
   const all = await table.listIndices()
   if (all.some((index) => index.name === name)) return
-  const names = all.length === 0 ? 'The table has none' : `There are ${all.map((one) => one.name).join(', ')}`
-  throw new CatalogError(
-    'TableIndexNotFound',
-    `There is no index ${JSON.stringify(name.slice(0, 64))}. ${names.slice(0, 1_000)}.`,
+  throw noIndex(
+    name,
+    all.map((index) => index.name),
   )
 }
 
@@ -148,8 +150,8 @@ async function described(table: NativeTable, index: NativeIndexConfig): Promise<
     indexedRows: index.numIndexedRows ?? 0,
     unindexedRows: index.numUnindexedRows ?? 0,
     bytes: index.sizeBytes ?? 0,
-    segments: index.numSegments ?? stats?.numIndices ?? 1,
-    createdAt,
+    files: index.numSegments ?? stats?.numIndices ?? 1,
+    createdAt: createdAt?.getTime(),
     details: indexDetails ?? {},
     distanceType: stats?.distanceType,
     formatVersion: index.indexVersion,

@@ -48,3 +48,4 @@ export type {
   WorkOptions,
   WritingEngine,
 } from './table-engine.ts'
+export { keyPredicate } from './write/key-predicate.ts'

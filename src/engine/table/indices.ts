@@ -2,6 +2,7 @@ import { type DataType, Type } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { quote } from '../../base/model/identifier.ts'
 import { type IndexType, vectorIndexTypes } from '../../base/model/index-types.ts'
+import { noIndex } from '../../base/model/missing-index.ts'
 import { childFields } from '../arrow/layout.ts'
 import { typeName } from '../arrow/type-name.ts'
 import { valueType } from '../predicate/evaluate/scalar.ts'
@@ -131,10 +132,9 @@ export async function coverageOf(
 export function requireIndex(indices: readonly TableIndex[], name: string): TableIndex {
   const found = indices.find((index) => index.name === name)
   if (found) return found
-  const names = indices.map((index) => JSON.stringify(index.name))
-  throw new CatalogError(
-    'TableIndexNotFound',
-    `The table has no index ${quote(name)}. ${names.length === 0 ? 'It has none; create one first.' : `Its indexes are ${names.slice(0, 20).join(', ')}${names.length > 20 ? ` and ${names.length - 20} more` : ''}.`}`,
+  throw noIndex(
+    name,
+    indices.map((index) => index.name),
   )
 }
 

@@ -232,6 +232,48 @@ describe('changes of rows of Lance', () => {
     expect(await table.countRows("name = 'late'")).toBe(1)
   })
 
+  lanceIt('a merge deletes the rows that match, as one of our own tables does', async () => {
+    const catalog = closedAfterwards(await openCatalog(await freshFolder()))
+    const key = fc.record({
+      n: fc.option(fc.constantFrom(0, 1, 2, 0.1)),
+      'the word': fc.option(fc.constantFrom('a', "it's", '`', 'é', '')),
+      yes: fc.boolean(),
+    })
+    const names = ['n', 'the word', 'yes'] as const
+    const on = fc.shuffledSubarray([...names], { minLength: 1 })
+    const wide = { n: -1, 'the word': 'x', yes: true }
+    let number = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(key, { maxLength: 12 }),
+        fc.array(key, { maxLength: 4 }),
+        on,
+        async (rows, keys, on) => {
+          const name = `m${number++}`
+          const answers: unknown[] = []
+          for (const format of ['arrow', 'lance']) {
+            const id = [`${format}_${name}`]
+            await catalog.createTable({ id, data: [wide, ...rows], properties: { format } })
+            const { num_deleted_rows, num_inserted_rows, num_updated_rows } =
+              await catalog.mergeInsertIntoTable({
+                id,
+                on,
+                when_matched_delete: true,
+                data: [{ ...wide, n: -2 }, ...keys],
+              })
+            const counts = [num_deleted_rows, num_inserted_rows, num_updated_rows]
+            answers.push({
+              counts,
+              left: (await rowsOf(catalog, id)).map((row) => JSON.stringify(row)).sort(),
+            })
+          }
+          expect(answers[1]).toEqual(answers[0])
+        },
+      ),
+      { numRuns: 12 },
+    )
+  })
+
   lanceIt('columns come and go, and what does not fit is refused and changes nothing', async () => {
     const root = await freshFolder()
     const catalog = closedAfterwards(await openCatalog(root, howLanceRuns))
@@ -259,7 +301,13 @@ describe('changes of rows of Lance', () => {
     await refused(catalog.updateTable({ id, updates: [['n', 'other']] }), 'InvalidInput')
     await refused(catalog.alterTableDropColumns({ id, columns: ['other'] }), 'InvalidInput')
     await refused(catalog.updateTableSchemaMetadata({ id, metadata: { a: 'b' } }), 'Unsupported')
-    const merge = { id, on: 'n', when_matched_delete: true, data: [{ n: 7 }] }
+    const merge = {
+      id,
+      on: 'n',
+      when_matched_delete: true,
+      when_not_matched_insert_all: true,
+      data: [{ n: 7 }],
+    }
     await refused(catalog.mergeInsertIntoTable(merge), 'Unsupported')
     const aborted = catalog.deleteFromTable(
       { id, predicate: 'n > 1' },

@@ -108,7 +108,7 @@ class Model {
 export interface Options {
   /** The share of publications at which the server ends. */
   readonly deaths: number
-  /** Interpreters with Lance; each runs a writer, beside two of LanceDB's client for Node. */
+  /** Interpreters with Lance; each runs a writer, beside two of LanceDB's client for Node and one of ours. */
   readonly pythons: readonly string[]
 }
 
@@ -154,7 +154,9 @@ export class LanceClients {
   /** Lets writers make some changes, kills them, and checks what is there. */
   async round(changes: number): Promise<void> {
     const writers = [
-      ...[1, 2].map(() => this.#write(process.execPath, scriptPath('test/catalog/lance/clients/writer.ts'))),
+      ...(['writer', 'writer', 'row-writer'] as const).map((name) =>
+        this.#write(process.execPath, scriptPath(`test/catalog/lance/clients/${name}.ts`)),
+      ),
       ...this.#options.pythons.map((python) =>
         this.#write(python, fileURLToPath(new URL('writer.py', import.meta.url))),
       ),
