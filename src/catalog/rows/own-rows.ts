@@ -17,7 +17,8 @@ export function ownRows({ rows }: VersionRecord, open: () => Promise<Opened>): V
     async count(predicate: string | undefined, work: WorkOptions) {
       if (predicate === undefined) return rows!
       const { engine, snapshot } = await open()
-      return engine.countRows(snapshot, { ...work, predicate })
+      const { signal, onProgress } = work
+      return engine.countRows(snapshot, { signal, onProgress, predicate })
     },
     async query(asked, inParts) {
       refuseText(asked)
