@@ -47,7 +47,6 @@ const bundled = [
   'lossless-json',
   '@valibot/to-json-schema',
   'csv-parse',
-  'fzstd',
   'hyparquet',
   'hyparquet-writer',
   'commander',

@@ -50,7 +50,7 @@ async function* decompressed(bytes: Bytes, source: string): AsyncGenerator<Uint8
   const magic = Buffer.from(head.subarray(0, 4)).toString('hex')
   try {
     if (magic.startsWith('1f8b')) yield* through(all, zlib.createGunzip())
-    else if (magic === '28b52ffd') yield* unzstd(all)
+    else if (magic === '28b52ffd') yield* unzstd(all, source)
     else yield* all
   } catch (cause) {
     if (cause instanceof UsageError || !isOfCodec(cause)) throw cause
@@ -68,22 +68,35 @@ export async function* through(bytes: Bytes, codec: NodeJS.ReadWriteStream): Asy
   yield* pipeline(Readable.from(bytes), codec, () => {}) as unknown as Bytes
 }
 
-/** Node has zstd since 22.15. Before, a package decompresses it. */
-async function* unzstd(bytes: Bytes): AsyncGenerator<Uint8Array> {
+/** Node has zstd since 22.15. Before, WebAssembly decompresses it, which takes the compressed bytes as a whole. */
+async function* unzstd(bytes: Bytes, name: string): AsyncGenerator<Uint8Array> {
   const { createZstdDecompress } = zlib as { createZstdDecompress?: () => NodeJS.ReadWriteStream }
   if (createZstdDecompress !== undefined) {
     yield* through(bytes, createZstdDecompress())
     return
   }
-  const { Decompress } = await import('fzstd')
-  const made: Uint8Array[] = []
-  const codec = new Decompress((chunk) => made.push(chunk))
-  for await (const chunk of bytes) {
-    codec.push(chunk)
-    yield* made.splice(0)
+  const { ZSTDDecoder } = await import('zstddec/stream')
+  const decoder = new ZSTDDecoder()
+  await decoder.init()
+  const whole = await wholeOf(bytes, name)
+  let empty = 0
+  try {
+    for (const chunk of decoder.decodeStreaming(partsOf(whole))) {
+      // The library does not notice damage: it goes on without reading or writing anything.
+      empty = chunk.length === 0 ? empty + 1 : 0
+      if (empty > maxEmpty) throw new Error('the data is damaged')
+      yield chunk
+    }
+  } catch (cause) {
+    throw Object.assign(new Error((cause as Error).message), { code: 'ZSTD' })
   }
-  codec.push(new Uint8Array(), true)
-  yield* made
+}
+
+/** Steps of a decompressor without a result. A frame's header, and blocks without content, are some. */
+const maxEmpty = 1000
+
+function* partsOf(whole: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < whole.length; at += 1 << 16) yield whole.subarray(at, at + (1 << 16))
 }
 
 /** The first bytes, at least `count` of them if there are as many, and all bytes with them. They are read once. */
