@@ -9,6 +9,7 @@ import { foldersOfUnknownClones, isShared } from '../../locations/shared-content
 import { manifestOf } from '../../rows/rows.ts'
 import type { MaintenanceContext } from '../context.ts'
 import { allTables, type KnownTable, type KnownVersion } from '../tables.ts'
+import { verifyLance } from './lance.ts'
 import { isStill, verifyPointed } from './pointed.ts'
 import { verifyRecords } from './records.ts'
 import { Findings, type VerifyOptions, type VerifyReport } from './report.ts'
@@ -68,6 +69,7 @@ async function verifyContent(
         borrowed.defer(table.id, folder, reached)
       else await findLeftovers(core, folder, (path) => reached.has(path), findings, table.id)
     } else if (await verifyPointed(core, table, findings, options)) continue
+    else if (await verifyLance(core, table, findings, options)) continue
     else if (table.versions.length > 0 || table.folder === undefined) findings.counts.elsewhere++
   }
   await borrowed.findLeftovers(findings)
