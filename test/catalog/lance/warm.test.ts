@@ -11,7 +11,7 @@ import { limitEach } from '../../support/time-limit.ts'
 
 limitEach(120)
 
-/* What LanceDB asks for besides rows: that an index is read into memory, and how writers share out rows. */
+/* What LanceDB asks for besides rows: that an index is read into memory, how writers share out rows, and upkeep. */
 
 const words = ['cat', 'dog', 'car', 'bird']
 const data = Array.from({ length: 40 }, (_, i) => ({ name: `n${i}`, text: `a ${words[i % 4]}` })) as never
@@ -103,5 +103,19 @@ describe('how writers share out rows', () => {
       })
       expect(await (await remote.openTable(id[0]!)).getLsmWriteSpec()).toEqual(await table.getLsmWriteSpec())
     }
+  })
+})
+
+describe('what the remote client refuses by itself', () => {
+  lanceIt('is done by the client that writes the files, on the same table', async () => {
+    const server = await opened()
+    const remote = await (await server.remote()).createTable('t', data as Record<string, unknown>[])
+    await remote.add(data)
+    await expect(remote.optimize()).rejects.toThrow('not supported')
+    const table = await (await server.namespace()).openTable('t')
+    const { compaction } = await table.optimize()
+    expect(compaction).toMatchObject({ fragmentsRemoved: 2, fragmentsAdded: 1 })
+    const { num_fragments } = (await server.catalog.getTableStats({ id: ['t'] })).fragment_stats
+    expect([num_fragments, await remote.countRows()]).toEqual([1, 80])
   })
 })
