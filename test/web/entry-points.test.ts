@@ -3,7 +3,11 @@ import { createContext, runInContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { serve } from '../../src/server/index.ts'
 import { openCatalog } from '../../src/tabularium/index.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { bundledForBrowsers, type Exports, root, webFileOf, webFiles, weigh } from '../support/web-build.ts'
+
+// The first test makes the build.
+limitEach(60)
 
 /* The build for browsers and edge runtimes: it needs nothing from Node, has the documented size, and works. */
 

@@ -105,7 +105,7 @@ export function VirtualList(props: Props) {
 }
 
 /** The height of an element, as it changes. */
-export function useHeight(box: { readonly current: HTMLElement | null }): number {
+function useHeight(box: { readonly current: HTMLElement | null }): number {
   const [height, setHeight] = useState(0)
   useLayoutEffect(() => {
     const element = box.current

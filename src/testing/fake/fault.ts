@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { type ErrorCode, errorNumbers, invalid } from '../../base/errors.ts'
 import { identifier } from '../../base/model/fields.ts'
-import { type Identifier, isWithin, sameNames } from '../../base/model/identifier.ts'
+import { type Identifier, isWithin, quote, sameNames } from '../../base/model/identifier.ts'
+import { nearest } from '../../base/model/nearest.ts'
 import type { AnyOperation } from '../../catalog/index.ts'
 import { beginsOrEnds } from '../../catalog/index.ts'
 import { identifiersIn } from '../../catalog/local.ts'
@@ -36,16 +37,29 @@ const targets = [
   ...Object.keys(operations),
   ...endpointNames.map((name) => `iceberg.${name}`),
 ] as [FaultTarget, ...FaultTarget[]]
-const operationName = v.picklist(
-  targets,
-  'must be the name of an operation, such as createTable or iceberg.loadTable',
-)
+const operationName = v.picklist(targets, 'must be the name of an operation')
+const failures = [...Object.keys(errorNumbers), ...Object.keys(errorStatuses)] as [
+  FaultError,
+  ...FaultError[],
+]
+
+/** A message for names that are not among those that there are, with the nearest of these. */
+function oneOf(text: string, names: readonly string[]): ({ input }: { readonly input: unknown }) => string {
+  return ({ input }) => {
+    const wrong = [input].flat().find((name) => !names.includes(name as string))
+    const near = typeof wrong === 'string' ? nearest(wrong, names) : undefined
+    return near === undefined ? text : `${text}: for ${quote(wrong as string)} perhaps ${near}`
+  }
+}
 
 const entries = {
   operation: v.optional(
     v.union(
       [operationName, v.pipe(v.array(operationName), v.minLength(1))],
-      'must be the name of an operation, such as createTable or iceberg.loadTable, or a list of them',
+      oneOf(
+        'must be the name of an operation, such as createTable or iceberg.loadTable, or a list of them',
+        targets,
+      ),
     ),
   ),
   table: v.optional(identifier),
@@ -67,10 +81,7 @@ const entries = {
     ),
   ),
   fail: v.optional(
-    v.picklist(
-      [...Object.keys(errorNumbers), ...Object.keys(errorStatuses)] as [FaultError, ...FaultError[]],
-      'must be an error code, such as ServiceUnavailable',
-    ),
+    v.picklist(failures, oneOf('must be an error code, such as ServiceUnavailable', failures)),
   ),
   message: v.optional(
     v.pipe(v.string('must be a string'), v.maxLength(2_000, 'must be at most 2,000 characters long')),
