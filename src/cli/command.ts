@@ -69,18 +69,22 @@ export function isNamed({ name, command }: AnyOperation, word: string | undefine
   return word !== undefined && (word === kebab(name) || (command?.aliases?.includes(word) ?? false))
 }
 
+/** The command of an operation as a list of commands shows it: without arguments and options, and not to be run. */
+export function listedCommand({ name, summary, command }: AnyOperation): Command {
+  return new Command(kebab(name))
+    .summary(summary)
+    .description(summary)
+    .aliases(command?.aliases ?? [])
+    .helpGroup(`${command?.group ?? 'Not supported'}:`)
+}
+
 /** The command of an operation. Arguments and options come from the request schema, the rest from `command`. */
 export function operationCommand(operation: AnyOperation, io: Io, signal: AbortSignal): Command {
   const notes = operation.command
   const fields = fieldsOf(operation).filter(({ name }) => name !== 'delimiter')
-  const command = new Command(kebab(operation.name))
-    .summary(operation.summary)
-    .description(operation.summary)
-    .aliases(notes?.aliases ?? [])
-    .helpGroup(`${notes?.group ?? 'Not supported'}:`)
-    .addArgument(
-      locationArgument('<location>', 'directory of a catalog, or the URL of a database or of a server'),
-    )
+  const command = listedCommand(operation).addArgument(
+    locationArgument('<location>', 'directory of a catalog, or the URL of a database or of a server'),
+  )
   const id = fields.find(({ name }) => name === 'id')
   const positional = [...(id ? ['id'] : []), ...(notes?.positional ?? [])]
   for (const name of positional) command.argument(...argumentOf(name, fields, operation))

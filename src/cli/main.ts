@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { isUnsupported } from '../catalog/index.ts'
 import { CatalogError } from '../tabularium/index.ts'
 import { firstWord, withChosenProfile } from './chosen-profile.ts'
-import { isNamed, operationCommand } from './command.ts'
+import { isNamed, listedCommand, operationCommand } from './command.ts'
 import type { Io } from './io.ts'
 import { resolveLocations } from './location-argument.ts'
 import { type AnyOperation, definitions } from './record.ts'
@@ -78,52 +78,73 @@ also be in TABULARIUM_TOKEN or TABULARIUM_API_KEY. Exit codes: 0 success, 1 refu
 catalog, 2 invalid command line, 130 interrupted.
 `
 
+function newRoot(io: Io): Command {
+  return (
+    new Command('tabularium')
+      .description(
+        'A table catalog in a directory, in a database or behind a URL: namespaces, tables, versions, tags, rows.',
+      )
+      .version(io.version)
+      // Options after a command's name belong to the command, even `--version`.
+      .enablePositionalOptions()
+      .option(
+        '-C, --profile <name>',
+        'the catalog of this profile (or TABULARIUM_PROFILE), and no location is typed',
+      )
+      .usage('<command> <location> [identifier] [options]')
+      .addHelpText('after', examples)
+      .hook('preAction', (_root, command) => resolveLocations(command, io))
+  )
+}
+
 /**
  * The root command: serving, maintenance, and a command for every operation. With `word`, the first word of a command
  * line, it has only the commands that this line can need. Loading and making all of them takes longer than most of them.
  */
 export async function program(io: Io, signal: AbortSignal, word?: string): Promise<Command> {
-  const root = new Command('tabularium')
-    .description(
-      'A table catalog in a directory, in a database or behind a URL: namespaces, tables, versions, tags, rows.',
-    )
-    .version(io.version)
-    // Options after a command's name belong to the command, even `--version`.
-    .enablePositionalOptions()
-    .option(
-      '-C, --profile <name>',
-      'the catalog of this profile (or TABULARIUM_PROFILE), and no location is typed',
-    )
-    .usage('<command> <location> [identifier] [options]')
-    .addHelpText('after', examples)
-    .hook('preAction', (_root, command) => resolveLocations(command, io))
+  const root = newRoot(io)
   const named = definitions.filter((operation) => isNamed(operation, word))
-  for (const operation of named) addOperation(root, operation, io, signal)
+  for (const operation of named) addOperation(root, operation, io, operationCommand(operation, io, signal))
   if (named.length > 0) return configure(root, io)
   const { completeCommand } = await import('./completion/completion-command.ts')
-  const complete = completeCommand((first) => program(io, signal, first), io, signal)
+  const complete = completeCommand(
+    (first) => (first === undefined ? listing(io, signal) : program(io, signal, first)),
+    io,
+    signal,
+  )
   if (word !== complete.name()) {
     const { unknownCommand } = await import('./near-miss.ts')
     root.on('command:*', ([word]: string[]) => {
       throw unknownCommand(root, word!)
     })
-    await addAll(root, io, signal)
+    await addAll(root, io, signal, (operation) => operationCommand(operation, io, signal))
   }
   // Groups of commands are shown in the order in which they were added, and this one's comes last.
   root.addCommand(configure(complete, io), { hidden: true })
   return configure(root, io)
 }
 
-async function addAll(root: Command, io: Io, signal: AbortSignal): Promise<void> {
+/** The root command with all commands, for completions of a first word. Those of operations are only listed. */
+async function listing(io: Io, signal: AbortSignal): Promise<Command> {
+  const root = newRoot(io)
+  await addAll(root, io, signal, listedCommand)
+  return configure(root, io)
+}
+
+async function addAll(
+  root: Command,
+  io: Io,
+  signal: AbortSignal,
+  commandOf: (operation: AnyOperation) => Command,
+): Promise<void> {
   const { itself, more } = (await import('./other-commands.ts')).otherCommands(io, signal)
   for (const command of itself) root.addCommand(configure(command, io))
-  for (const operation of definitions) addOperation(root, operation, io, signal)
+  for (const operation of definitions) addOperation(root, operation, io, commandOf(operation))
   for (const command of more) root.addCommand(configure(command, io))
 }
 
-function addOperation(root: Command, operation: AnyOperation, io: Io, signal: AbortSignal): void {
-  const command = configure(operationCommand(operation, io, signal), io)
-  root.addCommand(command, { hidden: isUnsupported(operation) })
+function addOperation(root: Command, operation: AnyOperation, io: Io, command: Command): void {
+  root.addCommand(configure(command, io), { hidden: isUnsupported(operation) })
 }
 
 /** Configures a command and its subcommands to throw errors and to print to the streams of `io`. */

@@ -3,10 +3,13 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { splitLine } from '../../src/cli/completion/completion-command.ts'
+import { program } from '../../src/cli/main.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { home } from './home.ts'
 import { run } from './run.ts'
 import { overHttpServer } from './server.ts'
+
+const streams = { stdin: (async function* () {})(), stdout: { write: () => {} }, stderr: { write: () => {} } }
 
 /** The completions for the last word of a line. */
 async function offered(line: string, env: Readonly<Record<string, string>> = {}) {
@@ -24,6 +27,10 @@ describe('what is offered', () => {
     )
     expect((await offered('')).found).not.toContain('__complete')
     expect((await offered('profile re')).found).toEqual(['remove'])
+    // They are those of the program, though it makes no options for them.
+    const whole = await program({ ...streams, env: {}, version: '1' }, new AbortController().signal)
+    const visible = whole.createHelp().visibleCommands(whole)
+    expect((await offered('')).found).toEqual(visible.flatMap((one) => [one.name(), ...one.aliases()]))
     const { out } = await run(['__complete', '--', 'hea'])
     expect(out).toBe('none\nhead\tShow the first rows of a table.\n')
   })
