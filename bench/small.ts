@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCatalog } from '../dist/tabularium/index.js'
 import { about, figure, report, type Target } from './support/figures.ts'
-import { cpuTime, inTurn, milliseconds, race } from './support/measure.ts'
+import { cpuTime, inTurn, microseconds, milliseconds, race } from './support/measure.ts'
 import { openDuckdb } from './support/peers/duckdb.ts'
 import { lancedb } from './support/peers/lance-rows.ts'
 import { count, pick, rounds } from './support/scale.ts'
@@ -15,12 +15,15 @@ const inserts = pick(100, 1_000)
 const lanceInserts = pick(20, 200)
 const perInsert = 5
 const repeats = pick(5, 20)
+/** Calls on few rows, which take microseconds. */
+const calls = pick(200, 1_000)
 
 about(`${count(inserts)} inserts of ${perInsert} rows, one after the other, into one table of a catalog on disk, and as many
 statements in DuckDB. What they leave is counted: files, and their bytes. Then counts by a predicate, queries and deletes of
 one row take turns with those of a table that has the same rows in one fragment, with DuckDB's, and with LanceDB's after
-${count(lanceInserts)} appends. No two predicates are alike. DuckDB and we sync deletes, LanceDB does not. Memory is what is
-alive after a collection of garbage, of a catalog whose cache is small enough to be full by then.`)
+${count(lanceInserts)} appends. No two predicates are alike, but those of the calls on a hundred rows, which are
+repeated. DuckDB and we sync deletes, LanceDB does not. Memory is what is alive after a collection of garbage, of a
+catalog whose cache is small enough to be full by then.`)
 
 type Peer = 'optimized' | 'DuckDB' | 'lancedb'
 
@@ -53,6 +56,7 @@ await fill()
 await level()
 await leftovers()
 await reads()
+await few()
 await deletes()
 await reopened()
 await catalog.close()
@@ -136,6 +140,37 @@ async function reads(): Promise<void> {
           .limit(5)
           .toArray(),
     },
+  })
+}
+
+/** The same count and the same query again and again, of a hundred rows: what a call costs besides its rows. */
+async function few(): Promise<void> {
+  await catalog.createTable({ id: ['few'], data: smallRows(0, 100) })
+  await duckdb?.run('CREATE TABLE few AS SELECT * FROM t WHERE id < 100')
+  const counted = () => catalog.countTableRows({ id: ['few'], predicate: 'x > 3' })
+  const found = () => catalog.queryTable({ id: ['few'], filter: 'id = 7', k: 5 })
+  // V8 compiles what such a call runs through after some thousand calls.
+  for (const work of [counted, found]) await inTurn(10 * calls, work)
+  const each = (work: () => Promise<unknown>) => () => microseconds(calls, () => inTurn(calls, work))
+  const took = await race(rounds, {
+    count: each(counted),
+    query: each(found),
+    ...(duckdb && {
+      countInDuckdb: each(() => duckdb.runAndReadAll('SELECT count(*) FROM few WHERE x > 3')),
+      queryInDuckdb: each(() => duckdb.runAndReadAll('SELECT * FROM few WHERE id = 7')),
+    }),
+  })
+  const against = (samples: number[] | undefined) => (samples ? [{ peer: 'DuckDB', samples }] : [])
+  const target = { atMost: 12 }
+  figure('count 100 rows by predicate', took.count!, {
+    unit: 'µs',
+    target,
+    against: against(took.countInDuckdb),
+  })
+  figure('query one key of 100 rows', took.query!, {
+    unit: 'µs',
+    target,
+    against: against(took.queryInDuckdb),
   })
 }
 
