@@ -19,7 +19,14 @@ export type {
   Watching,
   WatchRequest,
 } from './handle/handle.ts'
-export { createHandle, heldTransactions, readStore, storeState, unknownState } from './handle/handle.ts'
+export {
+  createHandle,
+  heldTransactions,
+  readStore,
+  startUpkeep,
+  storeState,
+  unknownState,
+} from './handle/handle.ts'
 export { itemsOf } from './handle/iteration/items.ts'
 export type {
   Items,

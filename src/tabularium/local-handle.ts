@@ -150,6 +150,9 @@ export function localHandle<Own extends object>(
     ...runner,
     watch: (request: WatchRequest | undefined) => watchChanges(core, request),
     readStore: () => readRecord(core.store),
+    startUpkeep: () => {
+      if (!core.settings.readOnly) core.upkeep.wake()
+    },
     close: async () => {
       core.feed.close()
       await core.sessions.close()
@@ -198,7 +201,7 @@ function requireWritable({ settings }: Core, what: string): void {
   if (settings.readOnly) throw openedReadOnly(what, settings.copy)
 }
 
-type Runner = Omit<Backing, 'close' | 'watch' | 'readStore' | 'transact'> &
+type Runner = Omit<Backing, 'close' | 'watch' | 'readStore' | 'startUpkeep' | 'transact'> &
   Required<Pick<Backing, 'transact'>>
 
 function runnerOf(core: Core): Runner {

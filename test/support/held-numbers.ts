@@ -265,6 +265,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['with status 422', 'src/server/core/problem.ts', 'instanceof KeyReused ? 422'],
     ['256 MiB; more are', 'src/engine/table/read/answer-reader.ts', 'maxBytesOfRow = 256 << 20'],
     ['256 MiB; more wait', 'src/engine/table/write/value-memory.ts', 'new ByteBudget(256 << 20'],
+    ['every ten minutes', 'src/server/core/context.ts', 'upkeepMillis = 600_000'],
     ['64 MiB, and', 'src/engine/table/write/new-values.ts', 'maxBytesOfRow = 64 << 20'],
     ['128 MiB; more', 'src/engine/table/write/write-rows.ts', 'fragmentBytes = 128 * 1024 * 1024'],
     ['64 GiB as sent', limits, 'streamedBytes ?? 64 * 1024 * mebibyte'],

@@ -38,6 +38,12 @@ export const answersFormat = 6
  */
 export const compactFormat = 7
 
+/**
+ * The format of a catalog where retention works. Earlier releases would remove files that readers may still read. It came
+ * with the same release.
+ */
+export const retentionFormat = compactFormat
+
 /** The newest format that this release knows, and that of a new catalog. */
 export const newestFormat = compactFormat
 

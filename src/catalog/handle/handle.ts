@@ -44,6 +44,9 @@ export const readStore = Symbol('readStore')
 /** The member by which a server finds out where open transactions are held. */
 export const heldTransactions = Symbol('heldTransactions')
 
+/** The key of the member that starts the upkeep. */
+export const startUpkeep = Symbol('startUpkeep')
+
 /** Where open transactions are held, for several servers over one catalog. */
 export interface HeldTransactions {
   /** The server that holds a caller's transaction, if it is another one, and how long its lease lasts. */
@@ -76,6 +79,8 @@ export interface Catalog extends OperationMethods, Iteration, Watching, Invocabl
   readonly [heldTransactions]?: HeldTransactions
   /** Makes one small read of the store, past all caches; absent where the store is elsewhere. */
   readonly [readStore]?: () => Promise<unknown>
+  /** Starts the upkeep, and returns at once; absent where another process does it. */
+  readonly [startUpkeep]?: () => void
 }
 
 /** The inside of a transaction: every operation, on what the catalog held before and on the transaction's own changes. */
@@ -115,6 +120,8 @@ export interface Backing {
   readonly held?: HeldTransactions
   /** Makes one small read of the store. */
   readonly readStore?: () => Promise<unknown>
+  /** Starts the upkeep. Returns at once. */
+  readonly startUpkeep?: () => void
   close(): Promise<void>
 }
 
@@ -165,6 +172,11 @@ export function createHandle<Own extends object>(
   if (backing.held) handle[heldTransactions] = backing.held
   if (backing.readStore) {
     handle[readStore] = () => (closing ? Promise.reject(closed('readStore')) : backing.readStore!())
+  }
+  if (backing.startUpkeep) {
+    handle[startUpkeep] = () => {
+      if (!closing) backing.startUpkeep!()
+    }
   }
   handle.close = () => {
     closing ??= whenIdle().then(() => backing.close())

@@ -1,13 +1,8 @@
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier, quote, sameNames } from '../../base/model/identifier.ts'
-import {
-  type CatalogRecord,
-  droppedId,
-  type HeldMark,
-  keys,
-  retainedFormat,
-} from '../../base/store/records.ts'
+import { droppedId, type HeldMark, keys, retainedFormat } from '../../base/store/records.ts'
 import type { Reader, Writer } from '../../base/store/store.ts'
+import { requireFormat } from '../lookup/catalog-format.ts'
 import { type FoundTable, putTable, readTable } from '../lookup/names.ts'
 import type { ChangeContext } from '../transactions/commit.ts'
 
@@ -32,7 +27,7 @@ export function holdTable(
   id: Identifier,
   millis: number,
 ): void {
-  requireRetainedFormat(writer)
+  requireFormat(writer, retainedFormat)
   const until = Math.min(now + millis, Number.MAX_SAFE_INTEGER)
   const name = `${String(until).padStart(digits, '0')}-${internalId}`
   writer.remove(keys.table(record.parent, record.name))
@@ -42,13 +37,6 @@ export function holdTable(
     name,
     dropped: { id: [...id], at: now, until },
   })
-}
-
-/** Raises the format of the catalog: releases that do not know held tables would never remove them. */
-function requireRetainedFormat(writer: Writer): void {
-  const record = writer.get<CatalogRecord>(keys.catalog)
-  if (record !== undefined && record.v < retainedFormat)
-    writer.put(keys.catalog, { ...record, v: retainedFormat })
 }
 
 /** Gives a held table a name again. */

@@ -4,15 +4,10 @@ import { clampRange, isInline } from '../../base/content/path.ts'
 import { CatalogError } from '../../base/errors.ts'
 import { prefetch } from '../../base/scheduling/prefetch.ts'
 import { TimeSlice } from '../../base/scheduling/time-slice.ts'
-import {
-  type CatalogRecord,
-  type InlineRecord,
-  inlineFormat,
-  keys,
-  recordFormat,
-} from '../../base/store/records.ts'
+import { type InlineRecord, inlineFormat, keys, recordFormat } from '../../base/store/records.ts'
 import type { Key, Reader, Store, Writer } from '../../base/store/store.ts'
 import type { InlineObjects } from '../../engine/table/index.ts'
+import { requireFormat } from '../lookup/catalog-format.ts'
 
 /*
  * A small change of rows writes a few small objects. As files, each costs a sync of its own, and as objects of a bucket
@@ -219,10 +214,7 @@ export class ChangeInline implements InlineObjects {
       writer.put(keyOf(path), this.#own.get(path)!.record)
       isAny = true
     }
-    if (!isAny) return
-    const catalog = writer.get<CatalogRecord>(keys.catalog)
-    if (catalog !== undefined && catalog.v < inlineFormat)
-      writer.put(keys.catalog, { ...catalog, v: inlineFormat })
+    if (isAny) requireFormat(writer, inlineFormat)
   }
 
   /**

@@ -1,14 +1,9 @@
 import { createHash } from 'node:crypto'
 import { CatalogError } from '../../base/errors.ts'
 import { pathIn } from '../../base/model/relative-path.ts'
-import {
-  type CatalogRecord,
-  keys,
-  recordFormat,
-  type ShareRecord,
-  sharingFormat,
-} from '../../base/store/records.ts'
+import { keys, recordFormat, type ShareRecord, sharingFormat } from '../../base/store/records.ts'
 import type { Reader, Writer } from '../../base/store/store.ts'
+import { requireFormat } from '../lookup/catalog-format.ts'
 import type { LocationContext } from './context.ts'
 import { type ContentFolder, type ContentRoot, contentFolderOf, folderName, type Roots } from './locations.ts'
 
@@ -43,7 +38,7 @@ export function putShares(
   sources: readonly ContentFolder[],
 ): void {
   if (sources.length === 0) return
-  requireSharingFormat(writer)
+  requireFormat(writer, sharingFormat)
   for (const source of sources) {
     const share: ShareRecord = {
       v: recordFormat,
@@ -52,16 +47,6 @@ export function putShares(
     }
     for (const key of keysOf(share)) writer.put(key, share)
   }
-}
-
-/**
- * Raises the format of the catalog, so that releases which do not know shared content, and might remove it, refuse the
- * catalog.
- */
-function requireSharingFormat(writer: Writer): void {
-  const record = writer.get<CatalogRecord>(keys.catalog)
-  if (record !== undefined && record.v < sharingFormat)
-    writer.put(keys.catalog, { ...record, v: sharingFormat })
 }
 
 /** Removes the shares of a dropped table in other folders. */

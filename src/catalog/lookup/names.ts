@@ -6,12 +6,14 @@ import {
   keys,
   type NamespaceRecord,
   recordFormat,
+  retentionFormat,
   rootId,
   type StoredTable,
   type TablePointer,
   type TableRecord,
 } from '../../base/store/records.ts'
 import type { Key, Reader, Value, Writer } from '../../base/store/store.ts'
+import { requireFormat } from './catalog-format.ts'
 import { hasOwnRule } from './retention-rule.ts'
 
 /**
@@ -191,7 +193,10 @@ export function changeTable(writer: Writer, internalId: string, record: TableRec
   for (const _ in properties) {
     stored.properties = properties
     // Upkeep finds these tables without a look at all of them.
-    if (hasOwnRule(properties)) writer.put(keys.ruled(internalId), { v: recordFormat })
+    if (hasOwnRule(properties)) {
+      requireFormat(writer, retentionFormat)
+      writer.put(keys.ruled(internalId), { v: recordFormat })
+    }
     break
   }
   if (main.latest !== null || main.last !== null) stored.main = main

@@ -4,10 +4,12 @@ import {
   keys,
   type LeavingRecord,
   recordFormat,
+  retentionFormat,
   type TagRecord,
   type VersionRecord,
 } from '../../base/store/records.ts'
 import type { Key, Reader } from '../../base/store/store.ts'
+import { requireFormat } from '../lookup/catalog-format.ts'
 import { type FoundTable, identifierOf, isNameOnly, keptTableById, tableById } from '../lookup/names.ts'
 import { hasOwnRule, type RetentionRule, ruleOf } from '../lookup/retention-rule.ts'
 import { noteRetired } from '../lookup/retired.ts'
@@ -150,6 +152,7 @@ async function removeSome(core: RetainContext, id: string, grace: number): Promi
 }
 
 function retire({ writer, now }: ChangeContext, table: string, { branch, versions }: Doomed): void {
+  requireFormat(writer, retentionFormat)
   for (const [version, { manifest_path, manifest_size, e_tag, bases }] of versions) {
     writer.remove(keys.version(table, branch, version))
     const leaving: LeavingRecord = {

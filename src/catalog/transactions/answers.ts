@@ -2,14 +2,9 @@ import { createHash } from 'node:crypto'
 import { CatalogError } from '../../base/errors.ts'
 import { KeyReused, requireKey } from '../../base/model/idempotency-key.ts'
 import { quote } from '../../base/model/identifier.ts'
-import {
-  type AnswerRecord,
-  answersFormat,
-  type CatalogRecord,
-  keys,
-  recordFormat,
-} from '../../base/store/records.ts'
+import { type AnswerRecord, answersFormat, keys, recordFormat } from '../../base/store/records.ts'
 import type { Reader, Writer } from '../../base/store/store.ts'
+import { requireFormat } from '../lookup/catalog-format.ts'
 
 /*
  * The first answers to requests with an idempotency key. An answer is written in the store transaction of its change: so
@@ -71,7 +66,7 @@ export function keepAnswer(
   answer: unknown,
   { transaction, now }: { readonly transaction: string; readonly now: number },
 ): void {
-  requireAnswersFormat(writer)
+  requireFormat(writer, answersFormat)
   const text = JSON.stringify(answer, withoutCredentials)
   const record: AnswerRecord = {
     v: recordFormat,
@@ -88,10 +83,4 @@ export function keepAnswer(
 /** Credentials are for the first caller alone, and expire. */
 function withoutCredentials(member: string, value: unknown): unknown {
   return member === 'storage_options' && typeof value === 'object' ? undefined : value
-}
-
-function requireAnswersFormat(writer: Writer): void {
-  const record = writer.get<CatalogRecord>(keys.catalog)
-  if (record !== undefined && record.v < answersFormat)
-    writer.put(keys.catalog, { ...record, v: answersFormat })
 }

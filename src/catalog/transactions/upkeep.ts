@@ -51,6 +51,8 @@ export class Upkeep {
   /** Marks that are still to be written. */
   #marks: Key[] = []
   #running: Promise<void> | undefined
+  /** Whether it is to run without a mark. */
+  #isWoken = false
   /** Ends the current pause. */
   #endPause: (() => void) | undefined
 
@@ -67,6 +69,13 @@ export class Upkeep {
     if (this.#marks.length > maxWaiting) this.#endPause?.()
     // In a later turn: the caller may block its thread now, and other writers would wait for as long as the upkeep
     // writes.
+    this.#running ??= nextTurn().then(() => this.#run())
+  }
+
+  /** Starts the upkeep, as time alone may have made work for it. Returns at once. */
+  wake(): void {
+    if (this.#closing.signal.aborted) return
+    this.#isWoken = true
     this.#running ??= nextTurn().then(() => this.#run())
   }
 
@@ -87,7 +96,8 @@ export class Upkeep {
 
   async #run(): Promise<void> {
     try {
-      let hasMore = false
+      let hasMore = this.#isWoken
+      this.#isWoken = false
       // It goes on until nothing is left: after the last change, nothing would start it again.
       while (this.#marks.length > 0 || (hasMore && !this.#closing.signal.aborted)) {
         await this.#writeMarks()

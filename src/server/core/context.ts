@@ -1,5 +1,6 @@
 import { invalid } from '../../base/errors.ts'
-import type { Catalog } from '../../catalog/index.ts'
+import { clearInterval, setInterval } from '../../base/time.ts'
+import { type Catalog, startUpkeep } from '../../catalog/index.ts'
 import { authenticator } from '../auth/auth.ts'
 import { Authorizer } from '../auth/authorize.ts'
 import { requireLocal } from '../auth/loopback.ts'
@@ -25,6 +26,8 @@ import { ResponseCache } from './response-cache.ts'
 /** The settings of an adapter. */
 export interface AdapterOptions {
   readonly log: Log
+  /** How often the upkeep of the catalog starts, in milliseconds. Default: every ten minutes. */
+  readonly upkeepMillis?: number
   /** The path prefix of the catalog, such as `/catalog`. Default: none. */
   readonly prefix?: string
   /** The event loop's delay, for applications that already measure it. */
@@ -71,7 +74,7 @@ export function requireCatalog(catalog: unknown): void {
 /** Checks the options and makes a context. */
 export async function openContext(
   options: PluginOptions,
-  { log, prefix = '', eventLoop, silences = {} }: AdapterOptions,
+  { log, prefix = '', eventLoop, silences = {}, upkeepMillis = 600_000 }: AdapterOptions,
 ): Promise<HttpContext> {
   const { auth, catalog } = options
   requireCatalog(catalog)
@@ -93,6 +96,9 @@ export async function openContext(
   )
   const mounted = prefix.split('/').length - 1
   const forwarder = new Forwarder({ catalog, own: server, limits, mounted })
+  // In a catalog that nobody changes, time alone makes work for the upkeep.
+  const upkeep = setInterval(() => catalog[startUpkeep]?.(), upkeepMillis)
+  upkeep.unref?.()
   return {
     options,
     prefix,
@@ -110,6 +116,7 @@ export async function openContext(
     rateLimit: options.rateLimit && rateLimiter(options.rateLimit),
     log,
     close: () => {
+      clearInterval(upkeep)
       watch.close()
       forwarder.close()
       return begun.rollBack()
