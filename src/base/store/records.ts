@@ -33,8 +33,8 @@ export const retainedFormat = 5
 export const answersFormat = 6
 
 /**
- * The format of a catalog whose store wrote records in a form that earlier releases cannot read. The store itself raises
- * the format, with its first change.
+ * The format of a catalog with records that earlier releases cannot read: entries of the feed that name transactions,
+ * and compact values in LMDB. The first change raises the format.
  */
 export const compactFormat = 7
 
@@ -248,7 +248,16 @@ export interface TransactionRecord extends Versioned {
   readonly lost?: LostRaces
   /** Of a batch, which has no single subject: the caller, if the server passed one. */
   readonly principal?: string
+  /** What it changed. A transaction with this member is an entry of the feed, which names it. */
+  readonly changes?: readonly StoredChange[]
+  /** How many further records hold the changes, where they do not fit this one. */
+  readonly parts?: number
+  /** The caller and the request of these changes, for readers of the feed. */
+  readonly origin?: Origin
 }
+
+/** A change without what its transaction's record says: the operation, its subject, and that this is a table. */
+export type StoredChange = Partial<SubjectChange> & Pick<SubjectChange, 'effect'>
 
 /** The races that a transaction lost, together with the transactions that it retries. */
 export interface LostRaces {
@@ -285,7 +294,10 @@ export interface InlineRecord extends Versioned {
   readonly deflated: string
 }
 
-/** What one commit changed. Entries are numbered in the order of the commits. */
+/**
+ * What one commit changed. Entries are numbered in the order of the commits. They are the ids of transactions, whose
+ * records hold the rest. Earlier releases stored all of this in the entry.
+ */
 export interface FeedRecord extends Versioned, Origin {
   readonly transaction: string
   readonly time: number
@@ -362,7 +374,7 @@ export const keys = {
   /** The lease of a task that one process does at a time. */
   task: (name: readonly string[]): Key => ['k', ...name],
   tasks: ['k'] as Key,
-  /** What commits changed, by their numbers. */
+  /** The transactions of commits, by the numbers of the commits. */
   feed: ['f'] as Key,
   /** The changes of a commit that has more of them than fit its entry. */
   feedPart: (transaction: string, part: number): Key => ['p', transaction, part],

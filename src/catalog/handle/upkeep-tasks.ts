@@ -9,8 +9,8 @@ import type { Core } from './core.ts'
 /** The parts of the upkeep, in their order. Apart, so that a catalog loads them when it first needs upkeep. */
 export function upkeepTasks(core: Core): readonly UpkeepTask[] {
   return [
-    clearTransactions(core),
     clearFeed(core),
+    clearTransactions(core),
     clearAnswers(core),
     purgeDropped(core),
     retainVersions(core),

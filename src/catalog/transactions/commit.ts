@@ -1,11 +1,12 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import type { SubjectChange } from '../../base/model/subject-change.ts'
 import { append } from '../../base/store/append.ts'
-import { type FeedRecord, keys, recordFormat, type TransactionRecord } from '../../base/store/records.ts'
+import { keys, recordFormat, type TransactionRecord } from '../../base/store/records.ts'
 import type { Writer } from '../../base/store/store.ts'
 import { type FoundTable, findTable, identifierOf } from '../lookup/names.ts'
 import type { CommitContext } from './context.ts'
 import { NotingWriter } from './noting-writer.ts'
+import { type RecordedChanges, storedChanges } from './recorded-changes.ts'
 
 /** The context in which the body of a change runs. */
 export interface ChangeContext {
@@ -68,10 +69,11 @@ export async function commit<T extends object>(
     const result = body({ writer: noted, noted, transactionId, now })
     isMade = !(unchangedMark in result)
     if (unchangedMark in result) return (result as Unchanged<T>).response
-    writer.put(keys.transaction(transactionId), succeeded(core, operation, noted.kept(subject), noted, now))
     const { subjectId } = noted
     const change = { transactionId, now, operation, subject, subjectId, at, isOutside: true }
-    recordChange(core, writer, change, noted)
+    const changes = recordChange(core, writer, change, noted)
+    const record = succeeded(core, operation, noted.kept(subject), noted, { now, changes })
+    writer.put(keys.transaction(transactionId), record)
     return { ...result, transaction_id: transactionId }
   })
   // Changes inside of a transaction are part of its commit.
@@ -103,29 +105,33 @@ function succeeded(
   operation: string,
   subject: Identifier,
   { subjectId, subjectIds }: NotingWriter,
-  now: number,
+  { now, changes }: { readonly now: number; readonly changes: RecordedChanges | undefined },
 ): TransactionRecord {
-  const isBatch = subject.length === 0
-  return Object.freeze({
+  const record: { -readonly [Name in keyof TransactionRecord]: TransactionRecord[Name] } = {
     v: recordFormat,
     status: 'Succeeded',
     operation,
     subject,
-    // A change of several tables has no single subject.
-    ...(subjectId !== undefined &&
-      (isBatch ? { subject_ids: Object.freeze(subjectIds ?? [subjectId]) } : { subject_id: subjectId })),
-    ...(isBatch && origin?.principal !== undefined && { principal: origin.principal }),
     created_at: now,
     finished_at: now,
     properties: noProperties,
-  })
+  }
+  if (subject.length > 0) {
+    if (subjectId !== undefined) record.subject_id = subjectId
+  } else {
+    // A change of several tables has no single subject.
+    if (subjectId !== undefined) record.subject_ids = Object.freeze(subjectIds ?? [subjectId])
+    if (origin?.principal !== undefined) record.principal = origin.principal
+  }
+  if (changes !== undefined) {
+    record.changes = changes.changes!
+    if (changes.parts !== undefined) record.parts = changes.parts
+    if (changes.origin !== undefined) record.origin = changes.origin
+  }
+  return Object.freeze(record)
 }
 
 const noProperties = Object.freeze({})
-
-/** The most changes in an entry itself, and in each further record. Larger records are slow to read and write. */
-const inEntry = 250
-const inPart = 1_000
 
 /** How a change is recorded. */
 export interface RecordedChange {
@@ -142,20 +148,21 @@ export interface RecordedChange {
 }
 
 /**
- * Writes the feed entry of a change, in the store transaction of the change: a reader sees both or neither. Inside of a
- * transaction over many operations, the changes are staged for the entry of its commit.
+ * Writes the feed entry of a change, in the store transaction of the change: a reader sees both or neither. The entry
+ * names the transaction, whose record takes the returned members. Inside of a transaction over many operations, the
+ * changes are staged for the entry of its commit.
  */
 export function recordChange(
   { staging, origin, feed }: CommitContext,
   writer: Writer,
   change: RecordedChange,
   noted: NotingWriter,
-): void {
-  const { transactionId, now, at, operation, subject } = change
+): RecordedChanges | undefined {
+  const { transactionId, at, operation, subject } = change
   const changes =
     noted.inner.length > 0 ? changesInside(noted) : noted.changes(operation, subject, change.subjectId)
   if (changes.length === 0) {
-    if (!change.isOutside || subject.length === 0) return
+    if (!change.isOutside || subject.length === 0) return undefined
     changes.push({ operation, kind: 'table', id: noted.kept(subject), effect: 'changed' })
   }
   if (staging) {
@@ -167,28 +174,22 @@ export function recordChange(
       changes: Object.freeze(named),
       ...origin,
     })
-    return
+    return undefined
   }
-  const entry: { -readonly [Name in keyof FeedRecord]: FeedRecord[Name] } = {
-    v: recordFormat,
-    transaction: transactionId,
-    time: now,
-    changes: Object.freeze(changes),
-  }
-  const { principal, request_id } = origin ?? noted.inner[0] ?? {}
-  if (principal !== undefined) entry.principal = principal
-  if (request_id !== undefined) entry.request_id = request_id
-  if (changes.length > inEntry) {
-    entry.changes = changes.slice(0, inEntry)
-    entry.parts = Math.ceil((changes.length - inEntry) / inPart)
-    for (let part = 0; part < entry.parts; part++) {
-      const from = inEntry + part * inPart
-      writer.put(keys.feedPart(transactionId, part), changes.slice(from, from + inPart))
-    }
-  }
-  const number = append(writer, keys.feed, Object.freeze(entry), feed.likelyLast)
+  feed.raiseFormat(writer)
+  const number = append(writer, keys.feed, transactionId, feed.likelyLast)
   // If the change fails, this is only a wrong guess.
   if (number !== undefined) feed.likelyLast = number
+  const stored = storedChanges(writer, transactionId, { operation, subject }, changes)
+  const { principal, request_id } = origin ?? noted.inner[0] ?? {}
+  if (principal === undefined && request_id === undefined) return stored
+  return {
+    ...stored,
+    origin: {
+      ...(principal !== undefined && { principal }),
+      ...(request_id !== undefined && { request_id }),
+    },
+  }
 }
 
 /** What the operations of a transaction changed, in their order. */

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { CatalogError, invalid } from '../../base/errors.ts'
 import type { SubjectChange } from '../../base/model/subject-change.ts'
 import { numbered } from '../../base/store/append.ts'
-import { type CatalogRecord, type FeedRecord, keys } from '../../base/store/records.ts'
-import type { Reader, Store } from '../../base/store/store.ts'
+import { type CatalogRecord, compactFormat, type FeedRecord, keys } from '../../base/store/records.ts'
+import type { Reader, Store, Writer } from '../../base/store/store.ts'
 import { clearInterval, setInterval, type Timer } from '../../base/time.ts'
+import { type StoredEntry, wholeEntry } from './recorded-changes.ts'
 
 /** A complete entry of the feed, and the position after it. */
 export interface FeedEntry {
@@ -33,6 +34,8 @@ export class Feed {
   watchers = 0
   readonly #store: Store
   readonly #catalog: CatalogRecord
+  /** Whether the format says that entries name transactions, as far as this process knows. */
+  #isRaised: boolean
   readonly #waiting = new Set<() => void>()
   /** Counts wake-ups, so that a wake-up between a read and the wait after it is not lost. */
   #wakes = 0
@@ -45,6 +48,7 @@ export class Feed {
   constructor(store: Store, catalog: CatalogRecord) {
     this.#store = store
     this.#catalog = catalog
+    this.#isRaised = catalog.v >= compactFormat
   }
 
   /** Aborted when the catalog closes. */
@@ -58,6 +62,15 @@ export class Feed {
 
   positionOf(token: unknown): Position {
     return positionOf(this.#catalog.id, token)
+  }
+
+  /** Raises the format of a catalog of an earlier release, which would not know what an entry says. */
+  raiseFormat(writer: Writer): void {
+    if (this.#isRaised) return
+    const record = writer.get<CatalogRecord>(keys.catalog)
+    if (record === undefined) return
+    if (record.v < compactFormat) writer.put(keys.catalog, { ...record, v: compactFormat })
+    else this.#isRaised = true
   }
 
   /** The position after the last entry. */
@@ -145,8 +158,8 @@ export class Feed {
 }
 
 function lastPosition(reader: Reader): Position {
-  for (const { key, value } of reader.range<FeedRecord>({ prefix: keys.feed, reverse: true, limit: 1 }))
-    return { number: Number(key[1]), transaction: value.transaction }
+  for (const { key, value } of reader.range<StoredEntry>({ prefix: keys.feed, reverse: true, limit: 1 }))
+    return { number: Number(key[1]), transaction: transactionOf(value) }
   return beginning
 }
 
@@ -156,7 +169,7 @@ function entriesAfter(reader: Reader, after: Position): FeedEntry[] {
   const start = [...keys.feed, numbered(after.number)]
   let expected = after.number === 0 ? 1 : after.number
   let changed = 0
-  for (const { key, value } of reader.range<FeedRecord>({
+  for (const { key, value } of reader.range<StoredEntry>({
     prefix: keys.feed,
     start,
     limit: maxEntries + 1,
@@ -164,10 +177,12 @@ function entriesAfter(reader: Reader, after: Position): FeedEntry[] {
     const number = Number(key[1])
     if (number !== expected) throw positionGone()
     if (number === after.number) {
-      if (value.transaction !== after.transaction) throw positionGone()
+      if (transactionOf(value) !== after.transaction) throw positionGone()
     } else {
-      const changes = allChanges(reader, value)
-      entries.push({ position: { number, transaction: value.transaction }, record: value, changes })
+      const record = wholeEntry(reader, value)
+      if (record === undefined) throw positionGone()
+      const { transaction, changes } = record
+      entries.push({ position: { number, transaction }, record, changes })
       changed += changes.length
       if (changed > maxChanges) break
     }
@@ -177,16 +192,8 @@ function entriesAfter(reader: Reader, after: Position): FeedEntry[] {
   return entries
 }
 
-function allChanges(
-  reader: Reader,
-  { transaction, changes, parts = 0 }: FeedRecord,
-): readonly SubjectChange[] {
-  if (parts === 0) return changes
-  const all = [...changes]
-  for (let part = 0; part < parts; part++) {
-    for (const change of reader.get<SubjectChange[]>(keys.feedPart(transaction, part)) ?? []) all.push(change)
-  }
-  return all
+function transactionOf(entry: StoredEntry): string {
+  return typeof entry === 'string' ? entry : entry.transaction
 }
 
 /** A position in the feed: after the entry `number`, which belongs to `transaction`. Number 0 is before all entries. */

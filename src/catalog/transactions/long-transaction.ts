@@ -201,13 +201,15 @@ export function succeed<T>(
   const result = body({ writer: noted, noted, transactionId, now })
   if (result === undefined) return undefined
   const { subjectId = current.subject_id } = noted
-  recordChange(core, writer, { transactionId, now, operation, subject, subjectId, at }, noted)
+  const change = { transactionId, now, operation, subject, subjectId, at }
+  const changes = recordChange(core, writer, change, noted)
   writer.put(keys.transaction(transactionId), {
     ...current,
     // A change of many subjects has no single one.
     ...(subjectId !== undefined && subject.length > 0 && { subject_id: subjectId }),
     status: 'Succeeded',
     finished_at: now,
+    ...changes,
   })
   return result
 }

@@ -1,9 +1,10 @@
-import { type AnswerRecord, type FeedRecord, keys, type TransactionRecord } from '../../base/store/records.ts'
+import { type AnswerRecord, keys, type TransactionRecord } from '../../base/store/records.ts'
 import type { Entry, Key, Reader, Store, Value } from '../../base/store/store.ts'
 import { performance } from '../../base/time.ts'
 import { answerAge } from './answers.ts'
 import type { TransactionSettings } from './context.ts'
 import { lapsedOf } from './lapsed.ts'
+import { entryOutline, type OldEntry, removeEntry, type StoredEntry } from './recorded-changes.ts'
 import { hasLapsed, isFinished } from './transaction-record.ts'
 import type { UpkeepTask, UpkeepTurn } from './upkeep.ts'
 
@@ -85,7 +86,10 @@ async function removeOldTransactions(
       value.created_at < horizon || (surplusEnd !== undefined && String(key[1]) <= surplusEnd)
     const range = { prefix: keys.transactions, start, limit }
     const { old, hasMore } = await core.store.read((reader) => readOldest(reader, range, isOld))
-    const finished = old.filter(({ value }) => isFinished(value.status))
+    // Those in the feed go with their entries.
+    const isLoose = ({ value }: Entry<TransactionRecord>) =>
+      isFinished(value.status) && value.changes === undefined
+    const finished = old.filter(isLoose)
     const lapsed = old.filter(({ value }) => hasLapsed(value, now))
     if (finished.length + lapsed.length + marks.length > 0) {
       await throttled(
@@ -137,8 +141,8 @@ export function clearTransactions(core: RetentionContext): UpkeepTask {
 }
 
 /**
- * Removes feed entries in small steps: those older than transaction records may become, and the surplus. The last entry
- * stays: the number of the next one follows from it.
+ * Removes feed entries with their transactions in small steps: those older than transaction records may become, and the
+ * surplus. The last entry stays: the number of the next one follows from it.
  */
 async function removeOldEntries(core: RetentionContext, { signal, throttled }: UpkeepTurn): Promise<boolean> {
   const { transactionAge, transactionCount } = core.settings
@@ -146,12 +150,16 @@ async function removeOldEntries(core: RetentionContext, { signal, throttled }: U
     signal.throwIfAborted()
     const horizon = core.now() - transactionAge
     let tooMany = 0
-    const { old, hasMore } = await core.store.read((reader): Oldest<FeedRecord> => {
+    const outlines = new Map<Key, OldEntry>()
+    const { old, hasMore } = await core.store.read((reader): Oldest<StoredEntry> => {
       const [last] = reader.range({ prefix: keys.feed, reverse: true, limit: 1, keysOnly: true })
       if (last === undefined) return { old: [], hasMore: false }
       const surplusEnd = Number(last.key[1]) - transactionCount
-      const isOld = ({ key, value }: Entry<FeedRecord>) =>
-        key[1] !== last.key[1] && (value.time < horizon || Number(key[1]) <= surplusEnd)
+      const isOld = ({ key, value }: Entry<StoredEntry>) => {
+        const outline = entryOutline(reader, value)
+        outlines.set(key, outline)
+        return key[1] !== last.key[1] && (outline.time < horizon || Number(key[1]) <= surplusEnd)
+      }
       const oldest = readOldest(reader, { prefix: keys.feed, limit }, isOld)
       tooMany = oldest.old.length > 0 ? surplusEnd - Number(oldest.old[0]!.key[1]) : 0
       return oldest
@@ -160,11 +168,7 @@ async function removeOldEntries(core: RetentionContext, { signal, throttled }: U
       await throttled(
         () =>
           core.store.write((writer) => {
-            for (const { key, value } of old) {
-              writer.remove(key)
-              for (let part = 0; part < (value.parts ?? 0); part++)
-                writer.remove(keys.feedPart(value.transaction, part))
-            }
+            for (const { key } of old) removeEntry(writer, key, outlines.get(key)!)
           }),
         isBehind(tooMany, transactionCount),
       )
@@ -174,9 +178,17 @@ async function removeOldEntries(core: RetentionContext, { signal, throttled }: U
   return true
 }
 
-/** Clears old entries of the feed. Where there are too many, there are too many transaction records, too. */
+/** Clears old entries of the feed, with their transactions. */
 export function clearFeed(core: RetentionContext): UpkeepTask {
-  return { run: (turn) => removeOldEntries(core, turn) }
+  return {
+    run: (turn) => removeOldEntries(core, turn),
+    hasMore: (reader) => {
+      const [oldest] = reader.range({ prefix: keys.feed, limit: 1, keysOnly: true })
+      const [last] = reader.range({ prefix: keys.feed, reverse: true, limit: 1, keysOnly: true })
+      const surplusEnd = Number(last?.key[1]) - core.settings.transactionCount
+      return oldest !== undefined && oldest.key[1] !== last?.key[1] && Number(oldest.key[1]) <= surplusEnd
+    },
+  }
 }
 
 /** Removes answers that are kept by idempotency keys, in small steps: those that are too old, and the surplus. */

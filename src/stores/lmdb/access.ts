@@ -1,7 +1,7 @@
 import type { Key as LmdbKey } from 'lmdb'
 import { lastNumber, numbered } from '../../base/store/append.ts'
 import { endedError } from '../../base/store/body.ts'
-import { checkedKey } from '../../base/store/key.ts'
+import { checkedKey, compareKeys } from '../../base/store/key.ts'
 import { type Cut, type Span, spanOf } from '../../base/store/range.ts'
 import { type CatalogRecord, keys } from '../../base/store/records.ts'
 import type { Entry, Key, Range, Reader, Value, Writer } from '../../base/store/store.ts'
@@ -158,7 +158,7 @@ export class LmdbWriter extends LmdbReader implements Writer {
 }
 
 interface Numbered {
-  readonly prefix: string
+  readonly prefix: Key
   readonly last: number
 }
 
@@ -171,15 +171,15 @@ export class LastNumbers {
 
   /** The last number under a prefix. */
   last(reader: Reader, prefix: Key): number {
-    const name = JSON.stringify(prefix)
     const known = this.#known.get(prefix[0]!)
-    if (known?.prefix === name) return known.last
+    if (known !== undefined && compareKeys(known.prefix, prefix) === 0) return known.last
     const likely = this.#likely.get(prefix[0]!)
-    return lastNumber(reader, prefix, likely?.prefix === name ? likely.last : 0)
+    const isLikely = likely !== undefined && compareKeys(likely.prefix, prefix) === 0
+    return lastNumber(reader, prefix, isLikely ? likely.last : 0)
   }
 
   set(prefix: Key, last: number): void {
-    const numbered = { prefix: JSON.stringify(prefix), last }
+    const numbered = { prefix, last }
     this.#known.set(prefix[0]!, numbered)
     this.#likely.set(prefix[0]!, numbered)
   }

@@ -17,7 +17,9 @@ const shortObject = 0x70
 /** A known text, by its number. */
 const known = 0x80
 const inOneByte = 80
-/** The same, by its number minus {@link inOneByte} in the next byte. */
+/** An object of up to 15 members after a first one, which is `v: 1`: that of nearly all records. */
+const shortRecord = 0xd0
+/** A known text, by its number minus {@link inOneByte} in the next byte. */
 const knownFurther = 0xe0
 const nothing = 0xe1
 const yes = 0xe2
@@ -30,6 +32,8 @@ const utf8Text = 0xe6
 const list = 0xe7
 const object = 0xe8
 const ulid = 0xe9
+/** The whole number that was last written as such, again: a change begins and ends at the same time. */
+const sameNumber = 0xea
 
 /** The deepest nesting of lists and objects. Entries of the feed need 5, for the versions of a change. It stops a cycle. */
 const maxDepth = 5
@@ -56,9 +60,13 @@ for (const [value, digit] of ulidDigits.entries()) ulidValues[digit] = value
 /** The current position. One variable for all calls saves an object for each. */
 let at = 0
 
+/** The last whole number of the value that took bytes of its own. */
+let lastNumber = 0
+
 /** Writes a value at `start`, and returns the end; −1 when the value has no compact form, or does not fit. */
 export function writeCompact(value: unknown, target: Buffer, start: number): number {
   at = start
+  lastNumber = 0
   return writeAny(value, target, maxDepth) ? at : -1
 }
 
@@ -68,7 +76,11 @@ function writeAny(value: unknown, target: Buffer, depth: number): boolean {
   if (typeof value === 'number') {
     if (!Number.isSafeInteger(value) || value < 0) return false
     if (value < smallNumbers) target[at++] = value
-    else writeNumber(number, value, target)
+    else if (value === lastNumber) target[at++] = sameNumber
+    else {
+      lastNumber = value
+      writeNumber(number, value, target)
+    }
     return true
   }
   if (value === null || typeof value === 'boolean') {
@@ -157,11 +169,24 @@ function writeList(items: readonly unknown[], target: Buffer, depth: number): bo
 
 function writeObject(members: object, target: Buffer, depth: number): boolean {
   let count = 0
-  for (const name in members) if ((members as Record<string, unknown>)[name] !== undefined) count++
-  writeCount(shortObject, object, count, target)
+  let isRecord = false
   for (const name in members) {
     const member = (members as Record<string, unknown>)[name]
     if (member === undefined) continue
+    if (count++ === 0) isRecord = name === 'v' && member === 1
+  }
+  if (isRecord && count <= 16) target[at++] = shortRecord + count - 1
+  else {
+    isRecord = false
+    writeCount(shortObject, object, count, target)
+  }
+  for (const name in members) {
+    const member = (members as Record<string, unknown>)[name]
+    if (member === undefined) continue
+    if (isRecord) {
+      isRecord = false
+      continue
+    }
     // A reader that assigns this member would set the prototype.
     if (name === '__proto__' || at + room > target.length) return false
     if (!writeText(name, target) || !writeAny(member, target, depth)) return false
@@ -176,6 +201,7 @@ let end = 0
 export function readCompact(source: Buffer, start: number, stop: number): unknown {
   at = start
   end = stop
+  lastNumber = 0
   const value = readAny(source, maxDepth)
   if (at !== end) throw damaged()
   return value
@@ -187,8 +213,9 @@ function readAny(source: Buffer, depth: number): unknown {
   if (tag < smallNumbers) return tag
   if (tag < shortList) return readLatin1(source, tag - shortText)
   if (tag < shortObject) return readList(source, tag - shortList, depth - 1)
-  if (tag < known) return readObject(source, tag - shortObject, depth - 1)
-  if (tag < known + inOneByte) return knownText(tag - known)
+  if (tag < known) return readObject(source, {}, tag - shortObject, depth - 1)
+  if (tag < shortRecord) return knownText(tag - known)
+  if (tag < knownFurther) return readObject(source, { v: 1 }, tag - shortRecord, depth - 1)
   switch (tag) {
     case knownFurther:
       return knownText(inOneByte + source[at++]!)
@@ -199,7 +226,10 @@ function readAny(source: Buffer, depth: number): unknown {
     case no:
       return false
     case number:
-      return readNumber(source)
+      lastNumber = readNumber(source)
+      return lastNumber
+    case sameNumber:
+      return lastNumber
     case asciiText:
       return readLatin1(source, readNumber(source))
     case utf8Text: {
@@ -209,7 +239,7 @@ function readAny(source: Buffer, depth: number): unknown {
     case list:
       return readList(source, readNumber(source), depth - 1)
     case object:
-      return readObject(source, readNumber(source), depth - 1)
+      return readObject(source, {}, readNumber(source), depth - 1)
     case ulid:
       return readUlid(source)
     default:
@@ -273,9 +303,13 @@ function readList(source: Buffer, count: number, depth: number): unknown[] {
   return items
 }
 
-function readObject(source: Buffer, count: number, depth: number): Record<string, unknown> {
+function readObject(
+  source: Buffer,
+  members: Record<string, unknown>,
+  count: number,
+  depth: number,
+): Record<string, unknown> {
   if (depth < 0) throw damaged()
-  const members: Record<string, unknown> = {}
   for (let i = 0; i < count; i++) {
     const name = readAny(source, 0)
     if (typeof name !== 'string') throw damaged()

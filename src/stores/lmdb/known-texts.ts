@@ -23,5 +23,5 @@ export const knownTexts: readonly string[] = [
   ...['BatchCreateTableVersions', 'BatchDeleteTableVersions', 'code', 'message', 'session', 'owner'],
   ...['server', 'lost', 'races', 'outlasted', 'url', 'instance', 'machine', 'Queued', 'Running', 'Failed'],
   ...['Canceled', 'spans', 'removing', 'source', 'clone', 'path', 'request', 'answer', 'holder', 'size'],
-  ...['deflated'],
+  ...['deflated', 'origin'],
 ]

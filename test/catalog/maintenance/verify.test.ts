@@ -296,6 +296,11 @@ describe('records that do not fit each other', () => {
       writer.remove(keys.version(table, '', 3))
       return [flightsOf(writer), /latest version is 3, which is not there/]
     },
+    'an entry of the feed whose transaction is gone': (writer) => {
+      const [entry] = [...writer.range<string>({ prefix: keys.feed, limit: 1 })]
+      writer.remove(keys.transaction(entry!.value))
+      return [entry!.key, /names the transaction .*, which is not there/]
+    },
     'a tag of a missing version': (writer, table) => {
       writer.put(keys.tag(table, 'audited'), { v: 1, branch: '', version: 77 })
       return [keys.tag(table, 'audited'), /version 77, which is not there/]

@@ -3,12 +3,14 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { compactFormat, keys } from '../../../src/base/store/records.ts'
-import type { Key, Value } from '../../../src/base/store/store.ts'
+import { compactFormat, keys, type TransactionRecord } from '../../../src/base/store/records.ts'
+import type { Key, Reader, Value } from '../../../src/base/store/store.ts'
+import { wholeEntry } from '../../../src/catalog/transactions/recorded-changes.ts'
 import { loadDriver } from '../../../src/stores/lmdb/driver.ts'
 import { sealed } from '../../../src/stores/lmdb/encode-value.ts'
 import { openLmdbStore } from '../../../src/stores/lmdb/index.ts'
 import { openCatalog } from '../../../src/tabularium/index.ts'
+import { changesSince } from '../../catalog/handle/watch-model.ts'
 import { limitEach } from '../../support/time-limit.ts'
 
 limitEach(60)
@@ -34,15 +36,22 @@ function openAsEarlier(directory: string) {
 /** Turns all records into those of an earlier release, with a format of that time. */
 async function makeEarlier(directory: string, format: number): Promise<void> {
   const store = await openLmdbStore(directory)
-  const entries = await store.read((reader) => [...reader.range({})])
+  const entries = await store.read((reader) =>
+    Array.from(reader.range({}), ({ key, value }) => ({ key, value: earlier(reader, key, value, format) })),
+  )
   await store.close()
   const db = openAsEarlier(directory)
-  for (const { key, value } of entries) {
-    const isCatalog = key[0] === keys.catalog[0]
-    const record: Value = isCatalog ? { ...(value as object), v: format } : value
-    await db.put(key as never, sealed(key, record))
-  }
+  for (const { key, value } of entries) await db.put(key as never, sealed(key, value))
   await db.close()
+}
+
+/** Entries of the feed held the changes, which the records of transactions did not. */
+function earlier(reader: Reader, key: Key, value: Value, format: number): Value {
+  if (key[0] === keys.catalog[0]) return { ...(value as object), v: format }
+  if (key[0] === keys.feed[0]) return wholeEntry(reader, value as string) ?? value
+  if (key[0] !== keys.transactions[0]) return value
+  const { changes: _, origin: __, parts: ___, ...record } = value as TransactionRecord
+  return record
 }
 
 async function textAt(directory: string, key: Key): Promise<string | undefined> {
@@ -55,8 +64,11 @@ async function textAt(directory: string, key: Key): Promise<string | undefined> 
 test('records of an earlier release are read, and those beside them are compact after a change', async () => {
   const id = ['ns', 'flights']
   const catalog = await openCatalog(folder)
+  const since = await catalog.watch().token()
   await catalog.createNamespace({ id: ['ns'] })
   await catalog.declareTable({ id, properties: { owner: 'me' } })
+  const before = await changesSince(catalog, since)
+  expect(before.length).toBe(2)
   await catalog.close()
   await makeEarlier(folder, 2)
 
@@ -71,8 +83,12 @@ test('records of an earlier release are read, and those beside them are compact 
   await writing.declareTable({ id: ['ns', 'weather'] })
   expect((await writing.listTables({ id: ['ns'] })).tables).toEqual(['ns$flights', 'ns$weather'])
   expect((await writing.verify()).problems).toBe(0)
-  const fed = (await writing.listTransactions({})).transactions
-  expect(fed.length).toBe(3)
+  expect((await writing.listTransactions({})).transactions.length).toBe(3)
+  // The feed goes on where it was: entries of both forms, in one order.
+  const after = await changesSince(writing, since)
+  expect(after.slice(0, 2)).toEqual(before)
+  expect(after[2]!.changes).toMatchObject([{ id: ['ns', 'weather'], effect: 'created', kind: 'table' }])
+  expect((await changesSince(writing, before[1]!.token)).length).toBe(1)
   await writing.close()
   expect(JSON.parse((await textAt(folder, keys.catalog))!)).toMatchObject({ v: compactFormat })
 })

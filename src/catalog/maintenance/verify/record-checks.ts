@@ -18,6 +18,7 @@ import type { Key, Reader } from '../../../base/store/store.ts'
 import { segmentsOf } from '../../locations/locations.ts'
 import { keysOf } from '../../locations/shared-content.ts'
 import { keptTableById, readTable } from '../../lookup/names.ts'
+import { type StoredEntry, wholeEntry } from '../../transactions/recorded-changes.ts'
 import { hasLapsed } from '../../transactions/transaction-record.ts'
 
 /** What is wrong with a record. */
@@ -91,6 +92,10 @@ export const checks: Readonly<Record<string, Check>> = {
       harmless: true,
       message: `was left ${value.status} by a process that died; it counts as failed once anybody asks, and is removed with old records`,
     }
+  },
+
+  f(reader, _key, value: StoredEntry) {
+    return wholeEntry(reader, value) ? undefined : fault(`names the transaction ${value}, which is not there`)
   },
 
   o(reader, key, value: ShareRecord) {

@@ -121,6 +121,9 @@ const subjectChange = v.object({
   effect: v.picklist(['created', 'replaced', 'changed', 'moved', 'removed']),
 })
 
+/** Of an entry of the feed: who changed something, and by which request. */
+const origin = { principal: v.optional(v.string()), request_id: v.optional(v.string()) }
+
 /** The shape of the records of each family, by the first part of their keys. */
 const shapes: Readonly<Record<string, v.GenericSchema>> = {
   c: v.object({ v: whole, id: v.string(), secret: v.string(), created_at: time }),
@@ -167,6 +170,9 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
     failure: v.optional(v.object({ code: v.string(), message: v.string() })),
     lost: v.optional(v.object({ races: whole, at: v.array(v.string()), outlasted: whole })),
     principal: v.optional(v.string()),
+    changes: v.optional(v.array(v.partial(subjectChange, ['operation', 'kind', 'id']))),
+    parts: v.optional(whole),
+    origin: v.optional(v.object(origin)),
   }),
   m: whole,
   l: v.union([v.string(), v.object({ ...versioned, removing: v.string(), until: time })]),
@@ -174,15 +180,17 @@ const shapes: Readonly<Record<string, v.GenericSchema>> = {
   i: v.object({ ...versioned, path: v.string(), id: v.array(v.string()) }),
   h: v.object({ ...versioned, until: time }),
   k: v.object({ ...versioned, holder: v.string(), until: time }),
-  f: v.object({
-    ...versioned,
-    transaction: v.string(),
-    time,
-    changes: v.array(subjectChange),
-    parts: v.optional(whole),
-    principal: v.optional(v.string()),
-    request_id: v.optional(v.string()),
-  }),
+  f: v.union([
+    v.string(),
+    v.object({
+      ...versioned,
+      transaction: v.string(),
+      time,
+      changes: v.array(subjectChange),
+      parts: v.optional(whole),
+      ...origin,
+    }),
+  ]),
   p: v.array(subjectChange),
   a: v.union([
     v.object({
