@@ -9,6 +9,8 @@ import { connect } from '../../src/client/index.ts'
 import { openCatalog } from '../../src/tabularium/index.ts'
 import { IcebergRequests, schema } from '../iceberg/rest.ts'
 import { freshFolder } from '../support/catalogs.ts'
+import { childrenOf } from '../support/child-processes.ts'
+import { lanceIt } from '../support/lance-package.ts'
 import { lines, run } from './run.ts'
 
 /** Serves in this process until the test ends, and returns the printed URL. */
@@ -51,6 +53,22 @@ describe('serve', () => {
     ])
     const { code, err } = await run(['describe', url, 'prod.u'])
     expect([code, err]).toEqual([1, expect.stringMatching(/^tabularium: TableNotFound: .*\n$/)])
+  })
+
+  lanceIt('runs Lance in a process of its own, unless that is left out', async () => {
+    const processes = () => childrenOf(process.pid, 'lance/isolated/child').length
+    for (const [option, count] of [
+      ['--lance-memory=2GiB', 1],
+      ['--no-lance-process', 0],
+    ] as const) {
+      const url = await serving([await freshFolder(), '--no-auth', '--format', 'lance', option])
+      const before = processes()
+      expect((await run(['create', url, 't', '--data', '[{"a":1}]'])).err).toBe('')
+      expect(lines(await run(['count', url, 't']))).toEqual([{ count: 1 }])
+      expect(processes() - before).toBe(count)
+    }
+    const { err } = await run(['serve', 'memory:', '--no-auth', '--no-lance-process', '--lance-time', '1m'])
+    expect(err).toContain('--lance-memory and --lance-time are about the process')
   })
 
   it('commands are part of a transaction of the server by --transaction', async () => {

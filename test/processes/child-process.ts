@@ -35,6 +35,10 @@ export class Child {
     })
   }
 
+  get pid(): number {
+    return this.#process.pid!
+  }
+
   /** Resolves when the process has written the line. Fails if it ends before. */
   said(line: string): Promise<void> {
     return this.#until(() => this.lines.includes(line))

@@ -26,8 +26,8 @@ export interface Asked {
 }
 
 /**
- * The session that requests share, and those of requests whose process ended. Each of these is done once more, alone in a
- * new process, so that only the one at fault fails.
+ * The session that requests share, and that of requests whose process ended. These are done once more in a new process, one
+ * after the other, so that only the one at fault fails.
  */
 export class LanceSessions {
   readonly #cacheBytes: number
@@ -37,7 +37,10 @@ export class LanceSessions {
   #users = 0
   #idle: Timer | undefined
   readonly #leaving = new Set<Promise<void>>()
+  /** The process for requests that are done once more, one by one. */
+  #alone: LanceSession | undefined
   readonly #again = semaphore(1)
+  #waiting = 0
 
   constructor({ cacheBytes, isolation }: LanceOptions) {
     this.#cacheBytes = cacheBytes
@@ -60,18 +63,34 @@ export class LanceSessions {
     return this.runAlone(asked, work)
   }
 
-  /** Does something in a process that nothing else uses. */
+  /** Does something in a process that nothing else uses meanwhile. */
   async runAlone<T>(asked: Asked, work: (session: LanceSession) => Promise<T>): Promise<T> {
-    await this.#again.acquire(asked.signal)
-    const session = this.#begin()
+    this.#waiting++
+    let isTaken = false
+    let isDone = false
     try {
-      return await work(session)
+      await this.#again.acquire(asked.signal)
+      isTaken = true
+      this.#alone ??= this.#begin()
+      const found = await work(this.#alone)
+      isDone = true
+      return found
     } catch (error) {
       throw errorOf(error, asked)
     } finally {
-      await this.#end(session)
-      this.#again.release()
+      this.#waiting--
+      if (isTaken) await this.#leaveAlone(isDone)
     }
+  }
+
+  /** Leaves the process to the next one that waits for it. What failed may go on there, so that ends it. */
+  async #leaveAlone(isDone: boolean): Promise<void> {
+    const session = this.#alone!
+    if (this.#waiting === 0 || !isDone || session.runtime.hasEnded || session.runtime.isWorn) {
+      this.#alone = undefined
+      await this.#end(session)
+    }
+    this.#again.release()
   }
 
   /** The session that is shared, until {@link leave}. */

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
-import { lanceIt } from '../../support/lance-package.ts'
+import { howLanceRuns, lanceIt } from '../../support/lance-package.ts'
 import { countOf, rowsOf } from '../../support/rows.ts'
 import { limitEach } from '../../support/time-limit.ts'
 
@@ -24,7 +24,9 @@ function marked(rows: readonly { readonly n: number; readonly j: string | null }
 }
 
 async function opened() {
-  const catalog = closedAfterwards(await openCatalog(join(await freshFolder(), 'c'), { format: 'lance' }))
+  const catalog = closedAfterwards(
+    await openCatalog(join(await freshFolder(), 'c'), { format: 'lance', ...howLanceRuns }),
+  )
   await catalog.createTable({ id, data: marked([{ n: 0, j: '{"k":0}' }]) as never })
   return catalog
 }

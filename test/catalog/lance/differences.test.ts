@@ -8,7 +8,7 @@ import { toArrowTable } from '../../../src/engine/table/index.ts'
 import { serve } from '../../../src/server/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
-import { lance, lanceIt } from '../../support/lance-package.ts'
+import { howLanceRuns, lance, lanceIt } from '../../support/lance-package.ts'
 import {
   type ChangedRow,
   checkDifferences,
@@ -94,7 +94,7 @@ describe('differences of rows of Lance', () => {
   lanceIt(
     'those of any two versions are those of their rows, and replayed they give the later one',
     async () => {
-      const catalog = closedAfterwards(await openCatalog(await freshFolder()))
+      const catalog = closedAfterwards(await openCatalog(await freshFolder(), howLanceRuns))
       let number = 0
       let pairs = 0
       let kinds = new Set<string>()
@@ -142,7 +142,9 @@ describe('differences of rows of Lance', () => {
   )
 
   lanceIt('what both versions share is not read, and of other deletions the deleted rows alone', async () => {
-    const catalog = closedAfterwards(await openCatalog(await freshFolder(), { cacheBytes: 0 }))
+    const catalog = closedAfterwards(
+      await openCatalog(await freshFolder(), { cacheBytes: 0, ...howLanceRuns }),
+    )
     const id = ['t']
     await catalog.createTable({ id, data: numbered(20_000), properties: { format: 'lance' } })
     const { location } = await catalog.describeTable({ id })
@@ -172,7 +174,7 @@ describe('differences of rows of Lance', () => {
   lanceIt(
     'many rows are compared in parts, over HTTP too, and an answer is cut by limit and offset',
     async () => {
-      const catalog = closedAfterwards(await openCatalog(await freshFolder()))
+      const catalog = closedAfterwards(await openCatalog(await freshFolder(), howLanceRuns))
       const id = ['t']
       await catalog.createTable({ id, data: numbered(30_000), properties: { format: 'lance' } })
       await catalog.updateTable({ id, updates: [['n', 'n + 100000']], predicate: 'n % 3 = 0' })
@@ -210,7 +212,7 @@ describe('differences of rows of Lance', () => {
       const made = await db.createTable('s', [{ n: 1 }, { n: 2 }, { n: 3 }], {
         storageOptions: { newTableEnableStableRowIds: 'true' },
       })
-      const catalog = closedAfterwards(await openCatalog(folder))
+      const catalog = closedAfterwards(await openCatalog(folder, howLanceRuns))
       const id = ['s']
       await catalog.registerTable({ id, location: pathToFileURL(join(folder, 'sets/s.lance')).href })
       await made.update({ where: 'n = 2', values: { n: 20 } })
@@ -234,7 +236,7 @@ describe('differences of rows of Lance', () => {
   )
 
   lanceIt('what cannot be compared is refused, and damage is told', async () => {
-    const catalog = closedAfterwards(await openCatalog(await freshFolder()))
+    const catalog = closedAfterwards(await openCatalog(await freshFolder(), howLanceRuns))
     const id = ['t']
     await catalog.createTable({
       id,

@@ -6,8 +6,9 @@ import { openCatalog } from '../../../src/tabularium/index.ts'
  * acknowledged.
  */
 
-const [directory, word] = process.argv.slice(2) as [string, string]
-const catalog = await openCatalog(directory, { format: 'lance' })
+const [directory, word, isolated] = process.argv.slice(2) as [string, string, string?]
+const lance = { isolate: isolated === 'isolated' }
+const catalog = await openCatalog(directory, { format: 'lance', lance })
 const shared = ['shared']
 const rows = (count: number) => Array.from({ length: count }, (_, n) => ({ n, word }))
 await catalog.createTable({ id: shared, data: rows(0).concat({ n: -1, word }), mode: 'ExistOk' })

@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect } from 'vitest'
+import { tableFromIPC } from '@uwdata/flechette'
+import { describe, expect, onTestFinished } from 'vitest'
 import { fileContent } from '../../../src/contents/files/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { type CatalogOptions, openCatalog } from '../../../src/tabularium/index.ts'
+import { Child } from '../../processes/child-process.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { childrenOf, runs } from '../../support/child-processes.ts'
 import { contentWith } from '../../support/contents.ts'
@@ -25,8 +27,11 @@ const isolated = (options: Partial<NonNullable<CatalogOptions['lance']>> = {}) =
 const opened = async (options: CatalogOptions = isolated()) =>
   closedAfterwards(await openCatalog(join(await freshFolder(), 'catalog'), options))
 
+/** The file that such a process runs. */
+const named = 'lance/isolated/child'
+
 /** The processes of Lance of all catalogs of this process. */
-const processes = () => childrenOf(process.pid, 'lance/isolated/child')
+const processes = () => childrenOf(process.pid, named)
 
 /** What this process has open. */
 const handles = () =>
@@ -192,6 +197,41 @@ describe('the process of Lance', () => {
       await expect.poll(handles).toEqual(before)
     },
   )
+
+  lanceIt('it ends with a catalog that is killed', async () => {
+    const directory = join(await freshFolder(), 'catalog')
+    const owner = new Child('test/catalog/lance/kills-child.ts', [directory, 'a', 'isolated'])
+    onTestFinished(() => owner.stop())
+    await owner.said('ready')
+    const [found] = childrenOf(owner.pid, named)
+    expect(runs(found!)).toBe(true)
+    await owner.kill()
+    await expect.poll(() => runs(found!)).toBe(false)
+  })
+
+  lanceIt('differences of rows are the same, whenever it is killed', async () => {
+    const catalog = await opened()
+    const rows = (from: number) =>
+      Array.from({ length: 10_000 }, (_, i) => ({ n: from + i, text: `row ${i}` }))
+    await catalog.createTable({ id, data: rows(0) })
+    await catalog.insertIntoTable({ id, data: rows(10_000) })
+    await catalog.deleteFromTable({ id, predicate: 'n % 7 = 0' })
+    const read = async () => {
+      const { data } = await catalog.tableChanges({ id, from: 1, to: 3 })
+      const rows = tableFromIPC(data).toArray()
+      return rows.map(({ n, _change_type }) => `${_change_type} ${n}`).join()
+    }
+    const expected = await read()
+    expect(expected.split(',').length).toBeGreaterThan(8_000)
+    let killed = 0
+    for (let turn = 0; turn < 3; turn++) {
+      const found = read()
+      await sleep(Math.random() * 40)
+      killed += killAll().length
+      expect((await found) === expected).toBe(true)
+    }
+    expect(killed).toBeGreaterThan(0)
+  })
 
   lanceIt('options that do not fit are refused', async () => {
     const wrong: [object, string][] = [

@@ -121,7 +121,7 @@ export class LanceProcess implements LanceRuntime, Caller {
       if (this.#cause) return reject(new ProcessEnded(this.#cause, false))
       const channel = this.#channel()
       // A catalog that nobody closes does not hold its process, but for what it was asked.
-      if (this.#pending.size === 0) channel.ref()
+      if (this.#pending.size === 0) this.#hold(true)
       const pending: Pending = { resolve, reject }
       this.#pending.set(id, pending)
       if (this.#isStarted) this.#watch(id, pending)
@@ -203,7 +203,16 @@ export class LanceProcess implements LanceRuntime, Caller {
   #settled(id: number, { timer }: Pending): void {
     clearTimeout(timer)
     this.#pending.delete(id)
-    if (this.#pending.size === 0) (this.#child!.stdio[3] as Socket).unref()
+    if (this.#pending.size === 0) this.#hold(false)
+  }
+
+  /** Whether this process waits for that one: for its answers, and for its end. */
+  #hold(waits: boolean): void {
+    const child = this.#child!
+    for (const handle of [child, child.stdio[3] as Socket]) {
+      if (waits) handle.ref()
+      else handle.unref()
+    }
   }
 
   /** Ends the process at once. Calls under way fail when it is gone. */
