@@ -119,7 +119,11 @@ it('a fault after many rows names its line, and leaves no table', async () => {
   const short = await run(create(await file('a.csv.gz', packed.subarray(0, packed.length - 20))))
   expect(short.err).toMatch(/cannot be decompressed/)
   expect([wide.code, cut.code, short.code]).toEqual([2, 2, 2])
-  for (const damaged of [zstd.subarray(0, 60), zstd.with(84, 0), Buffer.concat([zstd, Buffer.from('more')])]) {
+  for (const damaged of [
+    zstd.subarray(0, 60),
+    zstd.with(84, 0),
+    Buffer.concat([zstd, Buffer.from('more')]),
+  ]) {
     const { err, code } = await run(create(await file('a.csv.zst', damaged)))
     expect([err, code]).toEqual([expect.stringMatching(/cannot be decompressed/), 2])
   }
