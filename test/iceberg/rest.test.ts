@@ -287,7 +287,7 @@ test('a request that is sent again with its key does nothing more, also when the
     server.rest.send('DELETE', 'namespaces/prod/tables/a', undefined, headers)
   const reused = await drop(headers)
   expect([reused.status, reused.body.error.type]).toEqual([422, 'UnprocessableEntityException'])
-  expect(reused.body.error.message).toContain('belongs to another request, a iceberg.updateTable')
+  expect(reused.body.error.message).toContain('belongs to another request: iceberg.updateTable')
   const third = { 'idempotency-key': '017f22e2-79b0-7cc3-98c4-dc0c0c07aaaa' }
   expect([(await drop(third)).status, (await drop(third)).status]).toEqual([204, 204])
 })

@@ -18,6 +18,8 @@ const taking: Partial<Record<OperationName, object>> = {
   analyzeTableQueryPlan: { id },
   listTableIndices: { id },
   describeTableIndexStats: { id, index_name: 'x_idx' },
+  prewarmTableIndex: { id, index_name: 'x_idx' },
+  getLsmWriteSpec: { id },
 }
 
 /** Their `version` is another thing: one to be made, or what a tag is to point to. */

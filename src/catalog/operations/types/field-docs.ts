@@ -257,6 +257,15 @@ const requests: Docs = {
 }
 
 const responses: Docs = {
+  lsm_write_spec:
+    'How writers that gather rows in memory share them out. Null where none is set up, as in all of our own tables.',
+  sharding: 'Which shard takes a row.',
+  'getLsmWriteSpec.mode':
+    'Whether all rows go to one shard, or to shards by the hash or by the value of a column.',
+  'getLsmWriteSpec.column': 'The column that tells the shard of a row.',
+  num_buckets: 'How many shards there are, where a hash tells the shard.',
+  maintained_indexes: 'The names of the indexes that these writers keep up to date.',
+  writer_config_defaults: 'The settings of these writers: pairs of strings.',
   context: 'Entries of the catalog. Over HTTP, each header is an entry `header.NAME`.',
   transaction_id: 'The id of the transaction that made the change; `describeTransaction` describes it.',
   page_token: 'What to give as `page_token` for the next page. Absent on the last page.',
