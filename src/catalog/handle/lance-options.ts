@@ -1,11 +1,16 @@
 import { invalid } from '../../base/errors.ts'
 import { type OptionNames, requireKnown } from '../../base/model/options.ts'
-import type { IsolationOptions } from '../../engine/lance/index.ts'
 
-/** How the package of Lance runs. The others are for a process of its own. Everything has a default. */
-export interface LanceRunOptions extends IsolationOptions {
+/** How the package of Lance runs. All but `isolate` is for a process of its own. Everything has a default. */
+export interface LanceRunOptions {
   /** Whether it runs in a process of its own, which starts with the first request for rows of Lance. Default: false. */
   readonly isolate?: boolean | undefined
+  /** Most bytes of memory of the process; it is ended when it takes more. Default: half of the machine's. */
+  readonly memoryBytes?: number | undefined
+  /** How long one call of Lance may take, in milliseconds. Then the process is ended. Default: an hour. */
+  readonly callMillis?: number | undefined
+  /** After how many milliseconds without a request the process ends; the next one starts another. Default: 5 minutes. */
+  readonly idleMillis?: number | undefined
 }
 
 const names: OptionNames<LanceRunOptions> = {
@@ -21,7 +26,7 @@ const mostMillis = 2 ** 31 - 1
 const leastMemory = 256 * 1024 * 1024
 
 /** The options for a process of its own. Undefined where Lance runs in this one. */
-export function isolationOptions(given: LanceRunOptions): IsolationOptions | undefined {
+export function isolationOptions(given: LanceRunOptions): Omit<LanceRunOptions, 'isolate'> | undefined {
   requireKnown('lance', given, names)
   const { isolate = false, ...limits } = given
   if (typeof isolate !== 'boolean') throw invalid(`lance: isolate is ${String(isolate)}. Give true or false.`)

@@ -1,20 +1,14 @@
 import { totalmem } from 'node:os'
 
-/** How Lance runs in a process of its own. Everything has a default. */
-export interface IsolationOptions {
-  /** Most bytes of memory of the process; it is ended when it takes more. Default: half of the machine's. */
-  readonly memoryBytes?: number | undefined
-  /** How long one call of Lance may take, in milliseconds. Then the process is ended. Default: an hour. */
-  readonly callMillis?: number | undefined
-  /** After how many milliseconds without a request the process ends; the next one starts another. Default: 5 minutes. */
-  readonly idleMillis?: number | undefined
-}
-
+/** The bounds of a process of Lance. */
 export interface Isolation {
   readonly memoryBytes: number
   readonly callMillis: number
   readonly idleMillis: number
 }
+
+/** The same, where each has a default. The options of a catalog document them. */
+export type IsolationOptions = { readonly [Name in keyof Isolation]?: Isolation[Name] | undefined }
 
 /** The options with their defaults. */
 export function isolationOf({ memoryBytes, callMillis, idleMillis }: IsolationOptions): Isolation {
