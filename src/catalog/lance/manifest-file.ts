@@ -8,15 +8,14 @@ import { type Field, readFields } from './protobuf.ts'
 /** The fields of a manifest. Throws a `RangeError` for another file. */
 export function manifestFields(file: Buffer): Field[] {
   if (file.length < 16 || file.toString('latin1', file.length - 4) !== 'LANC')
-    throw new RangeError('This is no manifest.')
+    throw new RangeError('Its end is not that of a manifest.')
   return readFields(sectionAt(file, file.readBigUInt64LE(file.length - 16)))
 }
 
 /** A section of a manifest file: its length, and then its bytes. */
 export function sectionAt(file: Buffer, position: bigint): Uint8Array {
-  const at = Number(position)
-  const start = at + 4
-  const end = start + file.readUInt32LE(at)
+  const start = Number(position) + 4
+  const end = start <= file.length ? start + file.readUInt32LE(start - 4) : Number.POSITIVE_INFINITY
   if (end > file.length) throw new RangeError('A section is cut off.')
   return file.subarray(start, end)
 }

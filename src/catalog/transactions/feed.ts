@@ -5,6 +5,7 @@ import { numbered } from '../../base/store/append.ts'
 import { type CatalogRecord, compactFormat, type FeedRecord, keys } from '../../base/store/records.ts'
 import type { Reader, Store, Writer } from '../../base/store/store.ts'
 import { clearInterval, setInterval, type Timer } from '../../base/time.ts'
+import { requireFormat } from '../lookup/catalog-format.ts'
 import { type StoredEntry, wholeEntry } from './recorded-changes.ts'
 
 /** A complete entry of the feed, and the position after it. */
@@ -66,11 +67,8 @@ export class Feed {
 
   /** Raises the format of a catalog of an earlier release, which would not know what an entry says. */
   raiseFormat(writer: Writer): void {
-    if (this.#isRaised) return
-    const record = writer.get<CatalogRecord>(keys.catalog)
-    if (record === undefined) return
-    if (record.v < compactFormat) writer.put(keys.catalog, { ...record, v: compactFormat })
-    else this.#isRaised = true
+    // A change that raises it may still fail, so only a later one knows.
+    this.#isRaised ||= requireFormat(writer, compactFormat)
   }
 
   /** The position after the last entry. */

@@ -1,3 +1,4 @@
+import { manifestFields, numberIn, sectionAt } from '../../lance/manifest-file.ts'
 import { type Field, readFields } from '../../lance/protobuf.ts'
 
 /* What a manifest of Lance names. https://lance.org/format/table has the messages. */
@@ -27,13 +28,10 @@ const emptySet = 8
 /** What a manifest names. Throws a `RangeError` for one that cannot be read. */
 export function filesNamedIn(bytes: Uint8Array): NamedFiles {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (file.length < 16 || file.toString('latin1', file.length - 4) !== 'LANC') {
-    throw new RangeError('Its end is not that of a manifest.')
-  }
-  const fields = readFields(sectionAt(file, Number(file.readBigUInt64LE(file.length - 16))))
+  const fields = manifestFields(file)
   const files: NamedFile[] = []
   for (const one of all(fields, fragmentsField)) files.push(...filesOf(readFields(one)))
-  const indexes = numberOf(fields, indexSectionField)
+  const indexes = numberIn(fields, indexSectionField)
   return { files, folders: indexes === undefined ? [] : foldersOf(readFields(sectionAt(file, indexes))) }
 }
 
@@ -42,16 +40,16 @@ function filesOf(fields: readonly Field[]): NamedFile[] {
   for (const one of all(fields, fragment.files)) {
     const parts = readFields(one)
     // A file with a base lies elsewhere, as those of a clone do.
-    if (numberOf(parts, dataFile.base) !== undefined) continue
+    if (numberIn(parts, dataFile.base) !== undefined) continue
     const [path] = all(parts, dataFile.path)
-    const size = numberOf(parts, dataFile.size) ?? 0
+    const size = Number(numberIn(parts, dataFile.size) ?? 0n)
     if (path) found.push({ path: `data/${textOf(path)}`, size: size === 0 ? undefined : size })
   }
   for (const one of all(fields, fragment.deletions)) {
     const parts = readFields(one)
-    if (numberOf(parts, deletionFile.base) !== undefined) continue
-    const part = (number: number) => bigOf(parts, number) ?? 0n
-    const name = `${bigOf(fields, fragment.id) ?? 0n}-${part(deletionFile.readVersion)}-${part(deletionFile.id)}`
+    if (numberIn(parts, deletionFile.base) !== undefined) continue
+    const part = (number: number) => numberIn(parts, number) ?? 0n
+    const name = `${numberIn(fields, fragment.id) ?? 0n}-${part(deletionFile.readVersion)}-${part(deletionFile.id)}`
     found.push({
       path: `_deletions/${name}.${part(deletionFile.type) === 1n ? 'bin' : 'arrow'}`,
       size: undefined,
@@ -70,7 +68,7 @@ function foldersOf(section: readonly Field[]): string[] {
     // Those of Lance itself have no files.
     const isItsOwn = name !== undefined && textOf(name).startsWith('__')
     const isEmpty = fragments === undefined || fragments.length <= emptySet
-    if (uuid === undefined || isItsOwn || isEmpty || numberOf(parts, index.base) !== undefined) return []
+    if (uuid === undefined || isItsOwn || isEmpty || numberIn(parts, index.base) !== undefined) return []
     const [digits] = all(readFields(uuid), 1)
     if (digits?.length !== 16) return []
     const hex = Buffer.from(digits).toString('hex')
@@ -78,25 +76,7 @@ function foldersOf(section: readonly Field[]): string[] {
   })
 }
 
-/** A section of a manifest: its length, and then its bytes. */
-function sectionAt(file: Buffer, at: number): Uint8Array {
-  if (at + 4 > file.length) throw new RangeError('A section is cut off.')
-  const end = at + 4 + file.readUInt32LE(at)
-  if (end > file.length) throw new RangeError('A section is cut off.')
-  return file.subarray(at + 4, end)
-}
-
 const all = (fields: readonly Field[], wanted: number) =>
   fields.flatMap(({ number, value }) => (number === wanted && typeof value !== 'bigint' ? [value] : []))
-
-function bigOf(fields: readonly Field[], wanted: number): bigint | undefined {
-  const value = fields.findLast(({ number }) => number === wanted)?.value
-  return typeof value === 'bigint' ? value : undefined
-}
-
-function numberOf(fields: readonly Field[], wanted: number): number | undefined {
-  const found = bigOf(fields, wanted)
-  return found === undefined ? undefined : Number(found)
-}
 
 const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString()
