@@ -29,8 +29,9 @@ it.each<[Kind, number]>([
   ['objects', 1_000_000],
   ['parquet', 1_500_000],
 ])('%s: four times the rows take no more memory', async (kind, count) => {
-  // The garbage of the first some hundred megabytes is collected late: fewer rows would end before. It is collected later
-  // where other processes take the processors. Rows that are kept would more than double the peak.
-  const [some, many] = [await peakOf(kind, count), await peakOf(kind, 4 * count)]
-  expect({ kind, some, many, isLevel: many < 1.4 * some }).toMatchObject({ isLevel: true })
+  // The garbage of the first some hundred megabytes is collected late: fewer rows would end before.
+  const [some, first] = [await peakOf(kind, count), await peakOf(kind, 4 * count)]
+  // Where other processes take the processors, garbage is collected later still. Rows that are kept are kept each time.
+  const many = first < 1.15 * some ? first : Math.min(first, await peakOf(kind, 4 * count))
+  expect({ kind, some, many, isLevel: many < 1.15 * some }).toMatchObject({ isLevel: true })
 })
