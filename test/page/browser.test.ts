@@ -282,13 +282,21 @@ describeInChromium('the page in Chromium', () => {
     await page.keyboard.press('Enter')
     await expect.poll(streams).toBe(1)
     await page.goto(`${server.url}/#/activity`)
+    const latest = page.getByRole('table', { name: 'Latest changes' })
+    // Only the stream brings links, so a link shows that the stream has begun and can be resumed.
+    let early = 0
+    await expect
+      .poll(async () => {
+        await catalog.declareTable({ id: [`early${early++}`] })
+        return latest.getByRole('link', { name: /^early/ }).count()
+      })
+      .toBeGreaterThan(0)
     await server.close()
     await catalog.declareTable({ id: ['late'] })
     const again = await serve(catalog, { auth, port, limits: { eventLoopDelay: 0 } })
     onTestFinished(() => again.close())
     await page.locator('#tables').getByRole('option', { name: 'late', exact: true }).waitFor()
     // It is listed once.
-    const latest = page.getByRole('table', { name: 'Latest changes' })
     await latest.getByRole('link', { name: 'late', exact: true }).waitFor()
     expect(await latest.getByRole('link', { name: 'late', exact: true }).count()).toBe(1)
 

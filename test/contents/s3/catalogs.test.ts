@@ -194,7 +194,10 @@ describe.skipIf(typeof place === 'string')('a catalog in a directory with its ro
     const isDeclared = async () =>
       (await catalog.describeTable({ id: ['theirs'], check_declared: true })).is_only_declared
     expect(await isDeclared()).toBe(true)
+    // A dataset of Lance begins with its first manifest.
     await (await openContent(url)).put('their/place/data/1.lance', bytesOf('rows'))
+    expect(await isDeclared()).toBe(true)
+    await (await openContent(url)).put('their/place/_versions/1.manifest', bytesOf('manifest'))
     expect(await isDeclared()).toBe(false)
     await catalog.dropTable({ id: ['theirs'] })
     expect(await paths(await openContent(url), 'their/')).toEqual([])
