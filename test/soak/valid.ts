@@ -103,7 +103,7 @@ export async function valid(seed: number): Promise<
     async round() {
       // Half of the requests evaluate expressions.
       const name = draw.oneOf(draw.chance(0.5) ? names : evaluating)
-      const request = validRequest(name, world, draw)
+      const request = validRequest(name, draw.chance(0.15) ? wideWorld(world, draw) : world, draw)
       current = `${name} ${shown(request)}`
       const before = mebibytesIn(directory)
       counts.requests++
@@ -161,9 +161,40 @@ async function makeWorld(client: Catalog, draw: Draw): Promise<World> {
   const bodies = [make(50_000), make(10), make(20_000, shared, true), make(1, ['c'.repeat(mebibyte)])]
   for (const [i, id] of tables.entries())
     await client.createTable({ id, data: bodies[i] as Uint8Array, mode: 'Overwrite' })
+  wideRows ??= rowsOfWide()
+  await client.createTable({ id: ['wide'], data: wideRows, mode: 'Overwrite' })
   const gone = tableToIPC(tableFromArrays({ x: [1] }), 'stream')
   await client.createTable({ id: ['other', 'gone'], data: gone, mode: 'Overwrite' })
   return { tables, namespaces: [['other'], []], columns, data: make(3) }
+}
+
+/** Half of the columns of a wide table, beside those that all tables have. */
+const wideColumns = 2_500
+
+/** The names of a table with many columns, sometimes in another case. */
+function wideWorld(world: World, draw: Draw): World {
+  const isUpper = draw.chance(0.3)
+  const names = (kind: string) =>
+    Array.from({ length: wideColumns }, (_, i) => (isUpper ? kind.toUpperCase() : kind) + i)
+  const { numbers, texts } = world.columns
+  const columns = { numbers: [...names('x'), ...numbers], texts: [...names('t'), ...texts] }
+  return { ...world, tables: [['wide']], columns }
+}
+
+/** Rows of the table with many columns. Made once: the library takes long. */
+let wideRows: Uint8Array | undefined
+
+function rowsOfWide(): Uint8Array {
+  const x = vectorFromArray(Int32Array.of(1, 2, 3))
+  const t = vectorFromArray(['a', 'b', 'c'], new Utf8())
+  const many = Array.from({ length: wideColumns }, (_, i) => i)
+  const columns = [
+    ...many.map((i) => [`x${i}`, x] as const),
+    ...many.map((i) => [`t${i}`, t] as const),
+    ...(['x', 'y'] as const).map((name) => [name, x] as const),
+    ...(['s', 't'] as const).map((name) => [name, t] as const),
+  ]
+  return tableToIPC(new Table(Object.fromEntries(columns)), 'stream')
 }
 
 function shown(request: unknown): string {

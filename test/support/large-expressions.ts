@@ -84,10 +84,14 @@ export function aliasesAt(columns: Columns, draw: Draw): Record<string, string> 
   const count = draw.oneOf([1, 10, 1_000, 10_000])
   const one = expressionAt(columns, draw)
   const isShort = one.length < 100
+  // A wide table has other columns for each.
+  const isWide = columns.numbers.length > 100 && draw.chance(0.5)
+  const next = () =>
+    isWide ? `${draw.oneOf(columns.numbers)} + 1` : isShort ? `coalesce(NULL, ${one})` : one
   return Object.fromEntries(
-    Array.from({ length: isShort ? count : Math.min(count, 20) }, (_, i) => [
+    Array.from({ length: isShort || isWide ? count : Math.min(count, 20) }, (_, i) => [
       `a${i}`,
-      draw.chance(0.2) ? draw.oneOf(columns.texts) : isShort ? `coalesce(NULL, ${one})` : one,
+      draw.chance(0.2) ? draw.oneOf(columns.texts) : next(),
     ]),
   )
 }

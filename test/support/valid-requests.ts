@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type OperationName, operations } from '../../src/catalog/operations/index.ts'
-import { at, type Draw } from './draw.ts'
+import type { Draw } from './draw.ts'
 import { aliasesAt, expressionAt, orderAt, predicateAt } from './large-expressions.ts'
 
 /* Random requests that are valid by the schema of each operation, with fields sometimes at their bounds. */
@@ -172,20 +172,24 @@ const knownFields: Readonly<Record<string, Known>> = {
   expression: (world, draw) => expressionAt(world.columns, draw),
   updates: ({ columns }, draw, name) =>
     name === 'updateTable'
-      ? columns.texts
-          .slice(0, draw.countUpTo(columns.texts.length))
-          .map((column) => [column, expressionAt(columns, draw, 'text')])
-      : [{ path: at(columns.texts, 0), metadata: mapAt(draw) }],
+      ? someOf(columns.texts, draw).map((column, i) => [
+          column,
+          i < fewNames ? expressionAt(columns, draw, 'text') : `${draw.oneOf(columns.texts)} || 'a'`,
+        ])
+      : someOf(columns.texts, draw).map((path, i) => ({
+          path,
+          metadata: i === 0 ? mapAt(draw) : { k: 'v' },
+        })),
   new_columns: ({ columns }, draw) =>
     Array.from({ length: draw.oneOf([1, 30, 300]) }, (_, i) => ({
       name: `n${i}_${draw.below(1e9)}`,
       expression: expressionAt(columns, draw),
     })),
-  alterations: () => [{ path: 'x', nullable: true }],
+  alterations: ({ columns }, draw) => someOf(columns.numbers, draw).map((path) => ({ path, nullable: true })),
   columns: ({ columns }, draw, name) => {
     if (name === 'alterTableDropColumns') return ['missing']
     return draw.chance(0.3) || name === 'tableChanges'
-      ? [...columns.numbers, ...columns.texts].slice(0, 5)
+      ? someOf([...columns.numbers, ...columns.texts], draw)
       : { column_aliases: aliasesAt(columns, draw) }
   },
   order_by: ({ columns }, draw) => orderAt(columns, draw),
@@ -224,6 +228,13 @@ const knownFields: Readonly<Record<string, Known>> = {
       start_version: i * 2 + 1e6,
       end_version: i * 2 + 1e6 + 1,
     })),
+}
+
+/** So many columns may have a large expression each. */
+const fewNames = 20
+
+function someOf(names: readonly string[], draw: Draw): readonly string[] {
+  return names.slice(0, draw.countUpTo(names.length))
 }
 
 function freshId(draw: Draw): readonly string[] {

@@ -1,5 +1,6 @@
 import { type Field, type Schema, Type } from '@uwdata/flechette'
 import { nearest } from '../../../base/model/nearest.ts'
+import { indexInAsciiCase, indexOfName } from '../../arrow/field-names.ts'
 import { isRowColumn } from '../../arrow/schema.ts'
 import { predicateError } from '../errors.ts'
 import type { NamePart } from '../syntax/syntax.ts'
@@ -46,14 +47,8 @@ export function resolveField(text: string, plan: ColumnPlan, name: string, at: n
 }
 
 function findColumn(fields: readonly Field[], name: string, anyCase: boolean): number {
-  const index = fields.findIndex((field) => field.name === name)
-  if (index >= 0 || !anyCase) return index
-  const lower = lowerAscii(name)
-  return fields.findIndex((field) => lowerAscii(field.name) === lower)
-}
-
-function lowerAscii(name: string): string {
-  return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+  const index = indexOfName(fields, name)
+  return index >= 0 || !anyCase ? index : indexInAsciiCase(fields, name)
 }
 
 function unknownName(text: string, at: number, what: string, name: string, fields: readonly Field[]): Error {

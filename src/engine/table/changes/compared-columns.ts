@@ -2,6 +2,7 @@ import { type Field, type Schema, Type, utf8 } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
 import { canCast } from '../../arrow/cast/cast.ts'
+import { indexOfName } from '../../arrow/field-names.ts'
 import { typeName } from '../../arrow/type-name.ts'
 import { namesOf } from '../read/projection.ts'
 import type { ChangesOptions } from '../table-engine.ts'
@@ -62,7 +63,8 @@ export function comparedColumns(
 }
 
 function unique(what: string, names: readonly string[]): readonly string[] {
-  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  const seen = new Set<string>()
+  const twice = names.find((name) => seen.has(name) || !seen.add(name))
   if (twice !== undefined)
     throw invalid(`${what} names the column ${quote(twice)} twice. Name each one once.`)
   return names
@@ -71,7 +73,7 @@ function unique(what: string, names: readonly string[]): readonly string[] {
 function compared(from: Schema, to: Schema, name: string): ComparedColumn {
   const index = indexOf(to, name)
   const field = to.fields[index]!
-  const before = from.fields.findIndex((other) => other.name === name)
+  const before = indexOfName(from.fields, name)
   const earlier = from.fields[before]
   // A column of the type null may have taken a type since.
   if (earlier === undefined || (earlier.type.typeId === Type.Null && field.type.typeId !== Type.Null))
@@ -86,7 +88,7 @@ function compared(from: Schema, to: Schema, name: string): ComparedColumn {
 }
 
 function indexOf(schema: Schema, name: string): number {
-  const index = schema.fields.findIndex((field) => field.name === name)
+  const index = indexOfName(schema.fields, name)
   if (index >= 0) return index
   throw new CatalogError(
     'TableColumnNotFound',

@@ -1,6 +1,8 @@
 import { type Field, type Schema, Type } from '@uwdata/flechette'
 import { CatalogError, invalid } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
+import { indexOfName } from '../../arrow/field-names.ts'
+import { childFields } from '../../arrow/layout.ts'
 import { isRowColumn, requireWellFormed } from '../../arrow/schema.ts'
 import { idsOfSchema, storedColumnsOf, type TableSchema } from '../format/table-schema.ts'
 import { namesOf, splitPath } from '../read/projection.ts'
@@ -124,14 +126,14 @@ export interface FoundField {
 
 /** Finds the field at a path with the syntax of queries. Names must match exactly. */
 export function findField(schema: Schema, tree: readonly FieldNode[], text: string): FoundField {
-  const exact = tree.findIndex(({ field }) => field.name === text)
-  const names = exact >= 0 ? [text] : splitPath(text)
+  const names = indexOfName(schema.fields, text) >= 0 ? [text] : splitPath(text)
   const way: FieldNode[] = []
   const indices: number[] = []
-  let fields = tree
+  let fields: readonly Field[] = schema.fields
+  let nodes = tree
   for (const name of names) {
-    const index = fields.findIndex(({ field }) => field.name === name)
-    const node = fields[index]
+    const index = indexOfName(fields, name)
+    const node = nodes[index]
     if (node === undefined) {
       throw new CatalogError(
         'TableColumnNotFound',
@@ -140,7 +142,8 @@ export function findField(schema: Schema, tree: readonly FieldNode[], text: stri
     }
     way.push(node)
     indices.push(index)
-    fields = node.children
+    fields = childFields(node.field.type)
+    nodes = node.children
   }
   return { node: way.at(-1)!, way, indices, path: names.map(quoted).join('.') }
 }

@@ -1,7 +1,9 @@
 import { type Field, type Schema, Type } from '@uwdata/flechette'
 import { CatalogError, invalid, unsupported } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
+import { indexOfName, onlyIndexInAnyCase } from '../../arrow/field-names.ts'
 import { isRowColumn } from '../../arrow/schema.ts'
 import { childWithin } from '../../arrow/take/take.ts'
 import type { ValueExpression } from '../../predicate/index.ts'
@@ -26,8 +28,9 @@ export async function projection(
   schema: Schema,
   { columns, withRowId }: Projection,
   compile: Compile,
+  timeSlice: TimeSlice,
 ): Promise<Pick[]> {
-  const picks = columns === undefined ? allOf(schema) : await named(schema, columns, compile)
+  const picks = columns === undefined ? allOf(schema) : await named(schema, columns, compile, timeSlice)
   const rowId = withRowColumns(schema).fields[schema.fields.length]!
   if (!withRowId || picks.some(({ path }) => path?.[0] === schema.fields.length)) return picks
   if (picks.some(({ field }) => field.name === rowId.name)) {
@@ -46,6 +49,7 @@ async function named(
   schema: Schema,
   columns: NonNullable<QueryOptions['columns']>,
   compile: Compile,
+  timeSlice: TimeSlice,
 ): Promise<Pick[]> {
   const named = Array.isArray(columns)
     ? columns.map((name: string): [string, string] => [name, name])
@@ -61,6 +65,7 @@ async function named(
     seen.add(name)
     const found = await pickOf(schema, text, compile, !Array.isArray(columns))
     picks.push({ ...found, field: { ...found.field, name } })
+    if (timeSlice.due) await timeSlice.rest()
   }
   return picks
 }
@@ -82,37 +87,35 @@ const isName =
   /^(?:[\p{Alphabetic}_][\p{Alphabetic}\p{Number}_]*|`(?:[^`]|``)*`)(?:\.(?:[\p{Alphabetic}_][\p{Alphabetic}\p{Number}_]*|`(?:[^`]|``)*`))*$/u
 const isConstant = /^(?:null|true|false|current_date|current_timestamp)$/i
 
-/** The column at a path; undefined if there is none. */
-function findPath(schema: Schema, text: string): Pick | undefined {
-  try {
-    return resolve(schema, text)
-  } catch (error) {
-    if (error instanceof CatalogError) return undefined
-    throw error
-  }
-}
-
 /** The column or struct field at a path. Throws `TableColumnNotFound` if there is none. */
 export function resolve(schema: Schema, text: string): ColumnPick {
+  const found = findPath(schema, text)
+  if (found !== undefined) return found
+  splitPath(text)
+  if (isRowColumn(text)) {
+    throw unsupported(`${text} is not supported by this catalog.`, 'Name rows by _rowid.')
+  }
+  throw new CatalogError(
+    'TableColumnNotFound',
+    `There is no column ${quote(text)}. The columns are ${namesOf(schema)}.`,
+  )
+}
+
+/** The column or struct field at a path; undefined if there is none. */
+function findPath(schema: Schema, text: string): ColumnPick | undefined {
   const { fields: all } = withRowColumns(schema)
-  const exact = all.findIndex(({ name }) => name === text)
+  const exact = indexOfName(all, text)
   if (exact >= 0) return { path: [exact], field: all[exact]! }
+  const names = pathNames(text)
+  if (typeof names === 'string') return undefined
   const path: number[] = []
   let fields: readonly Field[] = schema.fields
   let nullable = false
   let field: Field | undefined
-  for (const name of splitPath(text)) {
-    const index = fields.findIndex((candidate) => candidate.name === name)
+  for (const name of names) {
+    const index = indexOfName(fields, name)
     field = fields[index]
-    if (field === undefined && isRowColumn(text)) {
-      throw unsupported(`${text} is not supported by this catalog.`, 'Name rows by _rowid.')
-    }
-    if (field === undefined) {
-      throw new CatalogError(
-        'TableColumnNotFound',
-        `There is no column ${quote(text)}. The columns are ${namesOf(schema)}.`,
-      )
-    }
+    if (field === undefined) return undefined
     path.push(index)
     nullable ||= field.nullable
     fields = field.type.typeId === Type.Struct ? field.type.children : []
@@ -123,10 +126,8 @@ export function resolve(schema: Schema, text: string): ColumnPick {
 /** The only column with the name in another case, perhaps in backticks; undefined if there is none, or several. */
 export function inOtherCase(schema: Schema, text: string): ColumnPick | undefined {
   const name = /^`(?:[^`]|``)*`$/.test(text) ? text.slice(1, -1).replaceAll('``', '`') : text
-  const lower = name.toLowerCase()
-  const close = schema.fields.flatMap((field, i) => (field.name.toLowerCase() === lower ? [i] : []))
-  const [index] = close
-  return index === undefined || close.length > 1 ? undefined : { path: [index], field: schema.fields[index]! }
+  const index = onlyIndexInAnyCase(schema.fields, name)
+  return index < 0 ? undefined : { path: [index], field: schema.fields[index]! }
 }
 
 export function namesOf(schema: Schema): string {
@@ -138,16 +139,22 @@ export function namesOf(schema: Schema): string {
 
 /** The names in a field path, separated by dots. A name with a dot is in backticks, with its own backticks doubled. */
 export function splitPath(text: string): string[] {
+  const names = pathNames(text)
+  if (typeof names === 'string') throw invalid(names)
+  return names
+}
+
+/** The names in a field path, or what is wrong with it. Most texts that are none are expressions. */
+function pathNames(text: string): string[] | string {
   const part = /(?:`((?:[^`]|``)*)`|([^.`]+))(\.|$)/y
   const names: string[] = []
   while (part.lastIndex < text.length || text === '') {
     const match = part.exec(text)
-    if (match === null)
-      throw invalid(`${quote(text)} is no field path. Write a.b, or \`a.b\` for a name with a dot.`)
+    if (match === null) return `${quote(text)} is no field path. Write a.b, or \`a.b\` for a name with a dot.`
     names.push(match[1]?.replaceAll('``', '`') ?? match[2]!)
     if (match[3] === '') return names
   }
-  throw invalid(`${quote(text)} ends in a dot. Name the field that comes after it.`)
+  return `${quote(text)} ends in a dot. Name the field that comes after it.`
 }
 
 /** The values at a path, taken from the columns of a fragment. */

@@ -129,11 +129,13 @@ async function layoutFor(
   const isCommon = plain === undefined && schema.metadata === null
   const known = isCommon ? cache.made<AnswerLayout>(key) : undefined
   if (known) return known
-  const picks = await projection(schema, options, (text) => compileValues(text, schema, now, job))
+  const picks = await projection(schema, options, (text) => compileValues(text, schema, now, job), job)
   const layout = new AnswerLayout(schema, picks, plain)
   const isLastingText = picks.every(
     ({ expression }) => expression === undefined || isLasting(expression, schema),
   )
+  // What follows encodes all columns at once.
+  if (job.due) await job.rest()
   if (isCommon && !layout.isWhole && isLastingText)
     cache.keepMade(key, layout, bytesOfCompiled(text) + layout.file.bytes)
   return layout

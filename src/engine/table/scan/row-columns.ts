@@ -23,9 +23,17 @@ export function bindingSchema(schema: Schema, text: string): Schema {
   return named.test(text) ? withRowColumns(schema) : schema
 }
 
+const extended = new WeakMap<readonly Field[], Field[]>()
+
 /** The schema with the row columns. A column of the table with such a name has priority. */
 export function withRowColumns(schema: Schema): Schema {
-  return { ...schema, fields: [...schema.fields, ...rowColumns] }
+  // The same fields each time: what is made of them is kept by them.
+  let fields = extended.get(schema.fields)
+  if (fields === undefined) {
+    fields = [...schema.fields, ...rowColumns]
+    extended.set(schema.fields, fields)
+  }
+  return { ...schema, fields }
 }
 
 /** A fragment's position in a version. */

@@ -1,6 +1,7 @@
 import { type Field, int32, type Schema } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
+import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { ValueExpression, WorkBudget } from '../../predicate/index.ts'
 import { noMetadata } from '../columns/field-tree.ts'
 import { type Compile, type Pick, projection } from '../read/projection.ts'
@@ -37,6 +38,7 @@ export async function answerColumns(
   { columns, withRowId }: Readonly<{ [N in 'columns' | 'withRowId']?: QueryOptions[N] }>,
   hasSeveral: boolean,
   compile: (text: string, schema: Schema) => Promise<ValueExpression>,
+  timeSlice: TimeSlice,
 ): Promise<SearchColumns> {
   if (schema.fields.some(({ name }) => name === distanceColumn)) {
     throw invalid(
@@ -57,8 +59,8 @@ export async function answerColumns(
   if (wanted === undefined || wanted.length > 0 || named!.length === 0) {
     const stored =
       wanted && (Array.isArray(columns) ? wanted.map(([name]) => name) : Object.fromEntries(wanted))
-    picks = await projection(schema, { columns: stored, withRowId }, compiled)
-  } else if (withRowId) picks = await projection(schema, { columns: ['_rowid'] }, compiled)
+    picks = await projection(schema, { columns: stored, withRowId }, compiled, timeSlice)
+  } else if (withRowId) picks = await projection(schema, { columns: ['_rowid'] }, compiled, timeSlice)
   if (hasSeveral) list.add(int('query_index'), 'query')
   let index = 0
   for (const [name, path] of named ?? schema.fields.map(({ name }) => [name, name] as const)) {

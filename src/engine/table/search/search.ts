@@ -71,9 +71,8 @@ export async function planSearch(
     )
   }
   const now = job.storage.now()
-  const columns = await answerColumns(schema, options, searches > 1, (text, schema) =>
-    compileValues(text, schema, now, job),
-  )
+  const compiled = (text: string, schema: Schema) => compileValues(text, schema, now, job)
+  const columns = await answerColumns(schema, options, searches > 1, compiled, job)
   const order = options.orderBy ? searchOrder(schema, options.orderBy, options.maxKeys) : []
   const isWanted = columns.picks.some(({ path }) => path?.length === 1 && path[0] === column.path[0])
   return {

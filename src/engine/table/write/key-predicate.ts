@@ -1,6 +1,7 @@
 import { type DataType, Precision, type Schema, type Table, Type } from '@uwdata/flechette'
 import { invalid, unsupported } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
+import { indexOfName } from '../../arrow/field-names.ts'
 import { typeName } from '../../arrow/type-name.ts'
 import { matchSome } from './schema-match.ts'
 
@@ -15,7 +16,7 @@ const mostGroups = 100
 export function keyPredicate(rows: Table, schema: Schema, on: readonly string[]): string | undefined {
   const columns = matchSome(rows, schema)
   const keys = on.map((name) => {
-    const at = schema.fields.findIndex((field) => field.name === name)
+    const at = indexOfName(schema.fields, name)
     if (at < 0 || columns[at] === undefined) {
       throw invalid(`The rows have no column ${quote(name)} to be matched by, or it lies within another one.`)
     }

@@ -90,18 +90,20 @@ export class NewValues {
     const share = (this.#memory.isHeld ? maxBytes : uncountedBytes) / this.#assignments.size
     const most = Math.max(1, share)
     let count = Number.POSITIVE_INFINITY
+    let bytes = 0
     for (const [index, assignment] of this.#assignments) {
       const options = { live, budget: budgetOf(assignment), numberOf, mostBytes: most }
       const batch = await walk(assignment.expression.steps(rows, start, end, options), this.#timeSlice)
       made.set(index, batch)
       count = Math.min(count, batch.length)
-      const bytes = bytesOf(made)
+      bytes += bytesInUse(batch)
       const fit = rowsThatFit(count, bytes, made.size * most)
       if (fit === count && bytes <= maxBytes) continue
       count = fit
       for (const [index, batch] of made) if (batch.length > count) made.set(index, firstRows(batch, count))
+      bytes = bytesOf(made)
       end = start + selectRows(live, end - start, count - 1, 1).runs[1]!
-      if (count === 1 && bytesOf(made) > maxBytesOfRow) throw rowTooLarge()
+      if (count === 1 && bytes > maxBytesOfRow) throw rowTooLarge()
     }
     return made
   }
