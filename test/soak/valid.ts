@@ -86,6 +86,7 @@ export async function valid(seed: number): Promise<
   // The next request, or the end, reports a crashed server.
   watching.catch(() => {})
   const world = await makeWorld(client, draw)
+  let remade = performance.now()
 
   const check = (what: string) => {
     if (served.ending !== undefined) throw new Error(`${what}: ${served.ending}`)
@@ -126,7 +127,15 @@ export async function valid(seed: number): Promise<
       check(current)
       if (grown > bounds.mebibytesOnDisk) throw new Error(`${current} wrote ${grown} MiB.`)
       // Replaces tables that have grown.
-      if (counts.requests % 40 === 0 || mebibytesIn(directory) > 2_048) await makeWorld(client, draw)
+      if (counts.requests % 40 !== 0 && mebibytesIn(directory) <= 2_048) return
+      const since = Math.round(performance.now() - remade)
+      await makeWorld(client, draw).catch((cause) => {
+        const after = `${Math.round(performance.now() - remade - since)} ms, ${since} ms after the last time`
+        throw new Error(`The tables were not made again in ${after}, after ${current}. ${served.errors}`, {
+          cause,
+        })
+      })
+      remade = performance.now()
     },
     async end() {
       isOver = true
