@@ -5,11 +5,29 @@ import { type Field, readFields } from './protobuf.ts'
  * manifest. https://lance.org/format/table has the messages.
  */
 
+const flagsFields = { reader: 9, writer: 10 }
+
+/** Deletions, stable row ids, the second format, a config, base paths, no transaction files. */
+export const knownFlags = 0b11_1111n
+
 /** The fields of a manifest. Throws a `RangeError` for another file. */
 export function manifestFields(file: Buffer): Field[] {
+  return readFields(sectionAt(file, BigInt(manifestStart(file))))
+}
+
+/** Where the manifest begins, which is the last section of its file. Throws a `RangeError` for another file. */
+export function manifestStart(file: Buffer): number {
   if (file.length < 16 || file.toString('latin1', file.length - 4) !== 'LANC')
     throw new RangeError('Its end is not that of a manifest.')
-  return readFields(sectionAt(file, file.readBigUInt64LE(file.length - 16)))
+  const start = file.readBigUInt64LE(file.length - 16)
+  if (Number(start) + 4 + sectionAt(file, start).length + 16 !== file.length)
+    throw new RangeError('Its last section is not the manifest.')
+  return Number(start)
+}
+
+/** The features that readers or writers must know. */
+export function manifestFlags(fields: readonly Field[]): bigint {
+  return (numberIn(fields, flagsFields.reader) ?? 0n) | (numberIn(fields, flagsFields.writer) ?? 0n)
 }
 
 /** A section of a manifest file: its length, and then its bytes. */
@@ -29,4 +47,18 @@ export function numberIn(fields: readonly Field[], number: number): bigint | und
 export function message({ value }: Field): Uint8Array {
   if (typeof value === 'bigint') throw new RangeError('A message is a number.')
   return value
+}
+
+/** A file with a manifest behind other sections, of the same version of the format as another file. */
+export function manifestFile(before: readonly Uint8Array[], manifest: Uint8Array, like: Buffer): Uint8Array {
+  const position = Buffer.alloc(8)
+  position.writeBigUInt64LE(BigInt(before.reduce((sum, { length }) => sum + length, 0)))
+  return Buffer.concat([...before, ...section(manifest), position, like.subarray(like.length - 8)])
+}
+
+/** A message as a section of a file. */
+export function section(message: Uint8Array): readonly [length: Uint8Array, message: Uint8Array] {
+  const length = Buffer.alloc(4)
+  length.writeUInt32LE(message.length)
+  return [length, message]
 }

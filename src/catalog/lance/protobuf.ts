@@ -30,6 +30,7 @@ export function readFields(message: Uint8Array): Field[] {
       return message.subarray(at - length, at)
     }
     const tag = Number(varint())
+    if (tag < 8 || tag > 0xffff_ffff) throw new RangeError('A field has no number.')
     const value = readValue(tag & 7, varint, take)
     fields.push({ number: tag >>> 3, value, bytes: message.subarray(start, at) })
   }

@@ -1,4 +1,13 @@
-import { manifestFields, message, numberIn, sectionAt } from './manifest-file.ts'
+import {
+  knownFlags,
+  manifestFields,
+  manifestFile,
+  manifestFlags,
+  message,
+  numberIn,
+  section,
+  sectionAt,
+} from './manifest-file.ts'
 import { type Field, readFields, writeFields } from './protobuf.ts'
 
 /*
@@ -24,8 +33,6 @@ const deletionFileField = 3
 /** Of data files and deletion files. */
 const fileBaseField = 7
 const indexBaseField = 9
-/** Deletions, stable row ids, the second format, a config, base paths, no transaction files. */
-const knownFlags = 0b11_1111n
 const basePathsFlag = 0b1_0000n
 
 /** What a clone adds to the manifest. */
@@ -50,8 +57,7 @@ export function shallowClone(manifest: Uint8Array, clone: Clone): Uint8Array | u
 function cloneOf(file: Buffer, { source, sourceName, branch }: Clone): Uint8Array | undefined {
   const fields = manifestFields(file)
   const flags = (number: number) => numberIn(fields, number) ?? 0n
-  const allFlags = flags(manifestField.readerFlags) | flags(manifestField.writerFlags)
-  if (fields.some(({ number }) => !knownManifestFields.has(number)) || allFlags & ~knownFlags)
+  if (fields.some(({ number }) => !knownManifestFields.has(number)) || manifestFlags(fields) & ~knownFlags)
     return undefined
   const bases = fields
     .filter(({ number }) => number === manifestField.basePaths)
@@ -80,17 +86,7 @@ function cloneOf(file: Buffer, { source, sourceName, branch }: Clone): Uint8Arra
     { number: manifestField.basePaths, value: basePath(base, sourceName, source) },
     { number: manifestField.branch, value: Buffer.from(branch) },
   ])
-  const before = indices ? [lengthOf(indices), indices] : []
-  const position = Buffer.alloc(8)
-  position.writeBigUInt64LE(BigInt(before.reduce((sum, { length }) => sum + length, 0)))
-  // The format's version and the mark at the end stay.
-  return Buffer.concat([...before, lengthOf(cloned), cloned, position, file.subarray(file.length - 8)])
-}
-
-function lengthOf(section: Uint8Array): Buffer {
-  const length = Buffer.alloc(4)
-  length.writeUInt32LE(section.length)
-  return length
+  return manifestFile(indices ? section(indices) : [], cloned, file)
 }
 
 function baseId(value: bigint | Uint8Array): bigint {

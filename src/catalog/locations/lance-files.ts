@@ -8,8 +8,15 @@
 
 /** The folder of a branch's manifests, within the folder of the dataset. */
 export function versionsFolderOf(branch: string): string {
-  return branch === '' ? '_versions/' : `tree/${branch}/_versions/`
+  return `${branchFolderOf(branch)}_versions/`
 }
+
+/** The folder of the files in which a branch's writers say what they changed, within the folder of the dataset. */
+export function transactionsFolderOf(branch: string): string {
+  return `${branchFolderOf(branch)}_transactions/`
+}
+
+const branchFolderOf = (branch: string) => (branch === '' ? '' : `tree/${branch}/`)
 
 /** The greatest number of 64 bits, in two halves: names of 20 digits count down from it. */
 const newest = [1_844_674_407, 3_709_551_615] as const

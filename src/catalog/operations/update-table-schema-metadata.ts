@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { unsupported } from '../../base/errors.ts'
 import { branch, changeFields, requestFields, stringMap, tableIdentifier } from '../../base/model/fields.ts'
+import { withSchemaMetadata } from '../lance/schema-metadata.ts'
 import { applyToRows, changeTable } from '../rows/change.ts'
 import { operation } from './framework/operation.ts'
 import { listedStatuses, post } from './framework/route.ts'
@@ -44,13 +44,8 @@ export const updateTableSchemaMetadata = operation({
       branch,
       prepare: ({ engine }) => engine.replaceSchemaMetadata(metadata),
       apply: applyToRows,
-      lances: () => {
-        throw unsupported(
-          'The schema metadata of tables of Lance cannot be replaced by its package for Node.',
-          'Replace them with Lance for Python: dataset.replace_schema_metadata.',
-        )
-      },
+      lancesManifest: (before, next) => withSchemaMetadata(before, metadata, next),
     })
-    return { metadata: Object.fromEntries(snapshot!.metadata), transaction_id }
+    return { metadata: snapshot ? Object.fromEntries(snapshot.metadata) : metadata, transaction_id }
   },
 })

@@ -12,6 +12,7 @@ import type {
   WorkOptions,
   WritingEngine,
 } from '../../engine/table/index.ts'
+import type { MadeVersion, NextVersion, VersionBefore } from '../lance/schema-metadata.ts'
 import type { ChangeInline } from '../locations/inline-objects.ts'
 import type { ContentFolder } from '../locations/locations.ts'
 import type { FoundTable } from '../lookup/names.ts'
@@ -77,6 +78,11 @@ export interface RowsChange<Checked, Prepared> {
    * then.
    */
   readonly lances?: (schema: Schema, options: WorkOptions) => RowChange | Promise<RowChange>
+  /**
+   * The same change for a table of Lance whose manifest alone it changes: the catalog writes the next one itself.
+   * Undefined where the table has features that are not known here.
+   */
+  readonly lancesManifest?: (before: VersionBefore, next: NextVersion) => MadeVersion | undefined
   /** The rows that make a table of Lance where it is declared only. Absent for a change that needs rows to be there. */
   readonly first?: () => Promise<PendingRows>
   /** Stands in for the latest version if its manifest is damaged or missing. By default the change fails then. */

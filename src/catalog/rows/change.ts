@@ -50,10 +50,9 @@ export async function changeTable<Checked, Prepared>(
     return made
   }
   return byItsEngine<TableChanged>(byOurs, async () => {
-    const { lances } = change
-    if (lances === undefined) return undefined
+    if (change.lances === undefined && change.lancesManifest === undefined) return undefined
     const { changeLance } = await import('./lance-change.ts')
-    return changeLance(core, options, { ...change, lances })
+    return changeLance(core, options, change)
   })
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
@@ -14,29 +15,31 @@ import { reconcile } from '../lance/reconcile.ts'
 import { createVersion, type VersionEntry } from '../lance/record-version.ts'
 import { isLastPublished } from '../lance/unchanged-files.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
+import { nameAfter, nameOf, transactionsFolderOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
-import { type FoundVersion, findVersion, headOf, onBranch } from '../lookup/versions.ts'
+import { type FoundVersion, findVersion, headOf } from '../lookup/versions.ts'
 import { type ChangeContext, commit } from '../transactions/commit.ts'
 import { type LongTransaction, runLong } from '../transactions/long-transaction.ts'
+import { isRetryable, TargetReplaced } from '../transactions/retry.ts'
 import type { RowsChange } from './change-types.ts'
 import type { AnyRowsContext, RowsOptions } from './context.ts'
 import { isForLance } from './format.ts'
 import { createDeclaredByLance } from './lance-create.ts'
-import { isOfLance } from './lance-rows.ts'
+import { isOfLance, readManifest, shownAs } from './lance-rows.ts'
 import { latestPublished } from './published.ts'
 import { requireContentFolder, retryIfReplaced } from './rows.ts'
 import { inVersionRow } from './version-row.ts'
 
-/** A change of rows, as far as Lance needs it. */
-type LanceChange = Pick<
-  RowsChange<unknown, unknown>,
-  'operation' | 'id' | 'branch' | 'require' | 'first' | 'awaitsSource'
-> &
-  Required<Pick<RowsChange<unknown, unknown>, 'lances'>> & {
-    /** Whether Lance makes several versions, each of which is recorded by a commit of its own. */
-    readonly makesSeveral?: boolean
-  }
+/** A change of rows, as far as Lance needs it. It has one of `lances` and `lancesManifest`. */
+interface LanceChange
+  extends Pick<
+    RowsChange<unknown, unknown>,
+    'operation' | 'id' | 'branch' | 'require' | 'first' | 'awaitsSource' | 'lances' | 'lancesManifest'
+  > {
+  /** Whether Lance makes several versions, each of which is recorded by a commit of its own. */
+  readonly makesSeveral?: boolean
+}
 
 /** The result of a change by Lance. */
 export interface LanceChanged extends RowsChanged {
@@ -63,19 +66,21 @@ export async function changeLance(
   requireContentFolder(core, id, table)
   requirePublishable(core, id, table)
   return retryIfReplaced(core, id, table, async () => {
-    const lance = await core.lance()
+    const { lances, lancesManifest } = change
+    const lance = lances && (await core.lance())
     // The files of Lance are taken by no vacuum while they are young.
     const about = { operation, subject: id, subjectId: table.id, vacuums: 'harmless' as const }
     return runLong(core, options, about, async (transaction, work) => {
       const commits = new Commits(core, change, table, transaction, work.signal)
       // Changes of this process would only refuse each other's versions.
-      const changed = await core.inTurn(`${table.id}/lance/${branch}`, () =>
-        lance
-          .change(commits.dataset(latest), (schema) => change.lances(schema, work), work)
+      const changed = await core.inTurn(`${table.id}/lance/${branch}`, async () => {
+        if (lancesManifest) return commits.write(lancesManifest)
+        return lance!
+          .change(commits.dataset(latest), (schema) => lances!(schema, work), work)
           .catch((error) => {
             throw commits.failure ?? error
-          }),
-      )
+          })
+      })
       const hasVersion = commits.made !== undefined
       // The transaction of a change without effect ends without a version.
       if (!hasVersion || change.makesSeveral) await transaction.commit(() => ({}))
@@ -126,6 +131,9 @@ function requirePublishable(core: AnyRowsContext, id: Identifier, table: FoundTa
   )
 }
 
+/** How often a version is written that other writers are faster than. Lance tries as often. */
+const mostAttempts = 20
+
 /** The versions of a dataset for one change of it, which ends in one commit. */
 class Commits {
   /** The version that was made. */
@@ -154,7 +162,6 @@ class Commits {
   }
 
   dataset(latest: FoundVersion): DatasetToChange {
-    const { version } = latest
     const { id, branch } = this.#change
     const { id: internalId, record } = this.#table
     // Within a transaction, others are at work on the same branch outside.
@@ -166,12 +173,58 @@ class Commits {
       }),
       location: locationOf(this.#core.contentRoots, internalId, record),
       branch,
-      shown: `version ${version} of ${formatIdentifier(id)}${onBranch(branch)}`,
+      shown: shownAs(id, latest),
       versions: {
         latest: (branch) => this.#latest(branch),
         find: (branch, version) => this.#find(branch, version),
         create: (staged) => this.#create(staged),
       },
+    }
+  }
+
+  /** Makes the version after the latest one by a manifest that is written here. */
+  async write(make: NonNullable<LanceChange['lancesManifest']>): Promise<RowsChanged> {
+    for (let attempt = 1; ; attempt++) {
+      const staged = await this.#stage(make)
+      try {
+        await this.#create(staged)
+        return { affected: 0 }
+      } catch (error) {
+        const isLate = error instanceof CatalogError && error.code === 'ConcurrentModification'
+        if (!isLate || isRetryable(error) || attempt === mostAttempts) throw error
+      }
+    }
+  }
+
+  /** Writes the manifest of the next version beside its final name, as Lance does. */
+  async #stage(make: NonNullable<LanceChange['lancesManifest']>): Promise<StagedVersion> {
+    const { id, branch } = this.#change
+    const latest = await latestPublished(this.#core, id, this.#table, branch)
+    if (latest === undefined) throw new TargetReplaced(id)
+    const uuid = randomUUID()
+    const made = await readManifest(this.#core, id, this.#table, latest, (manifest) =>
+      make({ version: latest.version, manifest }, { uuid, millis: this.#core.now() }),
+    )
+    if (made === undefined) {
+      throw new CatalogError(
+        'InvalidTableState',
+        `The manifest of ${shownAs(id, latest)} uses what this release does not know of Lance's format. Make this change with Lance, at the table's location.`,
+      )
+    }
+    const { content, prefix, objectPath } = datasetFolderOf(this.#core, this.#table)!
+    const name = `${nameAfter(nameOf(latest.record.manifest_path))}-${uuid}`
+    const path = versionsFolderOf(branch) + name
+    const { manifest, transactionFile } = made
+    await Promise.all([
+      content.put(prefix + path, manifest),
+      transactionFile &&
+        content.put(prefix + transactionsFolderOf(branch) + transactionFile.name, transactionFile.bytes),
+    ])
+    return {
+      branch,
+      version: latest.version + 1,
+      manifest_path: objectPath + path,
+      manifest_size: manifest.length,
     }
   }
 

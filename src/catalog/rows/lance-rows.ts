@@ -68,9 +68,6 @@ export function lanceRows(
   }
 }
 
-/** Most bytes of a manifest that is compared: it is in memory as a whole. */
-const mostManifestBytes = 256 << 20
-
 /** A version that is to be compared with another one. */
 export function toCompare(
   core: AnyRowsContext,
@@ -78,39 +75,48 @@ export function toCompare(
   table: FoundTable,
   found: FoundVersion,
 ): DatasetToCompare {
-  const dataset = toRead(core, id, table, found)
-  return {
-    ...dataset,
-    async layout() {
-      const { content, prefix } = requireContentFolder(core, id, table)
-      const size = found.record.manifest_size ?? 0
-      if (size > mostManifestBytes) {
-        throw unsupported(
-          `The manifest of ${dataset.shown} has ${size.toLocaleString('en')} bytes, and one of more than ${mostManifestBytes.toLocaleString('en')} is not compared.`,
-          'Optimize the table, which leaves fewer fragments.',
-        )
-      }
-      const manifest = await content.get(prefix + manifestPathOf(core, found))
-      try {
-        return layoutOf(manifest ?? new Uint8Array())
-      } catch (error) {
-        if (!(error instanceof RangeError)) throw error
-        throw new CatalogError(
-          'InvalidTableState',
-          `The manifest of ${dataset.shown} is ${manifest ? 'damaged' : 'missing'} (${found.record.manifest_path}). Bring its files back, or compare other versions.`,
-          { cause: error },
-        )
-      }
-    },
-  }
+  return { ...toRead(core, id, table, found), layout: () => readManifest(core, id, table, found, layoutOf) }
 }
 
-function toRead(
+/** Most bytes of a manifest that is read here: it is in memory as a whole. */
+const mostManifestBytes = 256 << 20
+
+/** Reads the manifest of a version by a function that throws a `RangeError` for one that is damaged. */
+export async function readManifest<T>(
   core: AnyRowsContext,
   id: Identifier,
   table: FoundTable,
-  { branch, version, record }: FoundVersion,
-): DatasetToRead {
+  found: FoundVersion,
+  read: (manifest: Uint8Array) => T,
+): Promise<T> {
+  const { content, prefix } = requireContentFolder(core, id, table)
+  const { manifest_path, manifest_size: size = 0 } = found.record
+  if (size > mostManifestBytes) {
+    throw unsupported(
+      `The manifest of ${shownAs(id, found)} has ${size.toLocaleString('en')} bytes, and one of more than ${mostManifestBytes.toLocaleString('en')} is not read as a whole.`,
+      'Optimize the table, which leaves fewer fragments.',
+    )
+  }
+  const manifest = await content.get(prefix + manifestPathOf(core, found))
+  try {
+    return read(manifest ?? new Uint8Array())
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new CatalogError(
+      'InvalidTableState',
+      `The manifest of ${shownAs(id, found)} is ${manifest ? 'damaged' : 'missing'} (${manifest_path}). Bring its files back, or use another version.`,
+      { cause: error },
+    )
+  }
+}
+
+/** What errors call a version. */
+export function shownAs(id: Identifier, { branch, version }: FoundVersion): string {
+  return `version ${version} of ${formatIdentifier(id)}${onBranch(branch)}`
+}
+
+function toRead(core: AnyRowsContext, id: Identifier, table: FoundTable, found: FoundVersion): DatasetToRead {
+  const { branch, version, record } = found
   const location = locationOf(core.contentRoots, table.id, table.record)
   const { manifest_path, e_tag = '', transaction_id } = record
   const staging = core.staging?.transactionId ?? ''
@@ -118,9 +124,9 @@ function toRead(
     location,
     branch,
     version,
-    shown: `version ${version} of ${formatIdentifier(id)}${onBranch(branch)}`,
+    shown: shownAs(id, found),
     key: JSON.stringify([table.id, branch, version, manifest_path, e_tag, transaction_id, staging]),
-    versions: readVersions(core, id, table, { branch, version, record }),
+    versions: readVersions(core, id, table, found),
   }
 }
 

@@ -300,7 +300,6 @@ describe('changes of rows of Lance', () => {
     await refused(catalog.deleteFromTable({ id, predicate: 'other > 1' }), 'InvalidInput')
     await refused(catalog.updateTable({ id, updates: [['n', 'other']] }), 'InvalidInput')
     await refused(catalog.alterTableDropColumns({ id, columns: ['other'] }), 'InvalidInput')
-    await refused(catalog.updateTableSchemaMetadata({ id, metadata: { a: 'b' } }), 'Unsupported')
     const merge = {
       id,
       on: 'n',

@@ -8,7 +8,8 @@ import { contentWith, pathsOf } from '../../support/contents.ts'
 
 /* Plays Lance's part without Lance: manifests are any bytes, under the names that Lance gives them. */
 
-const bytes = (text: string) => new TextEncoder().encode(text)
+const bytes = (held: string | Uint8Array) =>
+  typeof held === 'string' ? new TextEncoder().encode(held) : held
 
 /** The name of a version's manifest. */
 export const nameOf = (version: number) => `${18446744073709551615n - BigInt(version)}.manifest`
@@ -28,16 +29,16 @@ export class Dataset {
   }
 
   /** Writes a manifest beside its final name. Answers what is to be sent to the catalog. */
-  async stage(version: number, text: string, branch = '') {
+  async stage(version: number, held: string | Uint8Array, branch = '') {
     const folder = folderOf(branch)
     const name = `${nameOf(version)}-${randomUUID()}`
-    await this.content.put(this.prefix + folder + name, bytes(text))
+    await this.content.put(this.prefix + folder + name, bytes(held))
     return { version, manifest_path: this.objectPath + folder + name, naming_scheme: 'V2' }
   }
 
   /** Publishes a manifest without asking the catalog. */
-  async publish(version: number, text: string, branch = ''): Promise<void> {
-    await this.content.put(this.prefix + folderOf(branch) + nameOf(version), bytes(text))
+  async publish(version: number, held: string | Uint8Array, branch = ''): Promise<void> {
+    await this.content.put(this.prefix + folderOf(branch) + nameOf(version), bytes(held))
   }
 
   /** Writes a tag or a branch as Lance does. */
