@@ -102,8 +102,8 @@ export interface CopyOptions extends ImportOptions {
  * database or back, or from one content into another. Each is a location as for `openCatalog`, or an open catalog. The
  * copy appears in one atomic change. After an interruption, run it again, and vacuum the target to remove the rest.
  *
- * The rows of each version are rewritten, one export file at a time. Tables with unreachable rows, or rows of another
- * engine, are declared at their locations, without versions: `withoutRows` names them. Tables of Iceberg come with their
+ * The rows of each version are rewritten, one export file at a time. Tables of Lance are copied file by file. Those with
+ * unreachable rows, or rows of another engine, are declared at their locations, without versions: `withoutRows` names them. Tables of Iceberg come with their
  * versions, which point at the same files as those of the source: `inPlace` names them.
  *
  * ```ts

@@ -116,8 +116,8 @@ export interface LocalCatalog extends Catalog {
    * Exports a snapshot of the catalog as plain files into a new folder. Each namespace and table gets a folder with
    * JSON that describes it. The latest rows of each table are Arrow IPC files, which other tools can read. With
    * `history`, it exports the rows of every version of every branch, so that `importFrom` restores those, with tags and
-   * branches. Folder names are safe for any file system; the JSON has the true names. Unreachable rows, and rows of
-   * another engine, are not exported: `withoutRows` names their tables.
+   * branches. Folder names are safe for any file system; the JSON has the true names. Tables of Lance come
+   * as files of Lance. Unreachable rows, and rows of another engine, are not exported: `withoutRows` names their tables.
    */
   exportTo(folder: string, options?: ExportOptions): Promise<ExportReport>
 

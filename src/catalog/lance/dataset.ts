@@ -46,7 +46,17 @@ export function isOurs(reader: Reader, { id, record: { main } }: FoundTable): bo
   return reader.get<VersionRecord>(keys.version(id, '', main.latest))?.rows !== undefined
 }
 
-function objectPathOf(location: string): string {
+/** Lance has a memory of its own under `memory:`, which is another one. */
+const reachedByLance = /^(?:file|s3|gs|az|abfss):/i
+
+/** Whether Lance can write a table: it reads and writes files, or objects of a bucket. */
+export function isReachedByLance(core: LanceContext, table: TableAt): boolean {
+  const location = locationOf(core.contentRoots, table.id, table.record)
+  return reachedByLance.test(location) && datasetFolderOf(core, table) !== undefined
+}
+
+/** A folder as Lance names it, ending in a slash. */
+export function objectPathOf(location: string): string {
   const path = location.replace(/^[^/]*\/\/[^/]*\//, '').replace(/\/+$/, '')
   return `${decodeURIComponent(path)}/`
 }

@@ -1,5 +1,5 @@
 import type { DatasetFragment, DatasetLayout } from '../../engine/lance/index.ts'
-import { manifestFields, message, numberIn } from './manifest-file.ts'
+import { bufferOf, manifestFields, message, numberIn } from './manifest-file.ts'
 import { type Field, readFields, writeFields } from './protobuf.ts'
 
 const manifestField = { fields: 1, fragments: 2 }
@@ -11,7 +11,7 @@ const schemaField = { name: 2, id: 3, parent: 4 }
 
 /** What a manifest says of the fragments and columns of its version. Throws a `RangeError` for another file. */
 export function layoutOf(manifest: Uint8Array): DatasetLayout {
-  const fields = manifestFields(Buffer.from(manifest.buffer, manifest.byteOffset, manifest.byteLength))
+  const fields = manifestFields(bufferOf(manifest))
   return {
     fragments: all(fields, manifestField.fragments).map(fragmentOf),
     columns: columnsOf(all(fields, manifestField.fields)),

@@ -38,6 +38,10 @@ export function sectionAt(file: Buffer, position: bigint): Uint8Array {
   return file.subarray(start, end)
 }
 
+/** The same bytes, without a copy. */
+export const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
+  Buffer.from(buffer, byteOffset, byteLength)
+
 /** The last number of a message with that field. */
 export function numberIn(fields: readonly Field[], number: number): bigint | undefined {
   const found = fields.findLast((field) => field.number === number)?.value

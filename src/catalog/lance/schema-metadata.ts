@@ -1,4 +1,5 @@
 import {
+  bufferOf,
   knownFlags,
   manifestFields,
   manifestFile,
@@ -71,7 +72,7 @@ export function withSchemaMetadata(
   metadata: Readonly<Record<string, string>>,
   { uuid, millis }: NextVersion,
 ): MadeVersion | undefined {
-  const file = Buffer.from(manifest.buffer, manifest.byteOffset, manifest.byteLength)
+  const file = bufferOf(manifest)
   const fields = manifestFields(file)
   if ((numberIn(fields, manifestField.version) ?? 0n) !== BigInt(version))
     throw new RangeError('It is the manifest of another version.')

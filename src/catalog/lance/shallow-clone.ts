@@ -1,4 +1,5 @@
 import {
+  bufferOf,
   knownFlags,
   manifestFields,
   manifestFile,
@@ -46,15 +47,28 @@ export interface Clone {
 
 /** The bytes of a shallow clone. Undefined when the manifest has unknown features. */
 export function shallowClone(manifest: Uint8Array, clone: Clone): Uint8Array | undefined {
+  return unlessUnknown(() => cloneOf(bufferOf(manifest), clone))
+}
+
+/**
+ * The bytes of a manifest of the same version of another dataset, which has all the files of the version in its own
+ * folders. Undefined when the manifest has unknown features.
+ */
+export function wholeClone(manifest: Uint8Array): Uint8Array | undefined {
+  return unlessUnknown(() => cloneOf(bufferOf(manifest), undefined))
+}
+
+function unlessUnknown(clone: () => Uint8Array | undefined): Uint8Array | undefined {
   try {
-    return cloneOf(Buffer.from(manifest.buffer, manifest.byteOffset, manifest.byteLength), clone)
+    return clone()
   } catch (error) {
     if (error instanceof RangeError) return undefined
     throw error
   }
 }
 
-function cloneOf(file: Buffer, { source, sourceName, branch }: Clone): Uint8Array | undefined {
+/** Without a place, all files lie in the folders of the clone. */
+function cloneOf(file: Buffer, clone: Clone | undefined): Uint8Array | undefined {
   const fields = manifestFields(file)
   const flags = (number: number) => numberIn(fields, number) ?? 0n
   if (fields.some(({ number }) => !knownManifestFields.has(number)) || manifestFlags(fields) & ~knownFlags)
@@ -62,7 +76,7 @@ function cloneOf(file: Buffer, { source, sourceName, branch }: Clone): Uint8Arra
   const bases = fields
     .filter(({ number }) => number === manifestField.basePaths)
     .map(({ value }) => baseId(value))
-  const base = bases.reduce((most, id) => (id >= most ? id + 1n : most), 0n)
+  const base = clone && bases.reduce((most, id) => (id >= most ? id + 1n : most), 0n)
 
   const indexPosition = numberIn(fields, manifestField.indexSection)
   const indices =
@@ -75,16 +89,23 @@ function cloneOf(file: Buffer, { source, sourceName, branch }: Clone): Uint8Arra
     manifestField.transactionFile,
     manifestField.branch,
     ...manifestField.transactionSections,
+    ...(clone ? [] : [manifestField.basePaths]),
   ])
+  const newFlags = (number: number) =>
+    clone ? flags(number) | basePathsFlag : flags(number) & ~basePathsFlag
   const cloned = writeFields([
     ...fields
       .filter(({ number }) => !dropped.has(number))
       .map((field) => (field.number === manifestField.fragments ? withBaseInFragment(field, base) : field)),
     ...(indices ? [{ number: manifestField.indexSection, value: 0n }] : []),
-    { number: manifestField.readerFlags, value: flags(manifestField.readerFlags) | basePathsFlag },
-    { number: manifestField.writerFlags, value: flags(manifestField.writerFlags) | basePathsFlag },
-    { number: manifestField.basePaths, value: basePath(base, sourceName, source) },
-    { number: manifestField.branch, value: Buffer.from(branch) },
+    { number: manifestField.readerFlags, value: newFlags(manifestField.readerFlags) },
+    { number: manifestField.writerFlags, value: newFlags(manifestField.writerFlags) },
+    ...(clone
+      ? [
+          { number: manifestField.basePaths, value: basePath(base!, clone.sourceName, clone.source) },
+          { number: manifestField.branch, value: Buffer.from(clone.branch) },
+        ]
+      : []),
   ])
   return manifestFile(indices ? section(indices) : [], cloned, file)
 }
@@ -103,14 +124,16 @@ function basePath(id: bigint, name: string | undefined, path: string): Uint8Arra
   ])
 }
 
-/** A message with a base, unless it has one: then its file lay elsewhere before. */
-function withBase(field: Field, baseField: number, base: bigint): Field {
+/** A message with a base, unless it has one: then its file lay elsewhere before. Without a base, it gets none. */
+function withBase(field: Field, baseField: number, base: bigint | undefined): Field {
   const fields = readFields(message(field))
+  if (base === undefined)
+    return { number: field.number, value: writeFields(fields.filter(({ number }) => number !== baseField)) }
   if (fields.some(({ number }) => number === baseField)) return field
   return { number: field.number, value: writeFields([...fields, { number: baseField, value: base }]) }
 }
 
-function withBaseInFragment(fragment: Field, base: bigint): Field {
+function withBaseInFragment(fragment: Field, base: bigint | undefined): Field {
   const fields = readFields(message(fragment)).map((field) =>
     field.number === filesField || field.number === deletionFileField
       ? withBase(field, fileBaseField, base)
@@ -119,6 +142,6 @@ function withBaseInFragment(fragment: Field, base: bigint): Field {
   return { number: fragment.number, value: writeFields(fields) }
 }
 
-function withBaseInIndices(section: Uint8Array, base: bigint): Uint8Array {
+function withBaseInIndices(section: Uint8Array, base: bigint | undefined): Uint8Array {
   return writeFields(readFields(section).map((field) => withBase(field, indexBaseField, base)))
 }

@@ -6,6 +6,9 @@
  * `_versions/NAME.manifest-UUID`, and asks the catalog to commit that.
  */
 
+/** The folder of a branch, within the folder of the dataset. */
+export const branchFolderOf = (branch: string) => (branch === '' ? '' : `tree/${branch}/`)
+
 /** The folder of a branch's manifests, within the folder of the dataset. */
 export function versionsFolderOf(branch: string): string {
   return `${branchFolderOf(branch)}_versions/`
@@ -15,8 +18,6 @@ export function versionsFolderOf(branch: string): string {
 export function transactionsFolderOf(branch: string): string {
   return `${branchFolderOf(branch)}_transactions/`
 }
-
-const branchFolderOf = (branch: string) => (branch === '' ? '' : `tree/${branch}/`)
 
 /** The greatest number of 64 bits, in two halves: names of 20 digits count down from it. */
 const newest = [1_844_674_407, 3_709_551_615] as const

@@ -296,7 +296,7 @@ async function neededTest(
 /** When the oldest work began that may make a table whose files do not show who wrote them. */
 function oldestBegun(work: ReadonlyMap<string, TransactionRecord>): number {
   const mayMake = [...work.values()].filter(({ operation }) =>
-    ['Transaction', 'CreateTable'].includes(operation),
+    ['Transaction', 'CreateTable', 'CloneTable', 'ImportCatalog'].includes(operation),
   )
   return mayMake.reduce((oldest, { created_at }) => Math.min(oldest, created_at), Number.POSITIVE_INFINITY)
 }

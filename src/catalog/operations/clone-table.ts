@@ -12,8 +12,11 @@ import {
   version,
 } from '../../base/model/fields.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
-import { keys, type TableRecord, type VersionRecord } from '../../base/store/records.ts'
+import { keys, recordFormat, type TableRecord, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
+import type { ApplyOptions, Snapshot } from '../../engine/table/index.ts'
+import { type CopiedVersion, copyOfVersion } from '../lance/copy-dataset.ts'
+import { isWaiting, objectPathOf } from '../lance/dataset.ts'
 import { claimLocation } from '../locations/claim.ts'
 import type { LocationContext } from '../locations/context.ts'
 import {
@@ -28,6 +31,7 @@ import {
 import { removeUnused } from '../locations/removal.ts'
 import { folderIn, putShares } from '../locations/shared-content.ts'
 import {
+  type FoundTable,
   findNamespace,
   identifierOf,
   lookUpTable,
@@ -36,9 +40,12 @@ import {
   tableById,
 } from '../lookup/names.ts'
 import { requireRule } from '../lookup/retention-rule.ts'
-import { putVersion, wantedVersion } from '../lookup/versions.ts'
+import { type FoundVersion, putVersion, type WantedVersion, wantedVersion } from '../lookup/versions.ts'
 import { requireReadable } from '../rows/client-columns.ts'
-import { openVersion, requireContentFolder, retryIfReplaced, versionOf } from '../rows/rows.ts'
+import { clientRules } from '../rows/client-rules.ts'
+import { requireLanceReaches } from '../rows/lance-create.ts'
+import { findOfLance, rowsOf } from '../rows/read.ts'
+import { NotOurs, openVersion, requireContentFolder, retryIfReplaced, versionOf } from '../rows/rows.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { pinTables } from '../transactions/pins.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
@@ -68,7 +75,8 @@ type Request = v.InferOutput<typeof request>
  * `source_location` says where it lies. It clones the version that is the latest when the call begins, or the one that
  * `source_version`, `source_tag` or `source_at` names. The clone shares the files of that version, so it takes no time and no room.
  * From then on, each of the two changes without the other, and may be dropped. With `is_shallow: false`, the clone gets
- * copies of the files.
+ * copies of the files. So does the clone of a table of Lance, whatever `is_shallow` says, and its only version keeps its
+ * number.
  *
  * ```ts
  * await catalog.cloneTable({ id: ['dev', 'flights'], source: ['prod', 'flights'] })
@@ -123,25 +131,28 @@ async function clone(
     at: asked.source_at,
   }
   // One read decides on both names, so a refusal is what some order of concurrent changes explains.
-  const source = await openVersion(core, sourceId, wanted, freeParent).catch((error) => {
+  const source = await findSource(core, sourceId, wanted, freeParent).catch((error) => {
     // A table that was found by its location has another name by now.
     const isGone = error instanceof CatalogError && /^(?:Table|Namespace)NotFound$/.test(error.code)
     throw asked.source == null && isGone ? new TargetReplaced(sourceId, { cause: error }) : error
   })
-  await requireReadable(options, source.snapshot.schema)
+  const { snapshot: shared } = source
+  if (shared) await requireReadable(options, shared.schema)
+  else if (options[clientRules]) await requireReadable(options, await schemaOfLance(core, sourceId, source))
   const target = newTable(core, id, asked.properties ?? source.table.record.properties)
-  const isShallow = asked.is_shallow ?? true
+  const isShallow = shared !== undefined && (asked.is_shallow ?? true)
   const from = requireContentFolder(core, sourceId, source.table)
   if (isShallow && from.content !== target.folder.content) {
     throw invalid(
       `The clone of ${formatIdentifier(sourceId)} would lie at ${target.location}, in another storage than the files that it would share. Ask with is_shallow false, which copies them.`,
     )
   }
-  const engine = await core.engine(target.folder.content)
+  if (!shared) requireLanceReaches(core, id, { id: target.internalId, record: target.record })
   let isUnused = true
   // Others may have moved or deleted the tag meanwhile.
   const isStillTagged = (reader: Reader) => {
-    if (asked.source_tag == null) return true
+    // Tags of Lance are no records, and its files are copied.
+    if (asked.source_tag == null || !shared) return true
     const { branch, version } = wantedVersion(reader, sourceId, source.table, wanted, core.now())
     return branch === source.found.branch && version === source.found.version
   }
@@ -152,13 +163,11 @@ async function clone(
         await transaction.record()
         await pinTables(core, transaction.id, [source.table.id])
       }
-      const writing = engine.writtenBy(transaction.id)
-      const given = { ...work, version: 1 }
-      const snapshot = isShallow
-        ? await writing.shareRows(target.folder.prefix, source.snapshot, given)
-        : await writing.copyRows(target.folder.prefix, source.snapshot, from.content, given)
+      const written = shared
+        ? await cloneOfOurs(core, shared, { from, target, isShallow, transactionId: transaction.id, work })
+        : await cloneOfLance(core, source, { from, target, work })
       transaction.releaseSlot()
-      await writing.sync()
+      await written.sync?.()
       work.signal?.throwIfAborted()
       await transaction.commit(({ writer, now, transactionId, noted }) => {
         const { branch, version, record } = source.found
@@ -177,22 +186,125 @@ async function clone(
         putVersion(
           writer,
           { table: made, branch: '', before: undefined },
-          1,
-          versionOf(snapshot, transactionId, now),
+          written.version,
+          written.record(transactionId, now),
         )
-        const bases = snapshot.manifest.bases ?? []
-        const folders = bases.map((base) => folderIn(target.folder, base))
-        putShares(core, writer, target.folder, folders)
+        putShares(core, writer, target.folder, written.folders)
         return {}
       })
       isUnused = false
       const { location, record } = target
-      return { location, version: 1, properties: record.properties, transaction_id: transaction.id }
+      return {
+        location,
+        version: written.version,
+        properties: record.properties,
+        transaction_id: transaction.id,
+      }
     })
   try {
     return await retryIfReplaced(core, sourceId, source.table, work)
   } finally {
     if (isUnused) await removeUnused(core, target.internalId, target.folder)
+  }
+}
+
+/** A version to clone. Without a snapshot, Lance wrote it. */
+interface Source {
+  readonly table: FoundTable
+  readonly found: FoundVersion
+  readonly snapshot?: Snapshot
+}
+
+async function findSource(
+  core: OperationContext,
+  id: Identifier,
+  wanted: WantedVersion,
+  check: (reader: Reader) => void,
+): Promise<Source> {
+  try {
+    return await openVersion(core, id, wanted, check)
+  } catch (error) {
+    const lances = await findOfLance(core, id, wanted).catch((other) => {
+      // What the records lack, the files of Lance may have. Else it is not there.
+      throw error instanceof NotOurs ? other : error
+    })
+    if (lances === undefined) throw error
+    await core.store.read(check)
+    return lances
+  }
+}
+
+async function schemaOfLance(core: OperationContext, id: Identifier, { table, found }: Source) {
+  return (await rowsOf(core, id, table, found).describe()).schema
+}
+
+/** Where a clone is written, and of what. */
+interface Cloning {
+  readonly from: ContentFolder
+  readonly target: ReturnType<typeof newTable>
+  readonly work: ApplyOptions
+}
+
+/** What was written for a clone. */
+interface Written {
+  readonly version: number
+  /** The folders of other tables whose files the clone names. */
+  readonly folders: readonly ContentFolder[]
+  record(transactionId: string, now: number): VersionRecord
+  sync?(): Promise<void>
+}
+
+async function cloneOfOurs(
+  core: OperationContext,
+  source: Snapshot,
+  {
+    from,
+    target,
+    isShallow,
+    transactionId,
+    work,
+  }: Cloning & { readonly isShallow: boolean; readonly transactionId: string },
+): Promise<Written> {
+  const { prefix, content } = target.folder
+  const writing = (await core.engine(content)).writtenBy(transactionId)
+  const given = { ...work, version: 1 }
+  const snapshot = isShallow
+    ? await writing.shareRows(prefix, source, given)
+    : await writing.copyRows(prefix, source, from.content, given)
+  return {
+    version: 1,
+    folders: (snapshot.manifest.bases ?? []).map((base) => folderIn(target.folder, base)),
+    record: (transactionId, now) => versionOf(snapshot, transactionId, now),
+    sync: () => writing.sync(),
+  }
+}
+
+/** Manifests of Lance name other datasets by absolute URLs, and its cleanup knows of no clones: so files are copied. */
+async function cloneOfLance(
+  core: OperationContext,
+  { table, found }: Source,
+  { from, target, work }: Cloning,
+): Promise<Written> {
+  if (isWaiting(core, found.record)) {
+    throw new CatalogError(
+      'InvalidTableState',
+      `Version ${found.version} of the table to clone waits for the commit of this transaction. Clone it after the transaction.`,
+    )
+  }
+  const location = locationOf(core.contentRoots, table.id, table.record)
+  const copy = await copyOfVersion({ ...from, location }, found, work.signal)
+  const [{ version, path }] = copy.versions as [CopiedVersion]
+  const sizes = await copy.writeTo({ ...target.folder, location: target.location }, work.signal)
+  return {
+    version,
+    folders: [],
+    record: (transaction_id, timestamp_millis) => ({
+      v: recordFormat,
+      manifest_path: objectPathOf(target.location) + path,
+      manifest_size: sizes.get(path)!,
+      timestamp_millis,
+      transaction_id,
+    }),
   }
 }
 

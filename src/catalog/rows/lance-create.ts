@@ -2,7 +2,7 @@ import { CatalogError, unsupported } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import type { StagedVersion } from '../../engine/lance/index.ts'
 import type { WorkOptions } from '../../engine/table/index.ts'
-import { datasetFolderOf, type TableAt } from '../lance/dataset.ts'
+import { isReachedByLance, type TableAt } from '../lance/dataset.ts'
 import { publishing, type StagedManifests } from '../lance/publish.ts'
 import { createVersion, type VersionEntry } from '../lance/record-version.ts'
 import { locationOf } from '../locations/locations.ts'
@@ -29,13 +29,10 @@ export type CommitTable = <T>(
   putFirst: (change: ChangeContext, table: FoundTable) => T,
 ) => Promise<{ readonly first?: T } | undefined>
 
-/** Lance has a memory of its own under `memory:`, which is another one. */
-const reachedByLance = /^(?:file|s3|gs|az|abfss):/i
-
-/** Refuses a table that Lance could not write: it reads and writes files, or objects of a bucket. */
+/** Refuses a table that Lance could not write. */
 export function requireLanceReaches(core: AnyRowsContext, id: Identifier, table: TableAt): void {
+  if (isReachedByLance(core, table)) return
   const location = locationOf(core.contentRoots, table.id, table.record)
-  if (reachedByLance.test(location) && datasetFolderOf(core, table) !== undefined) return
   throw unsupported(
     `The table ${formatIdentifier(id)} would lie at ${location}, where Lance cannot write.`,
     'Leave out the format lance, or open a catalog in a directory or a bucket.',

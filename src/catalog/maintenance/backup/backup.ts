@@ -12,6 +12,7 @@ import type { KnownTable } from '../tables.ts'
 import { withBackupLease } from '../with-backup-lease.ts'
 import { copiedPaths } from './copied-paths.ts'
 import { copyFiles } from './copy-files.ts'
+import { moveDatasets } from './move-datasets.ts'
 
 export interface BackupOptions {
   /**
@@ -111,6 +112,7 @@ async function copy(
       onProgress?.({ ...report })
     }
     await copyFiles(source, folder, paths, { links, signal, onFile })
+    await moveDatasets(copied, folder, folderUrl(final))
     await store.write((writer) => relocate(writer, core.contentRoots, folderUrl(final)))
   } finally {
     await store.close()

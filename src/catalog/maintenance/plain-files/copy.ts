@@ -1,4 +1,4 @@
-import { CatalogError, invalid } from '../../../base/errors.ts'
+import { invalid } from '../../../base/errors.ts'
 import type { Identifier } from '../../../base/model/identifier.ts'
 import { keys, rootId } from '../../../base/store/records.ts'
 import type { Reader } from '../../../base/store/store.ts'
@@ -6,6 +6,7 @@ import type { MaintenanceContext } from '../context.ts'
 import { withBackupLease } from '../with-backup-lease.ts'
 import type { TableInPlace } from './export.ts'
 import { type ImportOptions, type ImportReport, importItems } from './import.ts'
+import { about, recordPublished } from './lance.ts'
 import { type NamespaceTree, readNamespaceTree } from './namespace-tree.ts'
 import type { ExportItem } from './read-export.ts'
 import { filesOf } from './table-files.ts'
@@ -28,6 +29,7 @@ export async function copyInto(
   return withBackupLease(
     source,
     async (leased) => {
+      await recordPublished(source)
       const tree = await readNamespaceTree(source)
       const items = itemsOf(source, tree, [], leased)
       // Others may have begun to use the target meanwhile.
@@ -54,16 +56,12 @@ async function* itemsOf(
   }
   for (const table of tables) {
     const id = [...parent, table.record.name]
-    const { json, read } = await filesOf(core, table, true).catch((error) => {
-      throw about(id, error)
+    const { json, read, dataset } = await filesOf(core, table, { history: true, signal }).catch((error) => {
+      throw about(id, error, 'copied')
     })
-    yield { kind: 'table', id, json, rows: (name) => read(name, signal), where: id.join('.') }
+    const rows = (name: string) => read(name, signal)
+    yield { kind: 'table', id, json, rows, dataset: dataset && (async () => dataset), where: id.join('.') }
   }
-}
-
-function about(id: Identifier, error: unknown): unknown {
-  if (!(error instanceof CatalogError)) return error
-  return new CatalogError(error.code, `${id.join('.')} cannot be copied: ${error.message}`, { cause: error })
 }
 
 function requireEmpty(reader: Reader): void {

@@ -1,7 +1,9 @@
 import { mkdir, open } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { invalid } from '../../../base/errors.ts'
 import type { Identifier } from '../../../base/model/identifier.ts'
+import type { DatasetCopy } from '../../lance/copy-dataset.ts'
 import type { MaintenanceContext } from '../context.ts'
 import { createFolderAtomically, requireFolderPath } from '../folders.ts'
 import { withBackupLease } from '../with-backup-lease.ts'
@@ -13,8 +15,10 @@ import {
   namespaceFile,
   type RowFormat,
   rowFormats,
+  type TableJson,
   tableFile,
 } from './format.ts'
+import { about, datasetFolder, recordPublished } from './lance.ts'
 import { type NamespaceTree, readNamespaceTree, type TableWithRefs } from './namespace-tree.ts'
 import { filesOf } from './table-files.ts'
 
@@ -66,16 +70,19 @@ export async function exportTo(
     )
   // Before anything is written.
   const time = options.at === undefined ? undefined : timeOf(options.at, core.now())
-  return createFolderAtomically(requireFolderPath(target), (folder) =>
+  return createFolderAtomically(requireFolderPath(target), (folder, final) =>
     withBackupLease(
       core,
-      (signal) => new Export(core, { ...options, signal }).write(folder, time),
+      (signal) => new Export(core, { folder, final }, { ...options, signal }).write(time),
       options.signal,
     ),
   )
 }
 
 class Export {
+  /** The folder that is filled, and the one that it becomes. */
+  readonly #folder: string
+  readonly #final: string
   readonly #core: MaintenanceContext
   readonly #options: ExportOptions & { signal: AbortSignal }
   readonly #withoutRows: Identifier[] = []
@@ -90,14 +97,22 @@ class Export {
     inPlace: this.#inPlace as readonly TableInPlace[],
   }
 
-  constructor(core: MaintenanceContext, options: ExportOptions & { signal: AbortSignal }) {
+  constructor(
+    core: MaintenanceContext,
+    { folder, final }: { readonly folder: string; readonly final: string },
+    options: ExportOptions & { signal: AbortSignal },
+  ) {
     this.#core = core
+    this.#folder = folder
+    this.#final = final
     this.#options = options
   }
 
   /** Writes the versions of a time; undefined for the latest. */
-  async write(folder: string, time: number | undefined): Promise<ExportReport> {
+  async write(time: number | undefined): Promise<ExportReport> {
+    const folder = this.#folder
     await writeJson(join(folder, catalogFile), { tabularium: 'export', format: 1 })
+    await recordPublished(this.#core)
     const tree = await readNamespaceTree(this.#core)
     await this.#namespace(folder, time === undefined ? tree : treeAsOf(tree, time))
     return this.#report
@@ -122,15 +137,14 @@ class Export {
 
   async #table(folder: string, table: TableWithRefs): Promise<void> {
     const { history = false, format = 'arrow', signal } = this.#options
-    const { json, isElsewhere, isInPlace, rows, names, stream } = await filesOf(
-      this.#core,
-      table,
-      history,
-      format,
-    )
+    const files = await filesOf(this.#core, table, { history, format, signal }).catch((error) => {
+      throw about(table.id ?? [], error, 'exported')
+    })
+    const { json, isElsewhere, isInPlace, rows, dataset, names, stream } = files
     const { id = [], location } = table
     if (isInPlace && this.#inPlace.length < maxListed) this.#inPlace.push({ id, location })
-    else if (isElsewhere && !isInPlace && this.#withoutRows.length < maxListed) this.#withoutRows.push(id)
+    else if (isElsewhere && !isInPlace && !dataset && this.#withoutRows.length < maxListed)
+      this.#withoutRows.push(id)
     if (names.some((name) => name.startsWith('versions/'))) await mkdir(join(folder, 'versions'))
     for (const name of names) {
       signal.throwIfAborted()
@@ -138,8 +152,22 @@ class Export {
       this.#report.bytes += await writeRows(join(folder, name), rows, format)
       this.#report.files++
     }
+    if (dataset) this.#report.rows += dataset.versions.reduce((sum, { rows }) => sum + rows, 0)
     this.#report.rows += rows
-    await writeJson(join(folder, tableFile), json)
+    const exported = dataset && { dataset: await this.#dataset(folder, dataset) }
+    await writeJson(join(folder, tableFile), { ...json, ...exported })
+  }
+
+  /** Writes the files of Lance, which any program that reads Lance can open there. */
+  async #dataset(folder: string, dataset: DatasetCopy): Promise<TableJson['dataset']> {
+    const { openContent } = await import('../../../contents/open.ts')
+    const at = (place: string) => pathToFileURL(join(place, datasetFolder.slice(0, -1))).href
+    const [location, namedAs] = [at(folder), at(join(this.#final, relative(this.#folder, folder)))]
+    const content = await openContent(location)
+    await dataset.writeTo({ content, prefix: '', location, namedAs }, this.#options.signal)
+    this.#report.files += dataset.files
+    this.#report.bytes += dataset.bytes
+    return { location: namedAs }
   }
 }
 

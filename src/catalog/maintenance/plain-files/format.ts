@@ -52,6 +52,8 @@ export const tableJson = v.object({
   created_at: v.number(),
   /** Set when the content lies elsewhere and was not exported. */
   location: v.optional(v.string()),
+  /** Set when a dataset of Lance lies in a folder beside this file. Its branches name it by that URL. */
+  dataset: v.optional(v.object({ location: v.pipe(filledText, v.maxLength(4_096)) })),
   main: head,
   branches: v.array(
     v.object({

@@ -10,6 +10,7 @@ import {
 } from '../../../base/store/records.ts'
 import type { Reader, Writer } from '../../../base/store/store.ts'
 import type { Snapshot, TableEngine } from '../../../engine/table/index.ts'
+import { isReachedByLance, objectPathOf } from '../../lance/dataset.ts'
 import { claimLocation, requireOwnFile } from '../../locations/claim.ts'
 import { type ContentFolder, checkLocation, contentFolderOf, locationOf } from '../../locations/locations.ts'
 import { removeUnused } from '../../locations/removal.ts'
@@ -54,6 +55,14 @@ interface Prepared {
   readonly folder: ContentFolder
   /** The snapshot of each version with exported rows, by branch and number. */
   readonly snapshots: ReadonlyMap<string, Snapshot>
+  /** The manifest of each version of Lance that was copied, by branch and number. */
+  readonly manifests: ReadonlyMap<string, CopiedManifest>
+  rowsOfLance: number
+}
+
+interface CopiedManifest {
+  readonly manifest_path: string
+  readonly manifest_size: number
 }
 
 const maxListed = 1_000
@@ -111,8 +120,13 @@ async function importAll(
       const kept = versions.filter((entry) => isKept(prepared, entry)).length
       report.versions += kept
       for (const { rows } of new Set(prepared.snapshots.values())) report.rows += rows
+      report.rows += prepared.rowsOfLance
       const hadRows = versions.length > 0 || location !== undefined
-      if (kept > prepared.snapshots.size && location !== undefined && inPlace.length < maxListed)
+      if (
+        kept > prepared.snapshots.size + prepared.manifests.size &&
+        location !== undefined &&
+        inPlace.length < maxListed
+      )
         inPlace.push({ id: item.id, location })
       if (kept === 0 && hadRows && withoutRows.length < maxListed) withoutRows.push(item.id)
       onProgress?.({ ...report })
@@ -144,18 +158,30 @@ async function removeUntilFailure(core: MaintenanceContext, tables: readonly Pre
 async function prepare(
   core: MaintenanceContext,
   transactionId: string,
-  { id, json, rows, where }: Extract<ExportItem, { readonly kind: 'table' }>,
+  { id, json, rows, dataset, where }: Extract<ExportItem, { readonly kind: 'table' }>,
   signal: AbortSignal | undefined,
   began: (table: Prepared) => void,
 ): Promise<Prepared> {
   const internalId = core.newTableId()
-  const folder = contentFolderOf(
-    core.contentRoots,
-    locationOf(core.contentRoots, internalId, { location: null } as TableRecord),
-  )!
+  const location = locationOf(core.contentRoots, internalId, { location: null } as TableRecord)
+  const folder = contentFolderOf(core.contentRoots, location)!
   const snapshots = new Map<string, Snapshot>()
-  const table: Prepared = { id, internalId, json, folder, snapshots }
+  const manifests = new Map<string, CopiedManifest>()
+  const table: Prepared = { id, internalId, json, folder, snapshots, manifests, rowsOfLance: 0 }
   began(table)
+  // Lance could read nothing elsewhere.
+  const copied = isReachedByLance(core, { id: internalId, record: { location: null } })
+    ? await dataset?.(signal)
+    : undefined
+  if (copied !== undefined) {
+    const sizes = await copied.writeTo({ ...folder, location }, signal)
+    for (const { branch, version, path, rows } of copied.versions) {
+      const manifest = { manifest_path: objectPathOf(location) + path, manifest_size: sizes.get(path)! }
+      manifests.set(versionKey(branch, version), manifest)
+      table.rowsOfLance += rows
+    }
+    return table
+  }
   const engine = (await core.engine(folder.content)).writtenBy(transactionId)
   const byFiles = new Map<string, Snapshot>()
   for (const entry of json.versions) {
@@ -209,10 +235,11 @@ async function writeVersion(
 
 /** Whether a version comes with its rows, or points at them. */
 function isKept(
-  { snapshots }: Pick<Prepared, 'snapshots'>,
+  { snapshots, manifests }: Pick<Prepared, 'snapshots' | 'manifests'>,
   { branch, version, manifest_path }: TableJson['versions'][number],
 ): boolean {
-  return manifest_path !== undefined || snapshots.has(versionKey(branch, version))
+  const key = versionKey(branch, version)
+  return manifest_path !== undefined || snapshots.has(key) || manifests.has(key)
 }
 
 function versionKey(branch: string, version: number): string {
@@ -242,10 +269,11 @@ function putImported(
   { writer, transactionId, noted }: ChangeContext,
   table: Prepared,
 ): void {
-  const { id, internalId, json, snapshots } = table
+  const { id, internalId, json, snapshots, manifests } = table
   const parent = findNamespace(writer, id.slice(0, -1))
   requireFreeName(writer, parent, id, 'TableAlreadyExists')
-  const location = json.location === undefined ? null : checkLocation(core.contentRoots, json.location)
+  const isElsewhere = json.location !== undefined && manifests.size === 0
+  const location = isElsewhere ? checkLocation(core.contentRoots, json.location!) : null
   if (location !== null) claimLocation(core, writer, location, internalId)
   noted.noteSubject(internalId, id)
   putTable(writer, internalId, {
@@ -261,7 +289,16 @@ function putImported(
     const snapshot = snapshots.get(versionKey(branch, version))
     const more = metadata === undefined ? {} : { metadata }
     const key = keys.version(internalId, branch, version)
-    if (snapshot !== undefined) {
+    const manifest = manifests.get(versionKey(branch, version))
+    if (manifest !== undefined) {
+      writer.put(key, {
+        v: recordFormat,
+        ...manifest,
+        ...more,
+        timestamp_millis,
+        transaction_id: transactionId,
+      })
+    } else if (snapshot !== undefined) {
       writer.put(key, { ...versionOf(snapshot, transactionId, timestamp_millis), ...more })
     } else if (manifest_path !== undefined) {
       requireOwnFile(core, writer, tableById(writer, internalId)!, manifest_path)

@@ -4,6 +4,7 @@ import type * as v from 'valibot'
 import { CatalogError, invalid } from '../../../base/errors.ts'
 import { type Identifier, maxDepth } from '../../../base/model/identifier.ts'
 import type { ArrowTable } from '../../../base/model/rows-source.ts'
+import type { DatasetCopy } from '../../lance/copy-dataset.ts'
 import { requireFolderPath } from '../folders.ts'
 import {
   catalogFile,
@@ -16,6 +17,7 @@ import {
   tableFile,
   tableJson,
 } from './format.ts'
+import { exportedDataset } from './lance.ts'
 
 /** A namespace or table of an export. A namespace comes before its content. */
 export type ExportItem =
@@ -26,6 +28,8 @@ export type ExportItem =
       readonly json: TableJson
       /** The rows of one of its row files: as Arrow data, or as tables that are read as they are written. */
       readonly rows: (name: string) => Promise<Uint8Array | AsyncIterable<ArrowTable>>
+      /** The files of Lance that have its rows instead; undefined where it has none. */
+      readonly dataset: ((signal?: AbortSignal) => Promise<DatasetCopy | undefined>) | undefined
       /** Its path, for errors. */
       readonly where: string
     }
@@ -52,7 +56,8 @@ async function* below(folder: string, parent: Identifier): AsyncGenerator<Export
     if (names.includes(tableFile)) {
       const json = await readJson(tableJson, join(path, tableFile))
       const rows = (name: string) => readRowsFile(path, name)
-      yield { kind: 'table', id: [...parent, json.name], json, rows, where: path }
+      const dataset = json.dataset && ((signal?: AbortSignal) => exportedDataset(path, json, signal))
+      yield { kind: 'table', id: [...parent, json.name], json, rows, dataset, where: path }
     } else if (names.includes(namespaceFile)) {
       const json = await readJson(namespaceJson, join(path, namespaceFile))
       const id = [...parent, json.name]

@@ -1,11 +1,13 @@
 import type { VersionRecord } from '../../../base/store/records.ts'
 import type { QueryOptions, Snapshot, TableEngine } from '../../../engine/table/index.ts'
+import type { DatasetCopy } from '../../lance/copy-dataset.ts'
 import { isPointer } from '../../locations/pointers.ts'
 import { manifestOf } from '../../rows/rows.ts'
 import type { MaintenanceContext } from '../context.ts'
 import type { KnownVersion } from '../tables.ts'
 import { folderName } from './folder-names.ts'
 import type { RowFormat, TableJson } from './format.ts'
+import { datasetOf } from './lance.ts'
 import type { TableWithRefs } from './namespace-tree.ts'
 
 /** The target size of a row file. More rows go into further files. */
@@ -19,6 +21,8 @@ export interface TableFiles {
   /** Whether all that is elsewhere can be found again, since each version points at it. */
   readonly isInPlace: boolean
   readonly rows: number
+  /** The files of Lance that have the rows instead of row files. */
+  readonly dataset?: DatasetCopy | undefined
   /** The names of the row files. */
   readonly names: readonly string[]
   /** The rows of a row file as an Arrow IPC file. */
@@ -36,15 +40,22 @@ interface Part {
   readonly limit: number
 }
 
+interface FilesWanted {
+  readonly history: boolean
+  readonly format?: RowFormat | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
 /** Describes the files of a table: of the latest version of its main branch or, with `history`, of all versions. */
 export async function filesOf(
   core: MaintenanceContext,
   table: TableWithRefs,
-  history: boolean,
-  format: RowFormat = 'arrow',
+  { history, format = 'arrow', signal }: FilesWanted,
 ): Promise<TableFiles> {
   const { record, folder, versions, fromOwnEngine } = table
   const engine = folder && fromOwnEngine ? await core.engine(folder.content) : undefined
+  const dataset = engine === undefined ? await datasetOf(table, history, signal) : undefined
+  const copied = new Set(dataset?.versions.map(({ branch, version }) => `${version} ${branch}`))
   const isElsewhere = engine === undefined && (versions.length > 0 || (await isForeign(table)))
   const parts = new Map<string, Part>()
   const known = new Map<string, Pick<Entry, 'files' | 'indices'>>()
@@ -52,6 +63,7 @@ export async function filesOf(
   const entries: Entry[] = []
   for (const version of versions) {
     const [, , branch, number] = version.key as [string, string, string, number]
+    if (dataset && !copied.has(`${number} ${branch}`)) continue
     const isLatest = branch === '' && number === record.main.latest
     let content: Pick<Entry, 'files' | 'indices'> | undefined
     if (engine && (isLatest || history)) {
@@ -91,7 +103,7 @@ export async function filesOf(
   const read = answer((engine, snapshot, options) => engine.queryRows(snapshot, options))
   const stream = answer((engine, snapshot, options) => engine.streamRows(snapshot, options))
   const isInPlace = entries.length > 0 && entries.every(({ manifest_path }) => manifest_path !== undefined)
-  return { json, isElsewhere, isInPlace, rows, names: [...parts.keys()], read, stream }
+  return { json, dataset, isElsewhere, isInPlace, rows, names: [...parts.keys()], read, stream }
 }
 
 /** Whether the rows of a table without versions may be another engine's: out of reach, or something lies there. */

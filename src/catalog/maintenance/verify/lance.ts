@@ -1,9 +1,9 @@
-import { nameOf, versionsFolderOf } from '../../locations/lance-files.ts'
+import { filesNamedIn, type NamedFiles } from '../../lance/named-files.ts'
+import { branchFolderOf, nameOf, versionsFolderOf } from '../../locations/lance-files.ts'
 import type { ContentFolder } from '../../locations/locations.ts'
 import { isOfLance } from '../../rows/lance-rows.ts'
 import type { MaintenanceContext } from '../context.ts'
 import type { KnownTable, KnownVersion } from '../tables.ts'
-import { filesNamedIn, type NamedFiles } from './lance-manifest.ts'
 import { isStill } from './pointed.ts'
 import type { Findings, VerifyOptions } from './report.ts'
 
@@ -83,18 +83,20 @@ async function faultOf(
   }
   const named = namedIn(bytes)
   if (named instanceof RangeError) return `cannot be read: ${named.message.replace(/\.$/, '')}`
-  const own = ownFolderOf(branchOf(version))
+  const own = branchFolderOf(branchOf(version))
   for (const file of named.files) {
+    // A file of another dataset or branch, as those of a clone are.
+    if (file.base !== undefined) continue
     const size = sizes.get(own + file.path)
     if (size === undefined) return `names the file ${JSON.stringify(own + file.path)}, which is missing`
     if (file.size !== undefined && file.size !== size) {
       return `names the file ${JSON.stringify(own + file.path)} of ${file.size} bytes, which has ${size}`
     }
   }
-  const lacking = named.folders.find((folder) => !folders.has(own + folder))
+  const lacking = named.folders.find(({ path, base }) => base === undefined && !folders.has(own + path))
   return lacking === undefined
     ? undefined
-    : `names an index with files in ${JSON.stringify(own + lacking)}, where none are`
+    : `names an index with files in ${JSON.stringify(own + lacking.path)}, where none are`
 }
 
 function namedIn(bytes: Uint8Array): NamedFiles | RangeError {
@@ -107,8 +109,6 @@ function namedIn(bytes: Uint8Array): NamedFiles | RangeError {
 }
 
 const branchOf = ({ key }: KnownVersion) => String(key[2])
-
-const ownFolderOf = (branch: string) => versionsFolderOf(branch).replace(/_versions\/$/, '')
 
 const pathOf = (version: KnownVersion) =>
   versionsFolderOf(branchOf(version)) + nameOf(version.record.manifest_path)

@@ -1,65 +1,90 @@
-import { manifestFields, numberIn, sectionAt } from '../../lance/manifest-file.ts'
-import { type Field, readFields } from '../../lance/protobuf.ts'
+import { bufferOf, manifestFields, numberIn, sectionAt } from './manifest-file.ts'
+import { type Field, readFields } from './protobuf.ts'
 
 /* What a manifest of Lance names. https://lance.org/format/table has the messages. */
 
-/** A file that a manifest names, relative to the folder of its branch. */
-export interface NamedFile {
+/** Where a file lies that a manifest names: in a folder of another dataset or branch, or in that of its own branch. */
+interface Placed {
+  /** The number of the folder, if that is another one. */
+  readonly base: bigint | undefined
+}
+
+/** A file that a manifest names, relative to the folder that it lies in. */
+export interface NamedFile extends Placed {
   readonly path: string
   /** Undefined where the manifest does not tell. */
   readonly size: number | undefined
 }
 
-/** The files that a manifest names within its own branch, and the folders of its indexes. */
+/** The folder of an index. */
+interface NamedFolder extends Placed {
+  readonly path: string
+}
+
+/** The files that a manifest names, and the folders of its indexes. */
 export interface NamedFiles {
   readonly files: readonly NamedFile[]
-  readonly folders: readonly string[]
+  readonly folders: readonly NamedFolder[]
+  /** The URLs or paths of other datasets and branches with such files, by their numbers. */
+  readonly bases: ReadonlyMap<bigint, string>
 }
 
 const fragmentsField = 2
 const indexSectionField = 6
+export const basesField = 18
 const fragment = { id: 1, files: 2, deletions: 3 }
 const dataFile = { path: 1, size: 6, base: 7 }
 const deletionFile = { type: 1, readVersion: 2, id: 3, base: 7 }
 const index = { uuid: 1, name: 3, fragments: 5, base: 9 }
+export const baseField = { id: 1, isDataset: 3, path: 4 }
 /** An empty set of fragments has no more bytes: then the index may have no file. */
 const emptySet = 8
 
 /** What a manifest names. Throws a `RangeError` for one that cannot be read. */
 export function filesNamedIn(bytes: Uint8Array): NamedFiles {
-  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const file = bufferOf(bytes)
   const fields = manifestFields(file)
   const files: NamedFile[] = []
   for (const one of all(fields, fragmentsField)) files.push(...filesOf(readFields(one)))
   const indexes = numberIn(fields, indexSectionField)
-  return { files, folders: indexes === undefined ? [] : foldersOf(readFields(sectionAt(file, indexes))) }
+  return {
+    files,
+    folders: indexes === undefined ? [] : foldersOf(readFields(sectionAt(file, indexes))),
+    bases: new Map(all(fields, basesField).map((one) => baseOf(readFields(one)))),
+  }
+}
+
+/** A folder of files alone, and not of a dataset, is none that is known here. */
+function baseOf(fields: readonly Field[]): [id: bigint, path: string] {
+  const [path] = all(fields, baseField.path)
+  const isDataset = numberIn(fields, baseField.isDataset) === 1n
+  return [numberIn(fields, baseField.id) ?? 0n, isDataset && path ? textOf(path) : '']
 }
 
 function filesOf(fields: readonly Field[]): NamedFile[] {
   const found: NamedFile[] = []
   for (const one of all(fields, fragment.files)) {
     const parts = readFields(one)
-    // A file with a base lies elsewhere, as those of a clone do.
-    if (numberIn(parts, dataFile.base) !== undefined) continue
     const [path] = all(parts, dataFile.path)
     const size = Number(numberIn(parts, dataFile.size) ?? 0n)
-    if (path) found.push({ path: `data/${textOf(path)}`, size: size === 0 ? undefined : size })
+    const base = numberIn(parts, dataFile.base)
+    if (path) found.push({ path: `data/${textOf(path)}`, size: size === 0 ? undefined : size, base })
   }
   for (const one of all(fields, fragment.deletions)) {
     const parts = readFields(one)
-    if (numberIn(parts, deletionFile.base) !== undefined) continue
     const part = (number: number) => numberIn(parts, number) ?? 0n
     const name = `${numberIn(fields, fragment.id) ?? 0n}-${part(deletionFile.readVersion)}-${part(deletionFile.id)}`
     found.push({
       path: `_deletions/${name}.${part(deletionFile.type) === 1n ? 'bin' : 'arrow'}`,
       size: undefined,
+      base: numberIn(parts, deletionFile.base),
     })
   }
   return found
 }
 
 /** The folders of the indexes that cover a fragment. */
-function foldersOf(section: readonly Field[]): string[] {
+function foldersOf(section: readonly Field[]): NamedFolder[] {
   return all(section, 1).flatMap((one) => {
     const parts = readFields(one)
     const [uuid] = all(parts, index.uuid)
@@ -68,11 +93,12 @@ function foldersOf(section: readonly Field[]): string[] {
     // Those of Lance itself have no files.
     const isItsOwn = name !== undefined && textOf(name).startsWith('__')
     const isEmpty = fragments === undefined || fragments.length <= emptySet
-    if (uuid === undefined || isItsOwn || isEmpty || numberIn(parts, index.base) !== undefined) return []
+    if (uuid === undefined || isItsOwn || isEmpty) return []
     const [digits] = all(readFields(uuid), 1)
     if (digits?.length !== 16) return []
     const hex = Buffer.from(digits).toString('hex')
-    return [`_indices/${hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')}/`]
+    const path = `_indices/${hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')}/`
+    return [{ path, base: numberIn(parts, index.base) }]
   })
 }
 
