@@ -8,6 +8,7 @@ import type {
   SessionOwner,
   Sessions,
 } from '../operations/framework/operation.ts'
+import type { CatalogMetrics } from './metrics-types.ts'
 
 /**
  * The inside of an open catalog. It satisfies the context of every folder. Only what opens, closes and watches a catalog
@@ -20,6 +21,8 @@ export interface Core extends OperationContext, MaintenanceContext {
    * @internal Published types would need those of Arrow.
    */
   readonly cacheUse: () => CacheUse
+  /** What the processes of Lance take, and why they ended. Undefined where it has none of its own. */
+  readonly lanceUse: () => CatalogMetrics['lance']
   /** How often what engines read of content was in the cache on disk, and how often not. Undefined without such a cache. */
   readonly diskCacheUse: () => { readonly hits: number; readonly misses: number } | undefined
   readonly sessions: {

@@ -23,13 +23,14 @@ export function engines(
   { cacheBytes, newId, threads, growthBytes = 512 * 1024 * 1024, lance: given }: EngineOptions,
   now: () => number,
   cache: ContentCache | undefined,
-): Pick<Core, 'engine' | 'lance' | 'closeEngines' | 'cacheUse' | 'diskCacheUse'> {
+): Pick<Core, 'engine' | 'lance' | 'closeEngines' | 'cacheUse' | 'diskCacheUse' | 'lanceUse'> {
   if (threads !== undefined && !(Number.isInteger(threads) && threads >= 0 && threads <= maxThreads)) {
     throw invalid(`The option threads is ${threads}. Give a whole number from 0 to ${maxThreads}.`)
   }
   const isolation = given && isolationOptions(given)
   const made = new Map<Content, Promise<TableEngine>>()
   let lance: Promise<LanceEngine> | undefined
+  const lanceUse = { memoryBytes: 0, ended: { time: 0, memory: 0, abandoned: 0, crash: 0 } }
   const caches: CacheUse[] = []
   const onDisk: CachedContent['found'][] = []
   const make = async (given: Content) => {
@@ -60,7 +61,8 @@ export function engines(
     },
     lance() {
       lance ??= import('../../engine/lance/index.ts').then(
-        ({ LanceEngine }) => new LanceEngine({ cacheBytes: cacheBytes ?? defaultLanceCache, isolation }),
+        ({ LanceEngine }) =>
+          new LanceEngine({ cacheBytes: cacheBytes ?? defaultLanceCache, isolation, use: lanceUse }),
       )
       return lance
     },
@@ -79,6 +81,7 @@ export function engines(
         hits: onDisk.reduce((sum, { hits }) => sum + hits, 0),
         misses: onDisk.reduce((sum, { misses }) => sum + misses, 0),
       },
+    lanceUse: () => isolation && { memoryBytes: lanceUse.memoryBytes, ended: { ...lanceUse.ended } },
     async closeEngines() {
       await Promise.all(Array.from(made.values(), async (engine) => (await engine).close()))
       await (await lance)?.close()

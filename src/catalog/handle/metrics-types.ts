@@ -29,6 +29,20 @@ export interface CatalogMetrics {
   }
   /** How often content was on local disk when it was read, and how often the service was asked. Undefined without a cache there. */
   readonly diskCache: { readonly hits: number; readonly misses: number } | undefined
+  /** Processes of Lance. Undefined where it has none of its own. */
+  readonly lance:
+    | {
+        /** Their memory, as the last answer of each told. */
+        readonly memoryBytes: number
+        /** How often one ended while it was of use: after too much time or memory, after canceled work, by a crash. */
+        readonly ended: {
+          readonly time: number
+          readonly memory: number
+          readonly abandoned: number
+          readonly crash: number
+        }
+      }
+    | undefined
   /** Connections to the database. Undefined for a catalog without one. */
   readonly connections: StoreConnections | undefined
   /** Free bytes on the disk of the directory. Undefined for a catalog without one. */

@@ -36,6 +36,7 @@ export async function metricsOf(core: Core): Promise<CatalogMetrics> {
     oldestLeaseSeconds: heartbeat.oldestMillis / 1_000,
     cache: { bytes, mostBytes, hits, misses },
     diskCache: core.diskCacheUse(),
+    lance: core.lanceUse(),
     connections,
     freeBytes,
     backlog: records?.backlog,

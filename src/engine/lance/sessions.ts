@@ -5,7 +5,7 @@ import { Bridge } from './bridge.ts'
 import { fromLance } from './errors.ts'
 import { endedError, ProcessEnded } from './isolated/ended.ts'
 import { type IsolationOptions, isolationOf } from './isolated/options.ts'
-import { LanceProcess, sharedBy } from './isolated/process.ts'
+import { LanceProcess, type ProcessUse, sharedBy } from './isolated/process.ts'
 import { inThisProcess, type LanceRuntime } from './runtime.ts'
 import { LanceSession } from './session.ts'
 
@@ -15,6 +15,8 @@ export interface LanceOptions {
   readonly cacheBytes: number
   /** Runs Lance in a process of its own. Default: in this one. */
   readonly isolation?: IsolationOptions | undefined
+  /** Is told what becomes of such processes. */
+  readonly use: ProcessUse
 }
 
 /** What is asked of a dataset. */
@@ -42,9 +44,9 @@ export class LanceSessions {
   readonly #again = semaphore(1)
   #waiting = 0
 
-  constructor({ cacheBytes, isolation }: LanceOptions) {
+  constructor({ cacheBytes, isolation, use }: LanceOptions) {
     this.#cacheBytes = cacheBytes
-    this.#start = starterOf(isolation)
+    this.#start = starterOf(isolation, use)
   }
 
   /** Does something, once more where its process ended and that may be the fault of others. */
@@ -144,9 +146,9 @@ export class LanceSessions {
   }
 }
 
-function starterOf(isolation: IsolationOptions | undefined): () => LanceRuntime {
+function starterOf(isolation: IsolationOptions | undefined, use: ProcessUse): () => LanceRuntime {
   if (isolation === undefined) return () => inThisProcess
-  const shared = sharedBy(isolationOf(isolation))
+  const shared = sharedBy(isolationOf(isolation), use)
   return () => new LanceProcess(shared)
 }
 

@@ -233,6 +233,18 @@ const catalogMetrics: readonly CatalogMetric[] = [
     of: ({ diskCache }) => known(diskCache?.misses),
   },
   {
+    name: 'tabularium_lance_process_ends_total',
+    help: 'Processes of Lance that ended while they were of use.',
+    type: 'counter',
+    of: ({ lance }) => ofEach('reason', lance?.ended),
+  },
+  {
+    name: 'tabularium_lance_process_memory_bytes',
+    help: 'Memory of the processes of Lance, as the last answer of each told.',
+    type: 'gauge',
+    of: ({ lance }) => known(lance?.memoryBytes),
+  },
+  {
     name: 'tabularium_database_connections',
     help: 'Open connections to the database: used ones have statements under way.',
     type: 'gauge',

@@ -97,8 +97,13 @@ describe('the process of Lance', () => {
     await Promise.all([0, 10_000, 20_000].map(writer)).finally(() => {
       isOver = true
     })
-    expect(await kills).toBeGreaterThan(0)
+    const killed = await kills
+    expect(killed).toBeGreaterThan(0)
     await reading
+    const { ended, memoryBytes } = (await catalog.metrics()).lance!
+    expect(ended).toEqual({ time: 0, memory: 0, abandoned: 0, crash: expect.any(Number) })
+    // One that was killed while it ended anyway does not count.
+    expect([ended.crash > 0, ended.crash <= killed, memoryBytes > 1e7]).toEqual([true, true, true])
     const found = (await rowsOf(catalog, id)).map(({ n, by }): [number, number] => [Number(n), Number(by)])
     expect(found.sort(([a], [b]) => a - b)).toEqual([...model].sort(([a], [b]) => a - b))
     expect(await catalog.verify()).toMatchObject({ ok: true })
@@ -158,6 +163,7 @@ describe('the process of Lance', () => {
     })
     expect(await asked[1]).toBe(7)
     expect(await countOf(catalog, id, { predicate: 'n < 9' })).toBe(9)
+    expect((await catalog.metrics()).lance?.ended).toEqual({ time: 1, memory: 0, abandoned: 0, crash: 0 })
   })
 
   lanceIt('work that takes too much memory is ended', async () => {
@@ -174,6 +180,8 @@ describe('the process of Lance', () => {
       message: expect.stringContaining('lance.memoryBytes'),
     })
     expect(await asked[1]).toBe(7)
+    expect((await catalog.metrics()).lance?.ended).toMatchObject({ time: 0, crash: 0 })
+    expect((await catalog.metrics()).lance?.ended.memory).toBeGreaterThan(0)
   })
 
   lanceIt(

@@ -53,7 +53,7 @@ it('the page lists every metric of a server, and no other', async () => {
 it.skipIf(missingPostgres)('the page lists the labels that they have', async () => {
   const url = await (await sharedServer()).freshUrl()
   const catalogs = [
-    await openCatalog(await freshFolder()),
+    await openCatalog(await freshFolder(), { lance: { isolate: true } }),
     await openCatalog(url, { content: `file://${await freshFolder()}` }),
     await openCatalog({
       store: memoryStore(),

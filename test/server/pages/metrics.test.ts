@@ -13,7 +13,9 @@ import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../../sr
 import { coreOf } from '../../../src/tabularium/local-handle.ts'
 import { MemoryBucket } from '../../contents/bucket/memory-bucket.ts'
 import { freshFolder, stoppedClock } from '../../support/catalogs.ts'
+import { childrenOf } from '../../support/child-processes.ts'
 import { gate } from '../../support/gate.ts'
+import { lanceIt } from '../../support/lance-package.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { sharedStores } from '../../support/shared-stores.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
@@ -344,6 +346,27 @@ describe('the metrics of', () => {
     await expect.poll(reads).toEqual([misses, 0])
     const without = await openCatalog(options)
     expect((await without.metrics()).diskCache).toBeUndefined()
+  })
+
+  lanceIt('processes of Lance tell their memory, and their ends by reason', async () => {
+    const isolated = { format: 'lance', lance: { isolate: true } } as const
+    const catalog = await openCatalog(await freshFolder(), isolated)
+    const { scrape } = await scraped(catalog)
+    const told = async () => {
+      const { value } = await scrape()
+      const ends = ['time', 'memory', 'abandoned', 'crash'].map((reason) =>
+        value(`tabularium_lance_process_ends_total{reason="${reason}"}`),
+      )
+      return [...ends, value('tabularium_lance_process_memory_bytes')! > 1e7]
+    }
+    expect(await told()).toEqual([0, 0, 0, 0, false])
+    await catalog.createTable({ id: ['t'], data: [{ n: 1 }] })
+    expect(await told()).toEqual([0, 0, 0, 0, true])
+    for (const pid of childrenOf(process.pid, 'lance/isolated/child')) process.kill(pid, 'SIGKILL')
+    await expect.poll(told).toEqual([0, 0, 0, 1, false])
+    expect(await catalog.countTableRows({ id: ['t'] })).toEqual({ count: 1 })
+    expect(await told()).toEqual([0, 0, 0, 1, true])
+    expect((await (await openCatalog('memory:')).metrics()).lance).toBeUndefined()
   })
 
   it('removals are bounded, and tables of given locations are no part of their cost', async () => {

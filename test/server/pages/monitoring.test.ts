@@ -44,7 +44,7 @@ const scrapes: Scrape[] = []
 /** What servers export of catalogs in a directory and in a database. */
 async function exported(): Promise<readonly Scrape[]> {
   if (scrapes.length > 0) return scrapes
-  const locations: [string, object][] = [[await freshFolder(), {}]]
+  const locations: [string, object][] = [[await freshFolder(), { lance: { isolate: true } }]]
   if (!missingPostgres)
     locations.push([await (await sharedServer()).freshUrl(), { content: `file://${await freshFolder()}` }])
   for (const [location, options] of locations) {

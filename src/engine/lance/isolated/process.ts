@@ -27,11 +27,20 @@ const checkMillis = 50
 export interface Shared extends Isolation {
   readonly slots: Semaphore
   readonly budget: ByteBudget
+  readonly use: ProcessUse
 }
 
-export function sharedBy(options: Isolation): Shared {
+/** What the processes of a catalog take, and why they ended before the catalog had no more use for them. */
+export interface ProcessUse {
+  /** As the last answer of each told. */
+  memoryBytes: number
+  readonly ended: Record<'time' | 'memory' | 'abandoned' | 'crash', number>
+}
+
+export function sharedBy(options: Isolation, use: ProcessUse): Shared {
   return {
     ...options,
+    use,
     slots: semaphore(mostCalls),
     budget: new ByteBudget(bytesUnderWay, Number.POSITIVE_INFINITY),
   }
@@ -54,6 +63,7 @@ export class LanceProcess implements LanceRuntime, Caller {
   #late: Timer | undefined
   #nextId = 1
   #memory = 0
+  #isClosed = false
   /** Why it was ended, or ended itself. */
   #cause: Cause | undefined
   /** The call that is at fault for it. */
@@ -85,6 +95,7 @@ export class LanceProcess implements LanceRuntime, Caller {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#end({ kind: 'itself', how: 'the catalog was closed' })
     this.#child?.ref()
     await this.#gone
@@ -191,13 +202,18 @@ export class LanceProcess implements LanceRuntime, Caller {
       for (const [id, pending] of this.#pending) this.#watch(id, pending)
       return
     }
-    this.#memory = told.memory
+    this.#note(told.memory)
     const pending = this.#pending.get(told.id)
     if (pending === undefined) return
     this.#settled(told.id, pending)
     if (told.error) pending.reject(errorOf(told.error))
     else if (told.portion) pending.resolve(batchesOf(told.portion, bytes!))
     else pending.resolve(bytes ?? told.value)
+  }
+
+  #note(memory: number): void {
+    this.#shared.use.memoryBytes += memory - this.#memory
+    this.#memory = memory
   }
 
   #settled(id: number, { timer }: Pending): void {
@@ -226,6 +242,9 @@ export class LanceProcess implements LanceRuntime, Caller {
   #lose(how: string): void {
     this.#cause ??= { kind: 'itself', how }
     clearTimeout(this.#late)
+    this.#note(0)
+    const { ended } = this.#shared.use
+    if (!this.#isClosed) ended[this.#cause.kind === 'itself' ? 'crash' : this.#cause.kind]++
     for (const [id, pending] of [...this.#pending]) {
       this.#settled(id, pending)
       pending.reject(new ProcessEnded(this.#cause, id === this.#atFault))
