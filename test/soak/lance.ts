@@ -1,3 +1,4 @@
+import { lanceForJava } from '../catalog/lance/clients/java.ts'
 import { releases, setUp } from '../catalog/lance/clients/python.ts'
 import { LanceClients } from '../catalog/lance/clients/run.ts'
 import type { Scenario } from './scenario.ts'
@@ -9,7 +10,13 @@ export async function lance(): Promise<Scenario> {
     const python = await setUp(release)
     if (python !== undefined) pythons.push(python)
   }
-  const clients = await LanceClients.begin({ deaths: 0.03, pythons })
+  const java = await lanceForJava()
+  if (typeof java === 'string') console.warn(`Lance for Java is left out: ${java}`)
+  const clients = await LanceClients.begin({
+    deaths: 0.03,
+    pythons,
+    ...(typeof java !== 'string' && { java }),
+  })
   const counts = { changes: 0, transactions: 0, 'not acknowledged': 0, 'ends of the server': 0 }
   return {
     counts,

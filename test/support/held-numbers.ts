@@ -191,6 +191,10 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['for 30 seconds more', 'src/engine/lance/session.ts', 'abandonedMillis = 30_000'],
     ['64 calls at once', 'src/engine/lance/isolated/process.ts', 'mostCalls = 64'],
     ['1.5 GiB of rows', 'src/engine/lance/isolated/process.ts', 'bytesUnderWay = 1.5 * 2 ** 30'],
+    [
+      'for Java | 7.0.0 |',
+      [releaseIn('test/catalog/lance/clients/java/pom.xml', 'lance-core</artifactId><version>')],
+    ],
     ['for Lance | 1.5.5 |', [releaseIn('test/catalog/lance/clients/duckdb.ts', 'duckdb-extension-lance==')]],
   ],
   'docs/object-storage.md': [

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { madeOnce } from '../../support/made-once.ts'
 
 /** Clients and the kit are some 700 MB. They outlive a new checkout here. */
-const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'tabularium-iceberg-kit')
+export const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'tabularium-iceberg-kit')
 
 /** A folder that `make` fills once for all processes and checkouts, or the reason why there is none. */
 export function cached(

@@ -1,12 +1,12 @@
-import { execFile, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdir, readFile, rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { temporaryDirectory } from '../../support/folders.ts'
-import { cached } from './cache.ts'
+import { mavenJars } from '../../support/maven.ts'
+import { cache } from './cache.ts'
 import { type KitResult, readReport } from './report.ts'
 
 /* Iceberg's compatibility kit for REST catalogs: tests in Java that ask a server at a URL. */
@@ -17,32 +17,8 @@ const pom = fileURLToPath(new URL('kit/pom.xml', import.meta.url))
 /** The release of Iceberg whose kit runs. */
 export const icebergRelease = /<iceberg>([\d.]+)</.exec(readFileSync(pom, 'utf8'))![1]!
 
-/** True if the kit can run, as far as programs go; otherwise what is missing. */
-export function kitIsHere(): true | string {
-  for (const [program, version] of [
-    ['java', '-version'],
-    ['mvn', '--version'],
-  ] as const) {
-    if (spawnSync(program, [version]).status !== 0) return `there is no program ${program}`
-  }
-  return true
-}
-
 /** The class path of the kit, whose jars Maven fetches when they are first needed; or the reason why there is none. */
-export async function kitClasses(): Promise<{ readonly classPath: string } | string> {
-  const isHere = kitIsHere()
-  if (isHere !== true) return isHere
-  // Another list of jars is another folder.
-  const name = `${icebergRelease}-${createHash('sha256').update(readFileSync(pom)).digest('hex').slice(0, 12)}`
-  const made = await cached(name, fetchJars)
-  return typeof made === 'string' ? made : { classPath: join(made.folder, '*') }
-}
-
-async function fetchJars(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true })
-  const args = ['-q', '-B', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${folder}`]
-  await run('mvn', args, { timeout: 900_000, maxBuffer: 2 ** 26 })
-}
+export const kitClasses = () => mavenJars(pom, icebergRelease, cache)
 
 /** Those that the kit's tests make. */
 const namespaces = [

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { temporaryDirectory } from '../../../support/folders.ts'
 import { freePort } from '../../../support/free-port.ts'
 import { scriptPath } from '../../../support/scripts.ts'
+import type { LanceForJava } from './java.ts'
 
 /*
  * Writers of several Lances change one table through a server, with stale handles, and two more tables in transactions.
@@ -110,6 +111,8 @@ export interface Options {
   readonly deaths: number
   /** Interpreters with Lance; each runs a writer, beside two of LanceDB's client for Node and one of ours. */
   readonly pythons: readonly string[]
+  /** Lance for Java, which runs another writer. */
+  readonly java?: LanceForJava
 }
 
 /** A table, a server and writers. */
@@ -119,6 +122,8 @@ export class LanceClients {
   readonly #folder: string
   readonly #port: number
   readonly #children = new Set<ChildProcess>()
+  /** How many changes of each program were acknowledged. */
+  readonly done = new Map<string, number>()
   #writers = 0
   /** Not before there is a table. */
   #mayDie = false
@@ -153,15 +158,19 @@ export class LanceClients {
 
   /** Lets writers make some changes, kills them, and checks what is there. */
   async round(changes: number): Promise<void> {
+    const { java } = this.#options
     const writers = [
       ...(['writer', 'writer', 'row-writer'] as const).map((name) =>
-        this.#write(process.execPath, scriptPath(`test/catalog/lance/clients/${name}.ts`)),
+        this.#write(process.execPath, [scriptPath(`test/catalog/lance/clients/${name}.ts`)]),
       ),
       ...this.#options.pythons.map((python) =>
-        this.#write(python, fileURLToPath(new URL('writer.py', import.meta.url))),
+        this.#write(python, [fileURLToPath(new URL('writer.py', import.meta.url))]),
       ),
+      ...(java ? [this.#write('java', java.args)] : []),
     ]
-    for (const enough = this.model.done + changes; this.model.done < enough; ) {
+    const enough = this.model.done + changes
+    // Java takes longest to start.
+    while (this.model.done < enough || (java && !this.done.has('java'))) {
       // Writers die at any moment.
       await sleep(500 + Math.random() * 1_000)
       // Another one takes the place of one that is killed.
@@ -204,9 +213,9 @@ export class LanceClients {
     })
   }
 
-  #write(command: string, script: string): Writer {
+  #write(command: string, args: readonly string[]): Writer {
     const number = ++this.#writers
-    const child = spawn(command, [script, this.#url, String(number), this.#path], {
+    const child = spawn(command, [...args, this.#url, String(number), this.#path], {
       stdio: ['pipe', 'pipe', 'ignore'],
       env: { ...process.env, LANCEDB_LOG: 'error', LANCE_LOG: 'error' },
     })
@@ -222,6 +231,7 @@ export class LanceClients {
         else if (started) {
           this.model.take(started, told)
           started = undefined
+          if (told.end === 'done') this.done.set(command, (this.done.get(command) ?? 0) + 1)
         }
       }
     })
@@ -234,13 +244,16 @@ export class LanceClients {
       if (started) this.model.take(started, undefined)
       started = undefined
     }
-    return { kill, replace: () => kill().then(() => this.#write(command, script)) }
+    return { kill, replace: () => kill().then(() => this.#write(command, args)) }
   }
 
   /** Nothing is under way: readers of the files and the catalog must agree, and find every change. */
   async #check(): Promise<void> {
     await this.#quiet()
-    this.model.check(await this.#agreed('t'))
+    const rows = await this.#agreed('t')
+    this.model.check(rows)
+    const { java } = this.#options
+    if (java) assert.deepEqual((await this.#trying(() => java.rows(this.#url))).sort(inOrder), rows)
     this.model.checkPairs(await this.#agreed('u'), await this.#agreed('w'))
   }
 
@@ -303,5 +316,9 @@ const lancedb = () => import('@lancedb/lancedb')
 
 async function rowsOf(table: { query(): { toArray(): Promise<{ id: unknown; n: unknown }[]> } }) {
   const rows = (await table.query().toArray()).map(({ id, n }) => ({ id: Number(id), n: Number(n) }))
-  return rows.sort((a, b) => a.id - b.id || a.n - b.n)
+  return rows.sort(inOrder)
+}
+
+function inOrder(a: { id: number; n: number }, b: { id: number; n: number }): number {
+  return a.id - b.id || a.n - b.n
 }
