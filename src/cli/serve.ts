@@ -61,6 +61,7 @@ interface Typed extends Passed, TypedAuth, RetentionTyped {
   readonly drain?: number
   readonly page: boolean
   readonly editable?: boolean
+  readonly trustProxy?: readonly string[]
   readonly iceberg: boolean
   readonly audit?: string
   readonly auditFailure: 'go-on' | 'refuse'
@@ -203,6 +204,11 @@ function addRunningOptions(command: Command): void {
       'by which other servers over the same catalog reach this one, for open transactions (default: where it listens)',
     )
     .option(
+      '--trust-proxy <address>',
+      'believe the X-Forwarded-For of this proxy: an address, a range such as 10.0.0.0/8, or loopback (repeat it)',
+      collect,
+    )
+    .option(
       '--stale-millis <number>',
       'over a database, let answers of reads be up to so many milliseconds old (default: 0)',
       toNumber,
@@ -304,7 +310,7 @@ function lanceOptions({ lanceProcess: isolate, lanceMemory: memoryBytes, lanceTi
   )
 }
 
-function listenOptions({ page, editable, ...typed }: Typed) {
+function listenOptions({ page, editable, trustProxy, ...typed }: Typed) {
   if (!page && editable) throw new UsageError('--editable is about the page, which --no-page leaves out')
   const { host, port, listing, unknownFields, advertise, staleMillis, drain, log } = typed
   const { arrowBytes, streamedBytes } = typed
@@ -314,7 +320,8 @@ function listenOptions({ page, editable, ...typed }: Typed) {
     ...(arrowBytes !== undefined && { arrowBytes }),
     ...(streamedBytes !== undefined && { streamedBytes }),
   }
-  return { host, port, listing, unknownFields, advertise, staleMillis, log, page: shown, timeouts, limits }
+  const shared = { host, port, listing, unknownFields, advertise, staleMillis, log }
+  return { ...shared, trustProxy, page: shown, timeouts, limits }
 }
 
 interface AuditOptions {

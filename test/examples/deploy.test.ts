@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, chown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -11,7 +11,6 @@ import { s3Place } from '../contents/s3/server.ts'
 import { Child } from '../processes/child-process.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { freePort } from '../support/free-port.ts'
-import { Haproxy, missingHaproxy } from '../support/haproxy.ts'
 import { packedProject } from '../support/packed.ts'
 import { missingPostgres, sharedServer } from '../support/postgres.ts'
 import { numbered } from '../support/rows.ts'
@@ -205,75 +204,6 @@ describe.skipIf(typeof place === 'string')('two servers', () => {
     })
     expect((await two!.countTableRows({ id: ['t'] })).count).toBe(5)
   })
-
-  /** Replaces a text of a file, which must be there. */
-  const changed = (text: string, from: string, to: string) => {
-    expect(text).toContain(from)
-    return text.replace(from, to)
-  }
-
-  /** Starts a program with a configuration, and passes requests of both servers through it. */
-  async function through(program: string, args: readonly string[], port: number, env = {}): Promise<void> {
-    const child = spawn(program, args, { stdio: 'ignore', env: { ...process.env, ...env } })
-    onTestFinished(async () => {
-      if (child.exitCode !== null) return
-      child.kill('SIGKILL')
-      await once(child, 'close')
-    })
-    await expectAnswers(port)
-  }
-
-  async function expectAnswers(port: number): Promise<void> {
-    const url = `http://127.0.0.1:${port}` as const
-    const status = () =>
-      fetch(`${url}/readyz`).then(
-        (answer) => answer.status,
-        () => 0,
-      )
-    await expect.poll(status).toBe(200)
-    await expectServing(url)
-    await connect(url, { token }).transaction(async (tx) => {
-      for (let i = 0; i < 4; i++) await tx.insertIntoTable({ id: ['t'], data: numbered(1, 3 + i) })
-    })
-    expect((await connect(url, { token }).countTableRows({ id: ['t'] })).count).toBe(7)
-  }
-
-  const has = (program: string, flag: string) => spawnSync(program, [flag]).status === 0
-
-  it.skipIf(missingHaproxy)('haproxy.cfg: passes requests on to both', async () => {
-    const port = await freePort()
-    let text = changed(await file('haproxy.cfg'), '127.0.0.1:8080', `127.0.0.1:${port}`)
-    for (const [at, server] of (await team()).entries()) text = changed(text, `10.0.0.${at + 1}:2333`, server)
-    const haproxy = await Haproxy.start(text)
-    onTestFinished(() => haproxy.stop())
-    await expectAnswers(port)
-  })
-
-  it.skipIf(!has('caddy', 'version'))('Caddyfile: passes requests on to both', async () => {
-    const port = await freePort()
-    const config = join(await freshFolder(), 'Caddyfile')
-    const { caddy } = await servicesOf('compose.team.yml')
-    expect(caddy!.environment).toEqual({ SERVERS: 'one:2333 two:2333' })
-    const text = changed(await file('Caddyfile'), ':8080 {', `http://127.0.0.1:${port} {`)
-    await writeFile(config, `{\n\tadmin off\n}\n${text}`)
-    const SERVERS = (await team()).join(' ')
-    await through('caddy', ['run', '--adapter', 'caddyfile', '--config', config], port, { SERVERS })
-  })
-
-  it.skipIf(!has('nginx', '-v'))('nginx.conf: passes requests on to both', async () => {
-    const port = await freePort()
-    const place = await freshFolder()
-    let text = changed(await file('nginx.conf'), '127.0.0.1:8080', `127.0.0.1:${port}`)
-    for (const [at, server] of (await team()).entries()) text = changed(text, `10.0.0.${at + 1}:2333`, server)
-    await writeFile(join(place, 'servers.conf'), text)
-    const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-      (name) => `${name}_temp_path ${place};`,
-    )
-    const http = `http { access_log off; ${paths.join(' ')} include ${join(place, 'servers.conf')}; }`
-    const main = `daemon off; master_process off; pid ${join(place, 'pid')}; events {} ${http}`
-    await writeFile(join(place, 'nginx.conf'), main)
-    await through('nginx', ['-e', 'stderr', '-c', join(place, 'nginx.conf')], port)
-  })
 })
 
 describe('all files', () => {
@@ -293,6 +223,12 @@ describe('all files', () => {
       }
     }
     expect((await instructions('USER')).at(-1)).toBe('node')
+  })
+
+  it('compose.team.yml: Caddy passes requests on to both servers', async () => {
+    const { caddy, ...others } = await servicesOf('compose.team.yml')
+    expect(caddy!.environment).toEqual({ SERVERS: 'one:2333 two:2333' })
+    expect(Object.keys(others)).toEqual(expect.arrayContaining(['one', 'two']))
   })
 
   it('the page names each of them', async () => {

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../src/client/index.ts'
 import { freePort } from '../support/free-port.ts'
-import { Haproxy, missingHaproxy } from '../support/haproxy.ts'
 import { missingPostgres } from '../support/postgres.ts'
+import { certificate, missingProxies, proxyNames, RunningProxy } from '../support/proxies.ts'
 import { limitEach } from '../support/time-limit.ts'
+import { tlsFetch } from '../support/tls-fetch.ts'
 import { Child } from './child-process.ts'
 import { databasePlace } from './database-place.ts'
 
@@ -12,27 +12,15 @@ import { databasePlace } from './database-place.ts'
 limitEach(180)
 
 /*
- * Two processes serve one catalog behind HAProxy, with the configuration of examples/deploy. Each is restarted while clients
- * work. Neither clients nor HAProxy retry.
+ * Two processes serve one catalog behind each proxy, with the files of examples/deploy. Each is restarted while clients
+ * work. Neither clients nor proxies retry.
  */
 
-const file = readFileSync(new URL('../../examples/deploy/haproxy.cfg', import.meta.url), 'utf8')
 const token = 'a-token-of-all-servers'
 const callers = 4
 
-/** The configuration, for local servers, and without retries, which would hide losses. */
-function configuration(front: number, servers: Readonly<Record<string, number>>): string {
-  let text = file
-  const replace = (from: RegExp, to: string) => {
-    expect(text).toMatch(from)
-    text = text.replace(from, to)
-  }
-  replace(/^defaults$/m, 'defaults\n  retries 0')
-  replace(/127\.0\.0\.1:8080/, `127.0.0.1:${front}`)
-  for (const [name, port] of Object.entries(servers))
-    replace(new RegExp(`(server ${name}) .*`), `$1 127.0.0.1:${port}`)
-  return text
-}
+/** HAProxy repeats a connection that failed, which would hide losses. */
+const replaced = { haproxy: { 'mode http': 'mode http\n  retries 0' }, caddy: {}, nginx: {} }
 
 async function serving(location: string, port: number): Promise<Child> {
   const options = ['--port', String(port), '--token', token, '--log', 'error', '--drain', '10s']
@@ -42,8 +30,8 @@ async function serving(location: string, port: number): Promise<Child> {
 }
 
 /** Clients that send requests without pauses, and collect failures. */
-function working(url: `http://${string}`) {
-  const catalog = connect(url, { token, retries: 0 })
+function working(url: `https://${string}`, fetch: ReturnType<typeof tlsFetch>) {
+  const catalog = connect(url, { token, retries: 0, fetch })
   const failures: string[] = []
   const done = { count: 0 }
   let isOver = false
@@ -78,36 +66,57 @@ function working(url: `http://${string}`) {
   }
 }
 
-describe.skipIf(missingPostgres ?? missingHaproxy)('two servers behind HAProxy', () => {
-  test('are restarted one after the other, and no request is lost', async () => {
-    const place = await databasePlace()
-    const ports = { one: await freePort(), two: await freePort() }
-    const servers = {
-      one: await serving(place.location, ports.one),
-      two: await serving(place.location, ports.two),
-    }
-    const front = await freePort()
-    const haproxy = await Haproxy.start(configuration(front, ports))
-    onTestFinished(async () => {
-      await haproxy.stop()
-      for (const server of Object.values(servers)) server.stop()
-      await place.dispose()
-    })
-    const isUp = (name: string) => expect.poll(() => haproxy.statusOf(name)).toBe('UP')
-    for (const name of ['one', 'two']) await isUp(name)
-    const clients = working(`http://127.0.0.1:${front}`)
-    for (const name of ['one', 'two'] as const) {
+/** How many requests of a kind that `working` does not send a server has answered. */
+async function seenBy(port: number): Promise<number> {
+  const headers = { authorization: `Bearer ${token}` }
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`, { headers })).text()
+  return Number(/^tabularium_requests_total\{operation="listTables".*\} (\d+)/m.exec(text)?.[1] ?? 0)
+}
+
+describe.skipIf(missingPostgres ?? missingProxies)('two servers', () => {
+  test.each(proxyNames)(
+    'behind %s are restarted one after the other, and no request is lost',
+    async (name) => {
+      const place = await databasePlace()
+      const ports = [await freePort(), await freePort()] as const
+      const servers = [await serving(place.location, ports[0]), await serving(place.location, ports[1])]
+      const addresses = [`127.0.0.1:${ports[0]}`, `127.0.0.1:${ports[1]}`] as const
+      const proxy = await RunningProxy.start(name, { servers: addresses, replaced: replaced[name] })
+      onTestFinished(async () => {
+        await proxy[Symbol.asyncDispose]()
+        for (const server of servers) server.stop()
+        await place.dispose()
+      })
+      const { text: ca } = await certificate()
+      // nginx closes connections without a request when it reads its file again, also those that a client is about to use.
+      const fetch = tlsFetch({ ca, keepAlive: !proxy.mustBeTold })
+      const outside = connect(proxy.url, { token, fetch })
+      /** The proxy sends requests to a server. */
+      const getsRequests = async (port: number) => {
+        const before = await seenBy(port)
+        await expect
+          .poll(async () => {
+            await outside.listTables({ id: [] })
+            return await seenBy(port)
+          })
+          .toBeGreaterThan(before)
+      }
+      for (const port of ports) await getsRequests(port)
+      const clients = working(proxy.url, fetch)
+      for (const at of [0, 1] as const) {
+        const before = clients.done.count
+        await expect.poll(() => clients.done.count).toBeGreaterThan(before + 10 * callers)
+        if (proxy.mustBeTold) await proxy.markDown([addresses[at]])
+        servers[at]!.interrupt()
+        await servers[at]!.ended()
+        servers[at] = await serving(place.location, ports[at])
+        if (proxy.mustBeTold) await proxy.markDown([])
+        await getsRequests(ports[at])
+      }
       const before = clients.done.count
       await expect.poll(() => clients.done.count).toBeGreaterThan(before + 10 * callers)
-      servers[name].interrupt()
-      await servers[name].ended()
-      expect(await haproxy.statusOf(name)).toBe('DOWN')
-      servers[name] = await serving(place.location, ports[name])
-      await isUp(name)
-    }
-    const before = clients.done.count
-    await expect.poll(() => clients.done.count).toBeGreaterThan(before + 10 * callers)
-    await clients.end()
-    expect(clients.failures).toEqual([])
-  })
+      await clients.end()
+      expect(clients.failures).toEqual([])
+    },
+  )
 })
