@@ -23,7 +23,7 @@ const long = [
   'test/engine/predicate/reference/*.test.ts',
   'test/catalog/rows/{reference,streams-memory}.test.ts',
   'test/stores/lmdb/{damaged-open,processes}.test.ts',
-  'test/engine/parquet/{clients,damaged}.test.ts',
+  'test/engine/parquet/{clients,damaged,spark}.test.ts',
   'test/engine/table/{long-values,memory}.test.ts',
   'test/engine/table/{indexes/oracle,read/few-rows,read/order-threads,scan/prefetch-depth}.test.ts',
   'test/package/*.test.ts',
