@@ -6,7 +6,7 @@ import { ended } from './model/transactions.ts'
 
 /*
  * Random calls with few names, so that they collide. `#L?3` is one of the locations seen so far, `#T?3` one of the
- * transactions, and `#R/x` a folder below the catalog's root.
+ * transactions, `#I?3` one of the dropped tables, and `#R/x` a folder below the catalog's root.
  */
 
 /** The columns of every table in the histories. */
@@ -54,6 +54,7 @@ const location = fc.oneof(
   { weight: 10, arbitrary: fc.nat(9).map((n) => `#L?${n}`) },
   { weight: 1, arbitrary: fc.constant('nowhere') },
 )
+const droppedTable = fc.nat(9).map((n) => `#I?${n}`)
 const row = fc.record({ id: fc.nat(6), note: pick(null, 'x', 'y', 'é') })
 const data = fc.array(row, { maxLength: 4 })
 const predicate = pick(...Object.keys(predicates))
@@ -202,7 +203,13 @@ function requestsFor(table: fc.Arbitrary<string[]>): Requests {
     ],
     registerTable: [7, record({ ...at, location }, { mode: pick('Create', 'Overwrite'), properties })],
     deregisterTable: [5, fc.record(at)],
-    dropTable: [3, fc.record(at)],
+    dropTable: [3, record(at, { purge: fc.boolean() })],
+    undropTable: [
+      2,
+      record(at, { table_id: droppedTable, new_table_name: tableName, new_namespace_id: namespace }),
+    ],
+    purgeTable: [1, record(at, { table_id: droppedTable })],
+    listDroppedTables: [1, fc.record({ id: namespace })],
     updateTableProperties: [5, fc.tuple(table, newProperties).map(([id, changed]) => ({ id, ...changed }))],
     renameTable: [
       8,
@@ -343,6 +350,38 @@ export function command({
       }),
   )
 }
+
+/** Fields that name a version, and those that name one by time in their place. */
+const timed: Partial<Record<ModelOperation, readonly [names: string, at: string]>> = {
+  describeTable: ['version,tag', 'at'],
+  countTableRows: ['version', 'at'],
+  queryTable: ['version', 'at'],
+  listTableVersions: ['', 'at'],
+  restoreTable: ['version', 'at'],
+  createTableTag: ['version', 'at'],
+  updateTableTag: ['version', 'at'],
+  createTableBranch: ['from_version', 'from_at'],
+  cloneTable: ['source_version,source_tag', 'source_at'],
+}
+
+/** Calls of which many name versions by time, such as `#A?3` for the third of the times that are known. */
+export function byTime(calls: fc.Arbitrary<Command>): fc.Arbitrary<Command> {
+  return fc.tuple(calls, fc.option(fc.nat(60))).map(([{ operation, request }, n]) => {
+    const [names, at] = timed[operation] ?? []
+    if (n === null || at === undefined) return { operation, request }
+    const others = Object.entries(request).filter(([field]) => !names!.split(',').includes(field))
+    return { operation, request: { ...Object.fromEntries(others), [at]: `#A?${n}` } }
+  })
+}
+
+/** Rules of retention for single tables. */
+export const tableRules = pick<object[]>(
+  { updates: { 'tabularium.retention.versions': '1' } },
+  { updates: { 'tabularium.retention.versions': '2', 'tabularium.retention.age': '2s' } },
+  { updates: { 'tabularium.retention.age': '1s' } },
+  { updates: { 'tabularium.retention.versions': 'all' } },
+  { removals: ['tabularium.retention.versions', 'tabularium.retention.age'] },
+)
 
 /** Calls that are committed together, or sometimes rolled back. */
 export function transactionOf(calls: fc.Arbitrary<Command>, maxLength = 4): fc.Arbitrary<TransactionCommand> {

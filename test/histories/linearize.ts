@@ -1,7 +1,7 @@
 import { type Identifier, sameNames } from '../../src/base/model/identifier.ts'
 import { Binding } from './binding.ts'
 import { type Command, type ModelOperation, type Outcome, predict } from './model/index.ts'
-import { branchName, emptyState, type ModelTable, type State, walk } from './model/state.ts'
+import { branchName, emptyState, type ModelTable, type Rules, type State, walk } from './model/state.ts'
 import type { Request } from './model/types.ts'
 import { outlasting, type Removals, removalsAfter, removingSince } from './removals.ts'
 
@@ -22,8 +22,8 @@ interface Former {
 }
 
 /** A new catalog. */
-export function emptyWorld(pairs?: ConstructorParameters<typeof Binding>[0]): World {
-  return { state: emptyState(), binding: new Binding(pairs), removals: new Map(), former: [] }
+export function emptyWorld(pairs?: ConstructorParameters<typeof Binding>[0], rules?: Rules): World {
+  return { state: emptyState(rules), binding: new Binding(pairs), removals: new Map(), former: [] }
 }
 
 /** The time span of a call, by a clock that all callers share. */
@@ -263,8 +263,17 @@ function placeOf(world: World, left: readonly Call[], calls: readonly Call[]): s
 
 /** The content of a world, with the strings of the real catalog. */
 function contentOf({ state, binding, removals, former }: World): string {
-  const { root, deregistered, transactions, shares } = binding.toReal(plain(state)) as State
-  return JSON.stringify([root, deregistered, transactions, shares, binding.toReal(plain(removals)), former])
+  const { root, deregistered, transactions, shares, held, answers } = binding.toReal(plain(state)) as State
+  return JSON.stringify([
+    root,
+    deregistered,
+    transactions,
+    shares,
+    held,
+    answers,
+    binding.toReal(plain(removals)),
+    former,
+  ])
 }
 
 /** A value with its maps as lists of pairs. */

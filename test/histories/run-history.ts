@@ -57,10 +57,10 @@ function rowsOf(data: Uint8Array): unknown[] {
     .map(({ id, note, size }) => ({ id, note, ...(size !== undefined && { size }) }))
 }
 
-/** Replaces `#L?3` and `#T?3` by one of the locations or transactions seen so far. */
+/** Replaces `#L?3`, `#T?3` and `#I?3` by one of the locations, transactions or dropped tables seen so far. */
 export function resolve<T>(asked: T, seen: readonly Seen[]): T {
   return mapStrings(asked, (text) => {
-    const wanted = /^#([LT])\?(\d+)$/.exec(text)
+    const wanted = /^#([LTI])\?(\d+)$/.exec(text)
     if (wanted === null) return text
     const choices = seen.filter(({ kind }) => kind === wanted[1])
     if (choices.length === 0) return wanted[1] === 'L' ? 's3://bucket/a' : 'none'

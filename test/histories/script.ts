@@ -7,12 +7,12 @@ import type { Command, Outcome } from './model/index.ts'
 
 /** A string from the catalog, and the expression that returned it. */
 export interface Seen {
-  readonly kind: 'L' | 'T'
+  readonly kind: 'L' | 'T' | 'I'
   readonly real: string
   readonly expression: string
 }
 
-/** Collects the locations and transaction ids in a response. */
+/** Collects the locations, and the ids of transactions and dropped tables, in a response. */
 export function seenIn(answer: unknown, expression: string): Seen[] {
   if (typeof answer !== 'object' || answer === null) return []
   return Object.entries(answer).flatMap(([key, value]) => {
@@ -20,6 +20,7 @@ export function seenIn(answer: unknown, expression: string): Seen[] {
     if (typeof value !== 'string') return seenIn(value, path)
     if (key === 'location') return [{ kind: 'L', real: value, expression: path }]
     if (key === 'transaction_id') return [{ kind: 'T', real: value, expression: path }]
+    if (key === 'table_id') return [{ kind: 'I', real: value, expression: path }]
     return []
   })
 }

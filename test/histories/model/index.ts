@@ -1,4 +1,7 @@
 import type { ErrorCode } from '../../../src/base/errors.ts'
+import { isKeyed } from '../../../src/catalog/index.ts'
+import { operations } from '../../../src/catalog/operations/index.ts'
+import { dropped } from './dropped.ts'
 import { namespaces } from './namespaces.ts'
 import { rows } from './rows.ts'
 import { type Actual, Refused, type State } from './state.ts'
@@ -7,7 +10,7 @@ import { transactions } from './transactions.ts'
 import { versions } from './versions.ts'
 
 /** Every operation the model knows. */
-const model = { ...namespaces, ...tables, ...versions, ...rows, ...transactions }
+const model = { ...namespaces, ...tables, ...dropped, ...versions, ...rows, ...transactions }
 
 export type ModelOperation = keyof typeof model
 
@@ -15,6 +18,10 @@ export type ModelOperation = keyof typeof model
 export interface Command {
   readonly operation: ModelOperation
   readonly request: object
+  /** Its idempotency key. */
+  readonly key?: string
+  /** When it runs, if it is committed later. */
+  readonly now?: number
 }
 
 /** The outcome of a call: a response, or the code of an error and, for a batch, the failed item. */
@@ -27,20 +34,41 @@ export type Outcome = { readonly answer: unknown } | { readonly error: ErrorCode
  */
 export function predict(
   before: State,
-  { operation, request }: Command,
+  command: Command,
   actual?: Outcome,
   removing: readonly string[] = [],
 ): { state: State; outcome: Outcome } {
+  const { operation, request, now = before.now } = command
+  const key = isKeyed(operations[operation].definition) ? command.key : undefined
   const state = copy(before)
+  state.called = now
   try {
+    const kept = key === undefined ? undefined : state.answers.get(key)
+    if (kept !== undefined && now - kept.at < day) {
+      if (kept.request !== bodyOf(command)) throw new Refused('InvalidInput', otherRequest)
+      return { state, outcome: { answer: kept.answer } }
+    }
     const run = model[operation] as (state: State, request: object, actual: Actual) => unknown
-    return { state, outcome: { answer: run(state, request, { ...actual, removing }) } }
+    const answer = run(state, request, { ...actual, removing })
+    if (key !== undefined) {
+      // The answer that was given, or what is known of one that got lost.
+      const given = actual && 'answer' in actual ? actual.answer : answer
+      state.answers.set(key, { request: bodyOf(command), answer: given, at: now })
+    }
+    return { state, outcome: { answer } }
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     const { code, at } = error
     return { state: before, outcome: { error: code, ...(at && { at }) } }
   }
 }
+
+/** The place of the failure of a request whose key belongs to another one. */
+export const otherRequest = 'key'
+
+const day = 24 * 3_600_000
+
+const bodyOf = ({ operation, request }: Command) => JSON.stringify([operation, request])
 
 /** A copy of a state, all the way down, in a sixth of the time that `structuredClone` takes. */
 function copy<T>(value: T): T {

@@ -1,15 +1,15 @@
+import { dropAll } from './dropped.ts'
 import {
   changeProperties,
   findNamespace,
   lookUp,
-  type ModelNamespace,
   newKey,
   Refused,
   recorded,
+  requireFree,
   type State,
   walk,
 } from './state.ts'
-import { forget, requireFree } from './tables.ts'
 import type { Request } from './types.ts'
 
 export const namespaces = {
@@ -21,7 +21,7 @@ export const namespaces = {
     if (existing?.kind === 'namespace' && (mode === 'ExistOk' || mode === 'exist_ok')) {
       return { properties: existing.properties }
     }
-    if (existing?.kind === 'namespace' && mode === 'Overwrite') dropAll(state, existing)
+    if (existing?.kind === 'namespace' && mode === 'Overwrite') dropAll(state, existing, id)
     else requireFree(state, id, 'NamespaceAlreadyExists')
     parent.children.set(id.at(-1)!, {
       kind: 'namespace',
@@ -57,7 +57,7 @@ export const namespaces = {
     const namespace = findNamespace(state, id)
     const { properties, children } = namespace
     if (children.size > 0 && behavior === 'Restrict') throw new Refused('NamespaceNotEmpty')
-    dropAll(state, namespace)
+    dropAll(state, namespace, id)
     findNamespace(state, id.slice(0, -1)).children.delete(id.at(-1)!)
     return { properties, transaction_id: [recorded(state, 'DropNamespace', id, namespace).transaction_id] }
   },
@@ -67,8 +67,4 @@ export const namespaces = {
       .filter(([path, { kind }]) => kind === 'namespace' && path.length === 1)
       .map(([path]) => path[0]),
   }),
-}
-
-function dropAll(state: State, namespace: ModelNamespace): void {
-  for (const [, child] of walk(namespace, [])) if (child.kind === 'table') forget(state, child)
 }

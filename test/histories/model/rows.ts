@@ -13,6 +13,7 @@ import {
   type Row,
   recorded,
   type State,
+  wantedVersion,
 } from './state.ts'
 import type { Request } from './types.ts'
 
@@ -192,18 +193,19 @@ export const rows = {
     return { optimized: true, ...counts, ...change(state, 'OptimizeTable', id, branch, (base) => base) }
   },
 
-  restoreTable(state: State, { id, version, branch }: Request<'restoreTable'>) {
-    const old = ours(findVersion(findTable(state, id), branchName(branch), version).found)
+  restoreTable(state: State, { id, ...asked }: Request<'restoreTable'>) {
+    const { branch, version } = wantedVersion(state, findTable(state, id), asked)
+    const old = ours(findVersion(findTable(state, id), branch, version).found)
     const { transaction_id } = change(state, 'RestoreTable', id, branch, () => old)
     return { transaction_id }
   },
 
-  countTableRows: (state: State, { id, version, branch, predicate }: Request<'countTableRows'>) => ({
-    count: select(state, id, branch, version, predicate).length,
+  countTableRows: (state: State, { id, predicate, ...asked }: Request<'countTableRows'>) => ({
+    count: select(state, id, asked, predicate).length,
   }),
 
-  queryTable(state: State, { id, version, branch, filter, limit, offset }: Request<'queryTable'>) {
-    const found = select(state, id, branch, version, filter)
+  queryTable(state: State, { id, filter, limit, offset, ...asked }: Request<'queryTable'>) {
+    const found = select(state, id, asked, filter)
     const start = offset ?? 0
     return { data: found.slice(start, start + (limit ?? found.length)) }
   },
@@ -226,7 +228,7 @@ export function insertRows(
   return { ...result, num_inserted_rows: added.length }
 }
 
-type WithRows = ModelVersion & Required<Pick<ModelVersion, 'rows' | 'schemaMetadata' | 'sized'>>
+type WithRows = Omit<ModelVersion, 'at'> & Required<Pick<ModelVersion, 'rows' | 'schemaMetadata' | 'sized'>>
 
 function created(rows: readonly Row[]): WithRows {
   return { manifest: '#any', metadata: {}, rows: [...rows], schemaMetadata: {}, sized: false }
@@ -247,9 +249,9 @@ function change(
   const version = nextVersion(head)
   if (head.latest === null) {
     if (table.registered || first === undefined) throw new Refused('InvalidTableState')
-    putVersion(head, version, first())
+    putVersion(state, head, version, first())
   } else {
-    putVersion(head, version, next(ours(head.versions.get(head.latest)!)))
+    putVersion(state, head, version, next(ours(head.versions.get(head.latest)!)))
   }
   return { version, ...recorded(state, operation, id) }
 }
@@ -257,10 +259,10 @@ function change(
 function select(
   state: State,
   id: Identifier,
-  branch: string | null | undefined,
-  version: number | null | undefined,
+  asked: Parameters<typeof wantedVersion>[2],
   predicate: string | null | undefined,
 ): readonly Row[] {
+  const { branch, version } = wantedVersion(state, findTable(state, id), asked)
   const { rows, sized } = findVersionOfRows(state, id, branch, version).found
   const found = predicate == null ? rows : rows.filter((row) => predicates[predicate]!(row) === true)
   return sized ? found.map((row) => ({ ...row, size: row.size ?? null })) : found
@@ -281,7 +283,7 @@ export function findVersionOfRows(
 }
 
 /** Refuses a version that another engine wrote. */
-function ours(version: ModelVersion): WithRows {
+function ours(version: Omit<ModelVersion, 'at'>): WithRows {
   if (version.rows === undefined || version.schemaMetadata === undefined)
     throw new Refused('InvalidTableState')
   const { rows, schemaMetadata, sized = false } = version

@@ -23,6 +23,8 @@ export interface ModelVersion {
   /** Whether it has the column `size`. */
   readonly sized?: boolean
   readonly schemaMetadata?: Readonly<Record<string, string>>
+  /** When it was made. */
+  readonly at: number
 }
 
 export interface ModelBranch {
@@ -65,7 +67,40 @@ export interface ModelTransaction {
   properties: Readonly<Record<string, string>>
 }
 
+/** A dropped table that is held. */
+export interface HeldTable {
+  readonly id: Identifier
+  readonly table: ModelTable
+  readonly at: number
+  readonly until: number
+}
+
+/** The first answer to a request with an idempotency key. */
+interface KeptAnswer {
+  readonly request: string
+  readonly answer: unknown
+  readonly at: number
+}
+
+/** The options of the catalog that the model knows. */
+export interface Rules {
+  readonly retainDropped?: number
+  readonly retention?: RetentionRule
+}
+
+export interface RetentionRule {
+  readonly versions?: number
+  readonly age?: number
+}
+
 export interface State {
+  readonly rules: Rules
+  /** When the change is committed. Histories without a manual clock leave it at 0. */
+  now: number
+  /** When the operation runs: earlier than `now` within a transaction. */
+  called: number
+  held: HeldTable[]
+  readonly answers: Map<string, KeptAnswer>
   readonly root: ModelNamespace
   /** The content of deregistered tables, by location. */
   readonly deregistered: Map<string, Registration>
@@ -117,8 +152,13 @@ export function doEach<Item, Result>(
   })
 }
 
-export function emptyState(): State {
+export function emptyState(rules: Rules = {}): State {
   return {
+    rules,
+    now: 0,
+    called: 0,
+    held: [],
+    answers: new Map(),
     root: { kind: 'namespace', key: 0, properties: {}, children: new Map() },
     deregistered: new Map(),
     transactions: new Map(),
@@ -197,6 +237,15 @@ export function findNamespace(state: State, id: Identifier): ModelNamespace {
   return found
 }
 
+/** Refuses a name that is taken, by a table or by a namespace. */
+export function requireFree(
+  state: State,
+  id: Identifier,
+  code: 'TableAlreadyExists' | 'NamespaceAlreadyExists',
+): void {
+  if (lookUp(state, id) !== undefined) throw new Refused(code)
+}
+
 export function findTable(state: State, id: Identifier): ModelTable {
   const found = lookUp(state, id)
   if (found?.kind !== 'table') throw new Refused('TableNotFound')
@@ -217,6 +266,43 @@ export function findVersion(table: Registration, branch: string, version?: numbe
   return { number, found }
 }
 
+/** What a request names a version by. */
+interface Wanted {
+  readonly branch?: string | null | undefined
+  readonly version?: number | null | undefined
+  readonly tag?: string | null | undefined
+  readonly at?: string | Date | null | undefined
+}
+
+/** The branch and number of the version that a request means; no number for the latest. */
+export function wantedVersion(
+  state: State,
+  table: Registration,
+  asked: Wanted,
+): { readonly branch: string; readonly version: number | null } {
+  const branch = branchName(asked.branch)
+  const version = asked.version ?? null
+  if (asked.at != null) {
+    if (version !== null || asked.tag != null) throw new Refused('InvalidInput')
+    return { branch, version: versionAt(state, findBranch(table, branch), String(asked.at)) }
+  }
+  if (asked.tag == null) return { branch, version }
+  if (version !== null || branch !== '') throw new Refused('InvalidInput')
+  return findTag(table, asked.tag)
+}
+
+/** The newest version that was made until a time. A version that is gone is not answered by its neighbour. */
+function versionAt({ called }: State, { latest, versions }: ModelBranch, at: string): number | null {
+  if (latest === null) return null
+  const time = Date.parse(at)
+  if (time > called) throw new Refused('InvalidInput')
+  const until = [...versions.keys()].filter((number) => versions.get(number)!.at <= time)
+  const found = Math.max(...until)
+  if (found === latest) return latest
+  if (until.length === 0 || !versions.has(found + 1)) throw new Refused('TableVersionNotFound')
+  return found
+}
+
 export function findTag(table: Registration, tag: string) {
   const found = table.tags.get(tag)
   if (found === undefined) throw new Refused('TableTagNotFound')
@@ -227,8 +313,15 @@ export function nextVersion(branch: ModelBranch): number {
   return branch.last === null ? 1 : branch.last + 1
 }
 
-export function putVersion(branch: ModelBranch, number: number, version: ModelVersion): void {
-  branch.versions.set(number, version)
+/** Adds a version, which is no earlier than the one before it. */
+export function putVersion(
+  { now }: State,
+  branch: ModelBranch,
+  number: number,
+  version: Omit<ModelVersion, 'at'>,
+): void {
+  const before = branch.latest === null ? undefined : branch.versions.get(branch.latest)
+  branch.versions.set(number, { ...version, at: Math.max(before?.at ?? now, now) })
   branch.latest = number
   branch.last = number
 }

@@ -1,4 +1,6 @@
 import type { Identifier } from '../../../src/base/model/identifier.ts'
+import { drop } from './dropped.ts'
+import { ruleOf } from './retention.ts'
 import { findVersionOfRows, insertRows } from './rows.ts'
 import {
   type Actual,
@@ -7,7 +9,6 @@ import {
   findBranch,
   findNamespace,
   findTable,
-  findTag,
   findVersion,
   isDeclared,
   lookUp,
@@ -20,9 +21,11 @@ import {
   type Registration,
   type Row,
   recorded,
+  requireFree,
   type State,
   symbol,
   walk,
+  wantedVersion,
 } from './state.ts'
 import type { Request } from './types.ts'
 
@@ -46,9 +49,9 @@ export const tables = {
       return { location, properties, version: branches.get('')!.latest ?? 0 }
     }
     if (existing && mode !== 'Overwrite') throw new Refused('TableAlreadyExists')
-    if (existing) forget(state, existing)
+    if (existing) drop(state, existing, id)
     const table = emptyTable(state, symbol(state, 'L'), properties ?? {}, false)
-    putVersion(table.branches.get('')!, 1, {
+    putVersion(state, table.branches.get('')!, 1, {
       manifest: '#any',
       metadata: {},
       rows: [...(data as unknown as Row[])],
@@ -64,17 +67,23 @@ export const tables = {
   },
 
   cloneTable(state: State, asked: Request<'cloneTable'>): object {
-    const { id, source, source_location, source_version, source_tag } = asked
-    const branch = branchName(asked.source_branch)
-    if (source_tag != null && (source_version != null || branch !== '')) throw new Refused('InvalidInput')
+    const { id, source, source_location, source_branch, source_version, source_tag, source_at } = asked
+    const isNamedTwice = source_version != null || branchName(source_branch) !== '' || source_at != null
+    if (source_at != null && source_version != null) throw new Refused('InvalidInput')
+    if (source_tag != null && isNamedTwice) throw new Refused('InvalidInput')
     const parent = findNamespace(state, id.slice(0, -1))
     requireFree(state, id, 'TableAlreadyExists')
     const from = source ?? tableAt(state, checkLocation(source_location!))
-    const wanted = source_tag == null ? { branch, version: source_version } : tagOf(state, from, source_tag)
+    const wanted = wantedVersion(state, findTable(state, from), {
+      branch: source_branch,
+      version: source_version,
+      tag: source_tag,
+      at: source_at,
+    })
     const { found } = findVersionOfRows(state, from, wanted.branch, wanted.version)
     const properties = asked.properties ?? findTable(state, from).properties
     const table = emptyTable(state, symbol(state, 'L'), properties, false)
-    putVersion(table.branches.get('')!, 1, found)
+    putVersion(state, table.branches.get('')!, 1, found)
     parent.children.set(id.at(-1)!, table)
     if (asked.is_shallow !== false) share(state, table, findTable(state, from))
     return { location: table.location, version: 1, properties, ...recorded(state, 'CloneTable', id) }
@@ -107,9 +116,9 @@ export const tables = {
     return { id, location, properties, ...recorded(state, 'DeregisterTable', id, table) }
   },
 
-  dropTable(state: State, { id }: Request<'dropTable'>) {
+  dropTable(state: State, { id, purge }: Request<'dropTable'>) {
     const table = findTable(state, id)
-    forget(state, table)
+    drop(state, table, id, purge ?? false)
     findNamespace(state, id.slice(0, -1)).children.delete(id.at(-1)!)
     return {
       id,
@@ -153,18 +162,18 @@ export const tables = {
     tables.listTables(state, { ...request, id: [] }),
 
   describeTable(state: State, asked: Request<'describeTable'>): object {
-    const { id, tag, version, load_detailed_metadata: detailed } = asked
+    const { id, load_detailed_metadata: detailed } = asked
     const table = findTable(state, id)
     const { location, properties } = table
-    const branch = branchName(asked.branch)
-    if (tag != null && (version != null || branch !== '')) throw new Refused('InvalidInput')
-    const at = tag == null ? { branch, version: version ?? null } : findTag(table, tag)
+    const retention = ruleOf(state, table)
+    const at = wantedVersion(state, table, asked)
     const { latest } = findBranch(table, at.branch)
     const picked = at.version !== null || latest !== null ? findVersion(table, at.branch, at.version) : null
     const { number, found } = picked ?? {}
     return {
       location,
       properties,
+      ...(retention && { retention }),
       ...(asked.check_declared || detailed ? { is_only_declared: isDeclared(table) } : {}),
       ...(detailed ? { table: id.at(-1), namespace: id.slice(0, -1) } : {}),
       ...(detailed && picked ? { version: number } : {}),
@@ -198,24 +207,9 @@ export function deregister(state: State, id: Identifier): ModelTable {
   return table
 }
 
-/** Removes the own content of a dropped table from its location. */
-export function forget(state: State, table: ModelTable): void {
-  state.deregistered.delete(table.location)
-  state.shares.delete(table.location)
-}
-
 /** Records which files a clone may refer to: those of its source, and those that the source refers to. */
 function share(state: State, clone: ModelTable, source: ModelTable): void {
   state.shares.set(clone.location, [source.location, ...(state.shares.get(source.location) ?? [])])
-}
-
-/** Refuses a name that is taken, by a table or by a namespace. */
-export function requireFree(
-  state: State,
-  id: Identifier,
-  code: 'TableAlreadyExists' | 'NamespaceAlreadyExists',
-): void {
-  if (lookUp(state, id) !== undefined) throw new Refused(code)
 }
 
 /** Normalizes a location, and refuses an invalid one. */
@@ -232,10 +226,6 @@ function tableAt(state: State, location: string): Identifier {
   throw new Refused('TableNotFound')
 }
 
-function tagOf(state: State, id: Identifier, tag: string) {
-  return findTag(findTable(state, id), tag)
-}
-
 /**
  * Refuses a location that equals, contains or is inside of another table's. Only the catalog knows whether content of
  * dropped tables still exists.
@@ -246,8 +236,9 @@ function claim(state: State, location: string, { error, removing }: Actual, isRe
   )
   // Only a registration may take content that waits.
   const waiting = [...state.deregistered.keys()].filter((at) => !(isRegistration && at === location))
+  const held = state.held.map(({ table }) => table.location)
   const overlaps = (at: string) => overlap(at, location)
-  if ([...taken.flat(), ...waiting].some(overlaps)) throw new Refused('TableAlreadyExists')
+  if ([...taken.flat(), ...waiting, ...held].some(overlaps)) throw new Refused('TableAlreadyExists')
   if (error === 'ConcurrentModification' && removing.some(overlaps)) throw new Refused(error)
   // Files that clones refer to stay at the location of a dropped table.
   const shared = [...state.shares.values()].flat().filter((at) => !state.deregistered.has(at))

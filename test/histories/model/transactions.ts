@@ -15,7 +15,11 @@ type BatchStep = {
 /** Requests for ended transactions. Long work is recorded while it runs, too. */
 export const ended: Request<'listTransactions'> = { status: ['Succeeded'] }
 
-type Listed = readonly { readonly transaction_id: string; readonly operation: string }[]
+type Listed = readonly {
+  readonly transaction_id: string
+  readonly operation: string
+  readonly subject: Identifier
+}[]
 
 export const transactions = {
   batchCommitTables(state: State, { operations }: Request<'batchCommitTables'>, actual: Actual) {
@@ -43,14 +47,25 @@ export const transactions = {
     return describe(own, record)
   },
 
-  /** All transactions of the model as a whole, in the order of ids, which only the catalog knows. */
+  /**
+   * All transactions of the model as a whole, in the order of ids, which only the catalog knows. The id of one whose answer
+   * nobody got is that of a listed one that did the same.
+   */
   listTransactions(state: State, _: object, { answer }: Actual<{ readonly transactions: Listed }>) {
     const listed = answer?.transactions ?? []
-    const known = listed.filter(({ operation }) => operation !== 'Transaction')
-    const missing = [...state.transactions.keys()].filter((id) =>
-      known.every(({ transaction_id }) => transaction_id !== id),
-    )
-    return { transactions: [...listed.map((one) => expected(state, one)), ...missing] }
+    const ids = new Set(listed.map(({ transaction_id }) => transaction_id))
+    const missing = new Map([...state.transactions].filter(([id]) => !ids.has(id)))
+    const answered = listed.map((one) => {
+      if (one.operation === 'Transaction' || state.transactions.has(one.transaction_id))
+        return expected(state, one)
+      const id = [...missing.keys()].find((id) => {
+        const { operation, subject } = missing.get(id)!
+        return operation === one.operation && sameNames(subject, one.subject)
+      })
+      missing.delete(id ?? '')
+      return expected(state, { ...one, transaction_id: id ?? one.transaction_id })
+    })
+    return { transactions: [...answered, ...missing.keys()] }
   },
 
   alterTransaction(state: State, { id, actions }: Request<'alterTransaction'>) {

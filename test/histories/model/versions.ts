@@ -6,12 +6,14 @@ import {
   findTable,
   findTag,
   findVersion,
+  type ModelTable,
   type ModelVersion,
   newBranch,
   putVersion,
   Refused,
   recorded,
   type State,
+  wantedVersion,
 } from './state.ts'
 import type { Request } from './types.ts'
 
@@ -51,27 +53,30 @@ export const versions = {
     return { version: shown(number, found) }
   },
 
-  listTableVersions(state: State, { id, branch, descending }: Request<'listTableVersions'>) {
-    const { versions } = findBranch(findTable(state, id), branchName(branch))
+  listTableVersions(state: State, { id, branch, at, descending }: Request<'listTableVersions'>) {
+    const table = findTable(state, id)
+    const { versions } = findBranch(table, branchName(branch))
+    const last = wantedVersion(state, table, { branch, at }).version ?? Number.POSITIVE_INFINITY
     const order = descending ? -1 : 1
     return {
-      versions: [...versions].sort(([a], [b]) => (a - b) * order).map(([number, v]) => shown(number, v)),
+      versions: [...versions]
+        .filter(([number]) => number <= last)
+        .sort(([a], [b]) => (a - b) * order)
+        .map(([number, v]) => shown(number, v)),
     }
   },
 
-  createTableTag(state: State, { id, tag, version, branch }: Request<'createTableTag'>) {
+  createTableTag(state: State, { id, tag, ...asked }: Request<'createTableTag'>) {
     const table = findTable(state, id)
     if (table.tags.has(tag)) throw new Refused('TableTagAlreadyExists')
-    const { number } = findVersion(table, branchName(branch), version)
-    table.tags.set(tag, { branch: branchName(branch), version: number })
+    table.tags.set(tag, targetOf(state, table, asked))
     return recorded(state, 'CreateTableTag', id)
   },
 
-  updateTableTag(state: State, { id, tag, version, branch }: Request<'updateTableTag'>) {
+  updateTableTag(state: State, { id, tag, ...asked }: Request<'updateTableTag'>) {
     const table = findTable(state, id)
     findTag(table, tag)
-    const { number } = findVersion(table, branchName(branch), version)
-    table.tags.set(tag, { branch: branchName(branch), version: number })
+    table.tags.set(tag, targetOf(state, table, asked))
     return recorded(state, 'UpdateTableTag', id)
   },
 
@@ -95,13 +100,18 @@ export const versions = {
     return { tags: Object.fromEntries(tags) as object }
   },
 
-  createTableBranch(state: State, { id, name, from_branch, from_version }: Request<'createTableBranch'>) {
+  createTableBranch(state: State, { id, name, ...asked }: Request<'createTableBranch'>) {
+    const { from_branch, from_version, from_at } = asked
+    if (from_version != null && from_at != null) throw new Refused('InvalidInput')
     const table = findTable(state, id)
     if (table.branches.has(name)) throw new Refused('TableBranchAlreadyExists')
-    const from = branchName(from_branch)
-    const { number, found } = findVersion(table, from, from_version)
-    const branch = newBranch({ branch: from, version: number })
-    putVersion(branch, number, found)
+    const from = targetOf(state, table, { branch: from_branch, version: from_version, at: from_at })
+    const { number, found } = findVersion(table, from.branch, from.version)
+    const branch = newBranch(from)
+    // It begins with the version itself, and so at the time of that.
+    branch.versions.set(number, found)
+    branch.latest = number
+    branch.last = number
     table.branches.set(name, branch)
     return recorded(state, 'CreateTableBranch', id)
   },
@@ -130,12 +140,18 @@ export const versions = {
   },
 }
 
+/** The version that a tag or branch is to name. */
+function targetOf(state: State, table: ModelTable, asked: Parameters<typeof wantedVersion>[2]) {
+  const { branch, version } = wantedVersion(state, table, asked)
+  return { branch, version: findVersion(table, branch, version).number }
+}
+
 type Entry = Omit<Request<'createTableVersion'>, 'identity' | 'context'>
 
 /** Creates a version, or finds the same record. Batches do it without a separate transaction record. */
 export function createVersion(state: State, entry: Entry) {
   const branch = findBranch(findTable(state, entry.id), branchName(entry.branch))
-  const wanted: ModelVersion = {
+  const wanted: Omit<ModelVersion, 'at'> = {
     manifest: entry.manifest_path,
     size: entry.manifest_size ?? undefined,
     etag: entry.e_tag ?? undefined,
@@ -143,13 +159,14 @@ export function createVersion(state: State, entry: Entry) {
   }
   const existing = branch.versions.get(entry.version)
   const isUnique = entry.manifest_path.includes('-7d8e9f0a1b2c')
-  if (existing && isUnique && JSON.stringify(existing) === JSON.stringify(wanted)) {
+  const { at: _, ...known } = existing ?? { at: 0 }
+  if (existing && isUnique && JSON.stringify(known) === JSON.stringify(wanted)) {
     return { created: false, version: shown(entry.version, existing) }
   }
   if (existing || (branch.last !== null && entry.version !== branch.last + 1)) {
     throw new Refused('ConcurrentModification')
   }
-  putVersion(branch, entry.version, wanted)
+  putVersion(state, branch, entry.version, wanted)
   return { created: true, version: shown(entry.version, wanted) }
 }
 
@@ -172,7 +189,7 @@ export function deleteVersions(
   return doomed.length
 }
 
-function shown(version: number, { manifest, size, etag, metadata, rows }: ModelVersion) {
+function shown(version: number, { manifest, size, etag, metadata, rows }: Omit<ModelVersion, 'at'>) {
   const known = rows
     ? { manifest_size: '#any', e_tag: '#any' }
     : {
