@@ -89,7 +89,7 @@ async function commands(): Promise<void> {
   }
   const empty = join(folder, 'empty.js')
   writeFileSync(empty, '')
-  const cli = path('../dist/cli/index.js')
+  const cli = path('../dist/cli/index.cjs')
   const asked: Record<string, { readonly args: readonly string[]; readonly target: Target }> = {
     '--version': { args: ['--version'], target: { atMost: 5 } },
     'completion bash': { args: ['completion', 'bash'], target: { atMost: 5 } },

@@ -14,8 +14,8 @@ import { bundled as inWeb, writeWeb } from './web.js'
  */
 
 const outdir = process.argv[2] ?? 'dist'
-const { exports, bin, dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
-const outputs = [...Object.values(exports), ...Object.values(bin)]
+const { exports, dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+const outputs = Object.values(exports)
   .map((entry) => entry.default ?? entry)
   .filter((path) => path.endsWith('.js'))
 // A worker thread or a process starts from its own file.
@@ -35,7 +35,6 @@ const publicSources = new Set(
 const command = 'src/cli/index.ts'
 const rest = 'src/cli/main.ts'
 const entryPoints = new Set([...outputs.map(sourceOf), rest, 'src/tabularium/tour.ts'])
-entryPoints.delete(command)
 
 /**
  * Packages that are bundled. Resolving and reading those that every catalog needs would take a fifth of the import
@@ -88,7 +87,16 @@ const built = await build({
 // What starts by itself shares no file with the rest: a small file costs as much time as a large one.
 const changes = [changed({ needing: new Set() })]
 await build({ ...options, entryPoints: workers, plugins: changes })
-await build({ ...options, entryPoints: [command], splitting: false, plugins: [theRestApart, ...changes] })
+// CommonJS, since Node takes some milliseconds to prepare for the first ES module, and the version needs none.
+await build({
+  ...options,
+  entryPoints: [command],
+  splitting: false,
+  format: 'cjs',
+  outExtension: { '.js': '.cjs' },
+  define: { 'import.meta.url': '__filename' },
+  plugins: [theRestApart, ...changes],
+})
 await import('./page.js')
 await writeWeb(outdir)
 writeFileSync(join(outdir, 'licenses.txt'), licensesOf([...new Set([...bundled, ...onPage, ...inWeb])]))

@@ -14,7 +14,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 const args = process.argv.slice(2)
 const known = atOnce(args)
-if (known === undefined) await run()
+if (known === undefined) void run()
 else process.stdout.write(known)
 
 /**
@@ -28,6 +28,8 @@ function atOnce([first, second, ...more]: readonly string[]): string | undefined
 }
 
 async function run(): Promise<void> {
+  // Until the command has ended: when nothing is left to wait for before that, it has failed.
+  process.exitCode = 1
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => stop.abort(new Error(`interrupted by ${signal}`)))

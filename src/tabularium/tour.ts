@@ -13,7 +13,7 @@ import { type Catalog, CatalogError, openCatalog } from './index.ts'
  */
 
 const directory = resolve(process.argv[2] ?? 'catalog')
-const commandLine = fileURLToPath(new URL('../cli/index.js', import.meta.url))
+const commandLine = fileURLToPath(new URL('../cli/index.cjs', import.meta.url))
 
 try {
   await walk()

@@ -127,7 +127,7 @@ async function expectAnalysis(name: string, skip: (note: string) => never): Prom
   if (isMissing) skip(python)
   const page = await readFile(join(folder, name, 'README.md'), 'utf8')
   const [, command] = /^npx tabularium (serve .*)$/m.exec(page)!
-  const cli = join(project, 'package/dist/cli/index.js')
+  const cli = join(project, 'package/dist/cli/index.cjs')
   const server = spawn(process.execPath, [cli, ...command!.split(' '), '--port', '0'], {
     cwd: place(name),
     env: environment,
@@ -204,7 +204,7 @@ describe('examples', () => {
     const again = ['2026-06-01: is there already', '2026-06-02: is there already']
     expect(await printed('ingest')).toEqual([...again, '2026-06-03: lines 1, orders 1'])
     const cli = [
-      join(project, 'package/dist/cli/index.js'),
+      join(project, 'package/dist/cli/index.cjs'),
       'query',
       './catalog',
       'lines',
