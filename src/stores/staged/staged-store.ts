@@ -229,11 +229,11 @@ export class StagedStore implements Store {
     this.#requireShare?.(this.bytes)
     const { overlay, readSet } = this.#context
     const hardenings = this.#hardenings
-    const before = this.#below.state?.()
-    const isCurrent = before !== undefined && before === this.#comparedAt
+    // Usually nothing was committed since the last comparison. If something was, the state after the read tells.
+    const isCurrent = this.#comparedAt !== undefined
+    const before = this.#comparedAt ?? this.#below.state?.()
     const compareMoved = async () => {
       const hasMoved = this.#below.state!() !== before
-      // Another commit came between the call of `state` and the read.
       if (isCurrent && hasMoved) await this.#below.read((below) => this.check(below))
       return hasMoved
     }
