@@ -35,10 +35,11 @@ export const restoreTable = operation({
   },
   run: async (core, { id, ...wanted }, options) => {
     requireWanted('restoreTable', wanted)
-    return byItsEngine(
-      () => restoreOurs(core, id, wanted, options),
-      () => restoreLances(core, id, wanted, options),
-    )
+    const byOurs = () => restoreOurs(core, id, wanted, options)
+    const byLance = () => restoreLances(core, id, wanted, options)
+    // The tags of a table of Lance are files of its dataset, and not records.
+    if (wanted.tag != null) return (await byLance()) ?? byOurs()
+    return byItsEngine(byOurs, byLance)
   },
 })
 

@@ -235,7 +235,7 @@ describe('schema metadata of tables of Lance', () => {
     expect((await table.schema()).metadata.get('a')).toBe('b')
     expect(await table.query().where('n = 7').explainPlan()).toContain('ScalarIndexQuery')
     expect(await table.search([9, 1]).limit(1).explainPlan()).toContain('ANNIvfPartition')
-    const [found] = await table.vectorSearch([9, 1]).distanceType('l2').limit(1).toArray()
+    const [found] = await table.vectorSearch([9, 1]).limit(1).toArray()
     expect(found.n).toBe(9)
     expect((await table.search('42', 'fts').toArray()).map(({ n }) => n)).toEqual([42])
     // Writers of Lance keep them from this version on.
@@ -260,7 +260,7 @@ describe('schema metadata of tables of Lance', () => {
     expect(await of({ branch: 'dev' })).toEqual({ on: 'dev', again: 'yes' })
     expect(await of({})).toEqual({ on: 'main' })
     expect(await of({ tag: 'before' })).toEqual({})
-    await catalog.restoreTable({ id, version: 1 })
+    await catalog.restoreTable({ id, tag: 'before' })
     expect(await of({})).toEqual({})
     for (const python of await pythons()) {
       const code = `

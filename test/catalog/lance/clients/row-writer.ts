@@ -15,7 +15,11 @@ const there: number[] = []
 
 async function change(): Promise<void> {
   const chance = Math.random()
-  if (chance < 0.35) {
+  if (Math.random() < 0.15) {
+    const n = next++
+    say({ op: 'mark', n })
+    await catalog.updateTableSchemaMetadata({ id, metadata: { mark: String(n) } })
+  } else if (chance < 0.35) {
     const counter = Math.floor(Math.random() * 10)
     say({ op: 'count', id: counter })
     await catalog.updateTable({ id, updates: [['n', 'n + 1']], predicate: `id = ${counter}` })

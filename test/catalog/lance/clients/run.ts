@@ -16,7 +16,7 @@ import type { LanceForJava } from './java.ts'
  */
 
 interface Line {
-  readonly op?: 'count' | 'add' | 'upsert' | 'delete' | 'cleanup' | 'pair' | 'unpaired'
+  readonly op?: 'count' | 'add' | 'upsert' | 'delete' | 'cleanup' | 'pair' | 'unpaired' | 'mark'
   readonly id?: number
   readonly n?: number
   readonly end?: 'done' | 'failed'
@@ -36,6 +36,8 @@ class Model {
   readonly rows = new Map<number, Bounds>()
   /** For each row that is there from the beginning and upserted: the values that it may have. */
   readonly upserts = new Map<number, number[]>([10, 11, 12, 13, 14].map((id) => [id, [0]]))
+  /** What the schema metadata may say: what was acknowledged last, or something whose end is not known. */
+  mark = { acknowledged: '', unknown: new Set<string>() }
   /** For rows that transactions added to two tables: how many of an id each table may have. */
   readonly pairs = new Map<number, Bounds>()
   readonly failures = new Map<string, number>()
@@ -66,11 +68,20 @@ class Model {
       this.rows.set(id, { least: 0, most: isDone ? 0 : 1 })
     } else if (started.op === 'upsert') {
       this.upserts.get(id)!.push(started.n!)
+    } else if (started.op === 'mark') {
+      if (isDone) this.mark.acknowledged = String(started.n)
+      else this.mark.unknown.add(String(started.n))
     } else if (started.op === 'pair') {
       this.pairs.set(id, { least: isDone ? 1 : 0, most: 1 })
     } else if (started.op === 'unpaired') {
       this.pairs.set(id, { least: 0, most: 0 })
     }
+  }
+
+  /** No change of schema metadata is lost, and no other change takes it back. */
+  checkMark(found: string): void {
+    const { acknowledged, unknown } = this.mark
+    assert(found === acknowledged || unknown.has(found), `the mark ${found}, and not ${acknowledged}`)
   }
 
   /** Each row that a transaction added is in both tables, or in none. */
@@ -254,6 +265,8 @@ export class LanceClients {
     this.model.check(rows)
     const { java } = this.#options
     if (java) assert.deepEqual((await this.#trying(() => java.rows(this.#url))).sort(inOrder), rows)
+    const direct = await (await (await lancedb()).connect(this.#folder)).openTable('t')
+    this.model.checkMark((await direct.schema()).metadata.get('mark') ?? '')
     this.model.checkPairs(await this.#agreed('u'), await this.#agreed('w'))
   }
 
