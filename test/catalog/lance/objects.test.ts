@@ -123,6 +123,24 @@ describe.skipIf(typeof place === 'string')('clients of Lance with tables in S3',
     expect([wroteManifests(), refusedOnes()]).toEqual([true, []])
   })
 
+  it('schema metadata that the catalog sets is there, and writers go on from it', async () => {
+    const stale = await (await namespace()).createTable('t', [{ id: 1 }])
+    await catalog.updateTableSchemaMetadata({ id: ['t'], metadata: { a: '1' } })
+    await stale.add([{ id: 2 }])
+    const failed = catalog.transaction(async (tx) => {
+      await tx.updateTableSchemaMetadata({ id: ['t'], metadata: { a: 'never' } })
+      throw new Error('never mind')
+    })
+    await expect(failed).rejects.toThrow('never mind')
+    await catalog.transaction((tx) => tx.updateTableSchemaMetadata({ id: ['t'], metadata: { a: '2' } }))
+    const again = await open('t')
+    expect((await again.schema()).metadata).toEqual(new Map([['a', '2']]))
+    expect(await idsIn(again)).toEqual([1, 2])
+    await again.checkout(3)
+    expect((await again.schema()).metadata).toEqual(new Map([['a', '1']]))
+    expect([await versionsOf('t'), refusedOnes()]).toEqual([[1, 2, 3, 4], []])
+  })
+
   it('no change of writers that race is lost, and none that failed is there', async () => {
     await (await namespace()).createTable('t', [{ id: 0, n: 0 }])
     const done = await Promise.all(
