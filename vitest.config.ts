@@ -15,7 +15,7 @@ const long = [
   'test/server/valid-requests.test.ts',
   'test/server/dialects/lancedb/types/all-types.test.ts',
   'test/catalog/lance/{duckdb,isolated,java,kills,objects,process,schema-metadata-clients,transaction-clients}.test.ts',
-  'test/histories/batches.test.ts',
+  'test/histories/{batches,combined-long}.test.ts',
   'test/iceberg/clients/{duckdb,faults,import,kit,pyiceberg,signing,spark,suite}.test.ts',
   'test/iceberg/{kills/kills,large-turns}.test.ts',
   'test/catalog/maintenance/clone-histories.test.ts',

@@ -32,3 +32,21 @@ export function finalReads(state: State): Command[] {
   }
   return reads
 }
+
+/** Reads of all tables by time: at the time of each version, and right before and after it. */
+export function timeReads({ root, now }: State): Command[] {
+  const reads: Command[] = []
+  for (const [id, found] of walk(root, [])) {
+    if (found.kind !== 'table') continue
+    for (const [branch, { versions }] of found.branches) {
+      const made = [...versions.values()].map(({ at }) => at)
+      const times = new Set(made.flatMap((time) => [time - 1, time, time + 1]))
+      for (const time of [...times, now].filter((time) => time <= now)) {
+        const at = new Date(time).toISOString()
+        reads.push({ operation: 'queryTable', request: { id, branch, at } })
+        reads.push({ operation: 'listTableVersions', request: { id, branch, at } })
+      }
+    }
+  }
+  return reads
+}

@@ -1,9 +1,9 @@
 import { tableFromIPC } from '@uwdata/flechette'
-import { type Catalog, CatalogError } from '../../src/tabularium/index.ts'
+import { type Catalog, CatalogError, type OperationOptions } from '../../src/tabularium/index.ts'
 import { mapStrings } from './binding.ts'
 import { finalReads } from './final-reads.ts'
 import { emptyWorld, linearize, type World } from './linearize.ts'
-import { type Command, type Outcome, predict } from './model/index.ts'
+import { type Command, type Outcome, otherRequest, predict } from './model/index.ts'
 import { renderGroup, type Seen, seenIn } from './script.ts'
 import type { Stage } from './stages.ts'
 
@@ -38,14 +38,19 @@ export async function runHistory(stage: Stage, history: readonly (readonly Comma
 }
 
 /** Runs one call, and returns its outcome. Rethrows errors other than refusals. */
-export async function call(catalog: Catalog, { operation, request }: Command): Promise<Outcome> {
+export async function call(
+  catalog: Catalog,
+  { operation, request }: Command,
+  options: OperationOptions = {},
+): Promise<Outcome> {
   try {
-    const run = catalog[operation] as (request: object) => Promise<object>
-    const answer = await run(request)
+    const run = catalog[operation] as (request: object, options: OperationOptions) => Promise<object>
+    const answer = await run(request, options)
     if ('data' in answer) return { answer: { ...answer, data: rowsOf(answer.data as Uint8Array) } }
     return { answer }
   } catch (error) {
     if (!(error instanceof CatalogError) || error.code === 'Internal') throw error
+    if (error.message.includes('belongs to another request')) return { error: error.code, at: otherRequest }
     const [, at] = /^(\w+\[\d+\]) failed, so nothing was committed: /.exec(error.message) ?? []
     return { error: error.code, ...(at && { at }) }
   }

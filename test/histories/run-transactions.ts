@@ -1,8 +1,8 @@
-import type { LocalCatalog, Transaction } from '../../src/tabularium/index.ts'
+import type { LocalCatalog, OperationOptions, Transaction } from '../../src/tabularium/index.ts'
 import { withoutHeaderEntries } from '../client/over-http.ts'
 import { finalReads } from './final-reads.ts'
 import { emptyWorld, linearize, type Outcomes, type TransactionCommand, type World } from './linearize.ts'
-import type { Command, Outcome } from './model/index.ts'
+import type { Command, ModelOperation, Outcome } from './model/index.ts'
 import { call, resolve } from './run-history.ts'
 import { type Seen, seenIn } from './script.ts'
 import type { Stage } from './stages.ts'
@@ -78,16 +78,26 @@ export async function runTransaction(
 }
 
 async function callInside(tx: Transaction, command: Command): Promise<Outcome | null> {
-  let refusal = ''
+  return (await callWatched(tx, command)).outcome
+}
+
+/** Runs a call within a transaction: its outcome, null where only a transaction refuses it, and the error. */
+export async function callWatched(
+  catalog: Pick<Transaction, ModelOperation>,
+  command: Command,
+  options?: OperationOptions,
+): Promise<{ readonly outcome: Outcome | null; readonly error?: unknown }> {
+  let error: unknown
   const watched = async (request: object) => {
     try {
-      const answer = await (tx[command.operation] as (request: object) => Promise<object>)(request)
-      return withoutHeaderEntries(answer)
-    } catch (error) {
-      refusal = (error as Error).message
-      throw error
+      const run = catalog[command.operation] as (request: object, options?: object) => Promise<object>
+      return withoutHeaderEntries(await run(request, options))
+    } catch (thrown) {
+      error = thrown
+      throw thrown
     }
   }
   const outcome = await call({ [command.operation]: watched } as never, command)
-  return /removed after the commit|cannot be listed inside/.test(refusal) ? null : outcome
+  const isOfTransactions = /removed after the commit|cannot be listed inside/.test((error as Error)?.message)
+  return { outcome: isOfTransactions ? null : outcome, error }
 }

@@ -87,7 +87,6 @@ export async function commitDeregistering<T extends object>(
         subject,
         (change) => {
           const open: NeededRegistration[] = []
-          const vacuums = vacuumsBegun(change.writer)
           const result = body(change, (table) => {
             const known = registrationOf(core, change.writer, table)
             const written = JSON.stringify(known)
@@ -100,6 +99,8 @@ export async function commitDeregistering<T extends object>(
               markWaiting(folderOfRegistrations(core, location).prefix)
               return undefined
             }
+            // Read where it counts only: else a vacuum would be a conflict for transactions that deregister nothing.
+            const vacuums = vacuumsBegun(change.writer)
             const before = done.get(table.id)
             // A vacuum may have removed the registration: it cannot know that this commit will refer to it.
             if (before?.written === written && before.vacuums === vacuums) {

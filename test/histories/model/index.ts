@@ -14,6 +14,8 @@ const model = { ...namespaces, ...tables, ...dropped, ...versions, ...rows, ...t
 
 export type ModelOperation = keyof typeof model
 
+export const modelOperations = Object.keys(model) as ModelOperation[]
+
 /** One call of an operation. Strings that begin with `#` are symbols for values that the catalog chose. */
 export interface Command {
   readonly operation: ModelOperation
@@ -45,8 +47,10 @@ export function predict(
   try {
     const kept = key === undefined ? undefined : state.answers.get(key)
     if (kept !== undefined && now - kept.at < day) {
-      if (kept.request !== bodyOf(command)) throw new Refused('InvalidInput', otherRequest)
-      return { state, outcome: { answer: kept.answer } }
+      if (kept.request === bodyOf(command)) return { state, outcome: { answer: kept.answer } }
+      // What no state would allow is refused before the key is looked up.
+      const isInvalid = actual && 'error' in actual && actual.error === 'InvalidInput' && !actual.at
+      if (!isInvalid) throw new Refused('InvalidInput', otherRequest)
     }
     const run = model[operation] as (state: State, request: object, actual: Actual) => unknown
     const answer = run(state, request, { ...actual, removing })
@@ -71,7 +75,7 @@ const day = 24 * 3_600_000
 const bodyOf = ({ operation, request }: Command) => JSON.stringify([operation, request])
 
 /** A copy of a state, all the way down, in a sixth of the time that `structuredClone` takes. */
-function copy<T>(value: T): T {
+export function copy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(copy) as T
   if (value instanceof Map) {

@@ -195,7 +195,7 @@ export const rows = {
 
   restoreTable(state: State, { id, ...asked }: Request<'restoreTable'>) {
     const { branch, version } = wantedVersion(state, findTable(state, id), asked)
-    const old = ours(findVersion(findTable(state, id), branch, version).found)
+    const old = findVersionOfRows(state, id, branch, version).found
     const { transaction_id } = change(state, 'RestoreTable', id, branch, () => old)
     return { transaction_id }
   },
