@@ -64,6 +64,9 @@ export class StagedReader implements Reader {
       this.touch(staged)
       return staged.value as V | undefined
     }
+    const known = this.#isUntracked ? undefined : readSet.known(code)
+    // What was read before is compared in any case, so the store below need not be asked again.
+    if (known !== undefined) return known.value as V | undefined
     const value = this.#below.get<V>(checked)
     if (this.#touched) {
       const group = readSet.softPoint(code, checked, value)

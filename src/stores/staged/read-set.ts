@@ -94,6 +94,11 @@ export class ReadSet {
     this.#count = this.#countBefore
   }
 
+  /** What a full read of a record gave. */
+  known(code: string): Point | undefined {
+    return this.#points.get(code)
+  }
+
   point(code: string, key: Key, value: Value | undefined): void {
     if (this.#points.has(code)) return
     this.#add()
