@@ -12,11 +12,8 @@ import {
   version,
 } from '../../base/model/fields.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
-import { keys, recordFormat, type TableRecord, type VersionRecord } from '../../base/store/records.ts'
+import { keys, type TableRecord, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
-import type { ApplyOptions, Snapshot } from '../../engine/table/index.ts'
-import { type CopiedVersion, copyOfVersion } from '../lance/copy-dataset.ts'
-import { isWaiting, objectPathOf } from '../lance/dataset.ts'
 import { claimLocation } from '../locations/claim.ts'
 import type { LocationContext } from '../locations/context.ts'
 import {
@@ -29,9 +26,8 @@ import {
   tableAt,
 } from '../locations/locations.ts'
 import { removeUnused } from '../locations/removal.ts'
-import { folderIn, putShares } from '../locations/shared-content.ts'
+import { putShares } from '../locations/shared-content.ts'
 import {
-  type FoundTable,
   findNamespace,
   identifierOf,
   lookUpTable,
@@ -40,12 +36,12 @@ import {
   tableById,
 } from '../lookup/names.ts'
 import { requireRule } from '../lookup/retention-rule.ts'
-import { type FoundVersion, putVersion, type WantedVersion, wantedVersion } from '../lookup/versions.ts'
+import { putVersion, wantedVersion } from '../lookup/versions.ts'
 import { requireReadable } from '../rows/client-columns.ts'
 import { clientRules } from '../rows/client-rules.ts'
+import { cloneOfLance, cloneOfOurs, findCloneSource, schemaOfLance } from '../rows/clone.ts'
 import { requireLanceReaches } from '../rows/lance-create.ts'
-import { findOfLance, rowsOf } from '../rows/read.ts'
-import { NotOurs, openVersion, requireContentFolder, retryIfReplaced, versionOf } from '../rows/rows.ts'
+import { requireContentFolder, retryIfReplaced } from '../rows/rows.ts'
 import { runLong } from '../transactions/long-transaction.ts'
 import { pinTables } from '../transactions/pins.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
@@ -131,7 +127,7 @@ async function clone(
     at: asked.source_at,
   }
   // One read decides on both names, so a refusal is what some order of concurrent changes explains.
-  const source = await findSource(core, sourceId, wanted, freeParent).catch((error) => {
+  const source = await findCloneSource(core, sourceId, wanted, freeParent).catch((error) => {
     // A table that was found by its location has another name by now.
     const isGone = error instanceof CatalogError && /^(?:Table|Namespace)NotFound$/.test(error.code)
     throw asked.source == null && isGone ? new TargetReplaced(sourceId, { cause: error }) : error
@@ -205,106 +201,6 @@ async function clone(
     return await retryIfReplaced(core, sourceId, source.table, work)
   } finally {
     if (isUnused) await removeUnused(core, target.internalId, target.folder)
-  }
-}
-
-/** A version to clone. Without a snapshot, Lance wrote it. */
-interface Source {
-  readonly table: FoundTable
-  readonly found: FoundVersion
-  readonly snapshot?: Snapshot
-}
-
-async function findSource(
-  core: OperationContext,
-  id: Identifier,
-  wanted: WantedVersion,
-  check: (reader: Reader) => void,
-): Promise<Source> {
-  try {
-    return await openVersion(core, id, wanted, check)
-  } catch (error) {
-    const lances = await findOfLance(core, id, wanted).catch((other) => {
-      // What the records lack, the files of Lance may have. Else it is not there.
-      throw error instanceof NotOurs ? other : error
-    })
-    if (lances === undefined) throw error
-    await core.store.read(check)
-    return lances
-  }
-}
-
-async function schemaOfLance(core: OperationContext, id: Identifier, { table, found }: Source) {
-  return (await rowsOf(core, id, table, found).describe()).schema
-}
-
-/** Where a clone is written, and of what. */
-interface Cloning {
-  readonly from: ContentFolder
-  readonly target: ReturnType<typeof newTable>
-  readonly work: ApplyOptions
-}
-
-/** What was written for a clone. */
-interface Written {
-  readonly version: number
-  /** The folders of other tables whose files the clone names. */
-  readonly folders: readonly ContentFolder[]
-  record(transactionId: string, now: number): VersionRecord
-  sync?(): Promise<void>
-}
-
-async function cloneOfOurs(
-  core: OperationContext,
-  source: Snapshot,
-  {
-    from,
-    target,
-    isShallow,
-    transactionId,
-    work,
-  }: Cloning & { readonly isShallow: boolean; readonly transactionId: string },
-): Promise<Written> {
-  const { prefix, content } = target.folder
-  const writing = (await core.engine(content)).writtenBy(transactionId)
-  const given = { ...work, version: 1 }
-  const snapshot = isShallow
-    ? await writing.shareRows(prefix, source, given)
-    : await writing.copyRows(prefix, source, from.content, given)
-  return {
-    version: 1,
-    folders: (snapshot.manifest.bases ?? []).map((base) => folderIn(target.folder, base)),
-    record: (transactionId, now) => versionOf(snapshot, transactionId, now),
-    sync: () => writing.sync(),
-  }
-}
-
-/** Manifests of Lance name other datasets by absolute URLs, and its cleanup knows of no clones: so files are copied. */
-async function cloneOfLance(
-  core: OperationContext,
-  { table, found }: Source,
-  { from, target, work }: Cloning,
-): Promise<Written> {
-  if (isWaiting(core, found.record)) {
-    throw new CatalogError(
-      'InvalidTableState',
-      `Version ${found.version} of the table to clone waits for the commit of this transaction. Clone it after the transaction.`,
-    )
-  }
-  const location = locationOf(core.contentRoots, table.id, table.record)
-  const copy = await copyOfVersion({ ...from, location }, found, work.signal)
-  const [{ version, path }] = copy.versions as [CopiedVersion]
-  const sizes = await copy.writeTo({ ...target.folder, location: target.location }, work.signal)
-  return {
-    version,
-    folders: [],
-    record: (transaction_id, timestamp_millis) => ({
-      v: recordFormat,
-      manifest_path: objectPathOf(target.location) + path,
-      manifest_size: sizes.get(path)!,
-      timestamp_millis,
-      transaction_id,
-    }),
   }
 }
 

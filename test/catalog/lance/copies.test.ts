@@ -3,8 +3,12 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect } from 'vitest'
+import { copyOfAll } from '../../../src/catalog/lance/copy-dataset.ts'
+import { fileContent } from '../../../src/contents/files/index.ts'
+import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { copyCatalog, type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
+import { pathsOf } from '../../support/contents.ts'
 import { Draw } from '../../support/draw.ts'
 import { datasetAt, howLanceRuns, lance, lanceIt } from '../../support/lance-package.ts'
 import { fails } from '../../support/refusals.ts'
@@ -236,6 +240,27 @@ describe('copies of tables of Lance', () => {
       const { indexes } = await there.listTableIndices({ id: [name] })
       expect(indexes).toMatchObject([{ columns: ['n'], index_type: 'BTREE' }])
     }
+  })
+
+  lanceIt('pass through memory where they are not between folders of this machine', async () => {
+    const folder = await freshFolder()
+    const catalog = await opened(folder, { format: 'lance' })
+    await catalog.createTable({ id: ['t'], data: [{ n: 1 }] })
+    await catalog.createTableBranch({ id: ['t'], name: 'side' })
+    await catalog.insertIntoTable({ id: ['t'], branch: 'side', data: [{ n: 2 }] })
+    await catalog.createTableTag({ id: ['t'], tag: 'x', branch: 'side', version: 2 })
+    const { location } = await catalog.describeTable({ id: ['t'] })
+    const from = { content: fileContent(fileURLToPath(location!)), prefix: '', location: location! }
+    const to = { content: memoryContent(), prefix: 'a/', location: 'memory://somewhere/a' }
+    const copy = await copyOfAll(from, [], () => true)
+    await copy!.writeTo(to, undefined)
+    const back = { content: fileContent(join(folder, 'back')), prefix: '', location: location! }
+    await (await copyOfAll(to, [], () => true))!.writeTo(back, undefined)
+    const paths = await pathsOf(back.content, '')
+    expect(paths).toHaveLength(copy!.files + 2)
+    for (const path of paths)
+      expect([path, await back.content.get(path)]).toEqual([path, await from.content.get(path)])
+    expect(await copyOfAll({ ...to, location: 'memory://somewhere/else' }, [], () => true)).toBeUndefined()
   })
 
   lanceIt('come without rows where Lance could read nothing', async () => {
