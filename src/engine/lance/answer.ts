@@ -4,13 +4,13 @@ import type { AnyBatch } from '../arrow/batch.ts'
 import { decodeArrow, decodeSchema } from '../arrow/ipc/decode.ts'
 import { encodeArrow, joinParts } from '../arrow/ipc/encode.ts'
 import { tooLarge } from '../table/read/answer.ts'
-import type { QueryOptions } from '../table/table-engine.ts'
 import type { NativeBatches, NativeQuery } from './native.ts'
+import { addsRowId, type LanceQuery, rowId } from './query.ts'
 
 /** Runs a query of Lance. Answers with the bytes of one Arrow IPC file. */
 export async function answerOf(
   query: Omit<NativeQuery, 'nearestTo'>,
-  options: QueryOptions,
+  options: LanceQuery,
 ): Promise<Uint8Array> {
   const { memory, onStep } = options
   const started = performance.now()
@@ -28,7 +28,16 @@ export async function answerOf(
   const { tables, rows } = found
   onStep?.({ name: 'rows', rows, milliseconds: performance.now() - started })
   const schema = tables[0]?.schema ?? decodeSchema(await query.outputSchema())
-  return joinParts(encodeArrow(schema, columnsOf(schema, tables)))
+  const all = columnsOf(schema, tables)
+  if (!addsRowId(options)) return joinParts(encodeArrow(schema, all))
+  const isAnswered = schema.fields.map(({ name }) => name !== rowId)
+  const fields = schema.fields.filter((_, i) => isAnswered[i])
+  return joinParts(
+    encodeArrow(
+      { ...schema, fields } as Schema,
+      all.filter((_, i) => isAnswered[i]),
+    ),
+  )
 }
 
 interface Found {
@@ -41,7 +50,7 @@ interface Found {
 async function readAll(
   batches: NativeBatches,
   found: Found,
-  { signal, maxBytes = Number.POSITIVE_INFINITY, memory, onProgress }: QueryOptions,
+  { signal, maxBytes = Number.POSITIVE_INFINITY, memory, onProgress }: LanceQuery,
 ): Promise<void> {
   for (;;) {
     // The work of Lance cannot be stopped. What it finds is left to it.

@@ -15,6 +15,7 @@ import type {
 } from '../table/table-engine.ts'
 import { matchSchema, matchSome } from '../table/write/schema-match.ts'
 import { newColumns } from './columns.ts'
+import { requireOldValues, wholeExpression } from './expressions.ts'
 import { createLanceIndex, dropLanceIndex, type LanceIndex } from './indexes.ts'
 import type { LancePackage, NativeTable } from './native.ts'
 
@@ -81,9 +82,9 @@ export async function applyChange(
       await table.add(change.bytes, change.overwrite ? 'overwrite' : 'append')
       return { affected: change.affected }
     case 'delete':
-      return { affected: (await table.delete(change.predicate)).numDeletedRows }
+      return { affected: (await table.delete(wholeExpression(change.predicate))).numDeletedRows }
     case 'update':
-      return { affected: (await table.update(change.predicate, change.updates)).rowsUpdated }
+      return { affected: await updateRows(table, change) }
     case 'merge':
       return mergeRows(table, change.bytes, change.merge)
     case 'add columns':
@@ -190,12 +191,18 @@ function someColumns(rows: Table, schema: Schema): Uint8Array {
   )
 }
 
+async function updateRows(table: NativeTable, { predicate, updates }: UpdateOptions): Promise<number> {
+  requireOldValues(updates)
+  const values = updates.map(([column, expression]) => [column, wholeExpression(expression)] as const)
+  return (await table.update(wholeExpression(predicate), values)).rowsUpdated
+}
+
 async function mergeRows(table: NativeTable, rows: Uint8Array, merge: MergeOptions): Promise<RowsChanged> {
   const { on, matched, matchedIf, inserts, orphans, orphansIf } = merge
   let builder = table.mergeInsert(on)
-  if (matched === 'update') builder = builder.whenMatchedUpdateAll(matchedIf)
+  if (matched === 'update') builder = builder.whenMatchedUpdateAll(wholeExpression(matchedIf))
   if (inserts) builder = builder.whenNotMatchedInsertAll()
-  if (orphans === 'delete') builder = builder.whenNotMatchedBySourceDelete(orphansIf)
+  if (orphans === 'delete') builder = builder.whenNotMatchedBySourceDelete(wholeExpression(orphansIf))
   const { numInsertedRows, numUpdatedRows, numDeletedRows } = await builder.execute(rows)
   const counts = { inserted: numInsertedRows, updated: numUpdatedRows, deleted: numDeletedRows }
   return { affected: counts.inserted + counts.updated + counts.deleted, counts }
@@ -204,7 +211,7 @@ async function mergeRows(table: NativeTable, rows: Uint8Array, merge: MergeOptio
 /** Lance adds columns of expressions, or columns of nulls. Both together would be two versions. */
 async function addColumns(table: NativeTable, columns: readonly NewColumn[]): Promise<void> {
   const computed = columns.flatMap((column) =>
-    'expression' in column ? [{ name: column.name, valueSql: column.expression }] : [],
+    'expression' in column ? [{ name: column.name, valueSql: wholeExpression(column.expression) }] : [],
   )
   const fields = columns.flatMap((column) => ('field' in column ? [column.field] : []))
   if (computed.length > 0 && fields.length > 0) {

@@ -7,6 +7,9 @@ import { ProcessEnded } from './isolated/ended.ts'
 /** What an error of Lance means, by its words. The first that fits counts. */
 const meanings: readonly (readonly [words: RegExp, code: ErrorCode])[] = [
   [/feature flags?|not compatible|newer version of Lance|upgrade (?:your|to|lance)/i, 'InvalidTableState'],
+  [/Column \S+ (?:does not exist in (?:the )?dataset|not found)/i, 'TableColumnNotFound'],
+  [/Index name \S+ already exists/i, 'TableIndexAlreadyExists'],
+  [/Cast error|Divide by zero|Arithmetic overflow/i, 'InvalidInput'],
   [/Commit conflict|Retryable commit|concurrent transaction/i, 'ConcurrentModification'],
   [
     /Invalid (?:user )?(?:input|argument)|Schema error|planning|LanceError\((?:Schema|Index)\)/i,
@@ -28,7 +31,7 @@ export function fromLance(error: unknown, what: string): unknown {
   }
   const code = meanings.find(([words]) => words.test(text))?.[1] ?? 'Internal'
   if (code === 'InvalidTableState') return cannotOpen(error, what)
-  const does = code === 'InvalidInput' ? 'refuses what was asked of' : 'failed at'
+  const does = /Internal|ConcurrentModification/.test(code) ? 'failed at' : 'refuses what was asked of'
   return new CatalogError(code, `Lance ${does} ${what}: ${text}`, { cause: error })
 }
 
@@ -43,6 +46,8 @@ export function cannotOpen(error: unknown, what: string): Error {
 }
 
 const placeInSources = /,? ?(?:at )?\/?[\w./~+-]*\/[\w.-]+\.rs:\d+(?::\d+)?/g
+/** All that Lance knows of a table's columns. */
+const dumpedSchema = / schema: Schema \{.*/s
 const wrappers =
   /^(?:Failed to (?:execute query stream|get next batch from stream): |GenericFailure, |lance error: |Generic N\/A error: |Wrapped error: )+/
 
@@ -50,7 +55,12 @@ const wrappers =
 function plainText(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   const [first = ''] = message.split(/\s*Caused by:/)
-  const text = first.replace(placeInSources, '').replace(/\s+/g, ' ').trim().replace(wrappers, '')
+  const text = first
+    .replace(placeInSources, '')
+    .replace(dumpedSchema, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .replace(wrappers, '')
   const bounded = text.length > 600 ? `${text.slice(0, 600)}…` : text
   return /[.!?…]$/.test(bounded) ? bounded : `${bounded}.`
 }

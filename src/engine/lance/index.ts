@@ -9,6 +9,7 @@ import { ownColumns, type RowChange, type RowsChanged } from './change.ts'
 import { type DatasetToCompare, lancePair } from './changes/changes.ts'
 import { WatchedCommits } from './commits.ts'
 import type { DatasetToChange, DatasetToOpen, DatasetToRead, RowsToScan } from './datasets.ts'
+import { wholeExpression } from './expressions.ts'
 import { type LanceIndexFound, lanceIndexes, prewarmLanceIndex } from './indexes.ts'
 import { endedAfter, ProcessEnded } from './isolated/ended.ts'
 import type { LancePackage, NativeStats, NativeTable } from './native.ts'
@@ -43,7 +44,7 @@ export class LanceEngine {
 
   /** Counts all rows of a version, or those that match a predicate. */
   count(dataset: DatasetToRead, predicate: string | undefined, work: WorkOptions): Promise<number> {
-    return this.#read(dataset, work, (table) => table.countRows(predicate))
+    return this.#read(dataset, work, (table) => table.countRows(wholeExpression(predicate)))
   }
 
   /** Rows as the bytes of an Arrow IPC file. */

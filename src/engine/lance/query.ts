@@ -1,5 +1,6 @@
 import { invalid } from '../../base/errors.ts'
 import type { QueryOptions, VectorSearch } from '../table/table-engine.ts'
+import { wholeExpression } from './expressions.ts'
 import type { LancePackage, NativeQuery, NativeTable, NativeVectorQuery } from './native.ts'
 import { nativeText, type TextSearch } from './text-search.ts'
 
@@ -37,9 +38,9 @@ export async function buildQuery(
   if (text) plain.fullTextSearch(await nativeText(lance, table, text))
   const query = search ? nearest(plain, search, asked.tuning) : plain
   if (asked.tuning?.indexedOnly) query.fastSearch()
-  if (filter !== undefined) query.onlyIf(filter)
+  if (filter !== undefined) query.onlyIf(wholeExpression(filter))
   if (columns !== undefined) query.select(withScore(pairs(columns), asked))
-  if (withRowId) query.withRowId()
+  if (withRowId || addsRowId(asked)) query.withRowId()
   const most = limit ?? (search || text ? defaultLimit : undefined)
   if (most !== undefined) query.limit(most)
   if (offset !== undefined) query.offset(offset)
@@ -54,6 +55,19 @@ export async function buildQuery(
   }
   return query
 }
+
+/**
+ * Whether the answer gets ids of rows that nobody asked for: Lance cannot sort by a column that is not answered without
+ * them.
+ */
+export function addsRowId({ columns, withRowId, orderBy = [] }: LanceQuery): boolean {
+  if (columns === undefined || withRowId) return false
+  const answered: readonly string[] = Array.isArray(columns) ? columns : Object.keys(columns)
+  return orderBy.some(({ column }) => !answered.includes(column)) && !answered.includes(rowId)
+}
+
+/** The column of Lance's ids of rows. */
+export const rowId = '_rowid'
 
 /** The names of the answer's columns, each with its expression. */
 function pairs(columns: NonNullable<QueryOptions['columns']>): [string, string][] {

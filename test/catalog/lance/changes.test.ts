@@ -299,7 +299,7 @@ describe('changes of rows of Lance', () => {
     await refused(catalog.insertIntoTable({ id, data: [{ other: 1 }] }), 'TableSchemaValidationError')
     await refused(catalog.deleteFromTable({ id, predicate: 'other > 1' }), 'InvalidInput')
     await refused(catalog.updateTable({ id, updates: [['n', 'other']] }), 'InvalidInput')
-    await refused(catalog.alterTableDropColumns({ id, columns: ['other'] }), 'InvalidInput')
+    await refused(catalog.alterTableDropColumns({ id, columns: ['other'] }), 'TableColumnNotFound')
     const merge = {
       id,
       on: 'n',
