@@ -65,9 +65,9 @@ def test_without_pyarrow_rows_are_json(tabularium, monkeypatch):
 @pytest.mark.parametrize(
     "seed, message",
     [
-        ([], "seed is a list"),
-        ({"a": 5}, r"seed\.a is a int"),
-        ({"a": {"b": [1]}}, r"seed\.a\.b is a list"),
+        ([], "seed is of type list"),
+        ({"a": 5}, r"seed\.a is of type int"),
+        ({"a": {"b": [1]}}, r"seed\.a\.b is of type list"),
         ({1: []}, "seed has the name 1"),
         ({"a": [{"x": 1}, {"x": "y"}]}, r"seed\.a has values that fit in no column"),
         ({"a": {"$rows": [{"x": 1}], "$tags": {"t": 7}}}, "has no version 7"),

@@ -146,6 +146,8 @@ function isWantedTag({ name, required }: Field, fields: readonly Field[]): boole
 }
 
 function addSharedOptions(command: Command, operation: AnyOperation): void {
+  if (operation.name === 'createNamespace')
+    command.option('-p, --parents', 'create the missing namespaces above it, too')
   if (readsRows(operation)) {
     command.option(
       '-o, --output <file>',

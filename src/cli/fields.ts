@@ -11,6 +11,7 @@ export type FieldKind =
   | 'names'
   | 'columns'
   | 'words'
+  | 'assignments'
   | 'map'
   | 'rows'
   | 'json'
@@ -76,6 +77,7 @@ function kindOf(name: string, { type, item, pipe = [] }: Shape): FieldKind {
   if (item?.words || ((name === 'columns' || name === 'removals') && type === 'array')) return 'words'
   if (type === 'array' && item && unwrap(item).type === 'string') return 'names'
   if (name === 'columns' || name === 'on' || name === 'order_by') return 'columns'
+  if (name === 'updates' && item?.type === 'strict_tuple') return 'assignments'
   // Rows, Arrow schemas and string maps have custom checks, which valibot reports as `custom`.
   if (name === 'data') return 'rows'
   if (type === 'custom' && name !== 'schema') return 'map'
@@ -105,6 +107,7 @@ const otherNames: Readonly<Record<string, string>> = {
   filter: 'where',
   // In a query. In `drop-columns` the field is a list of names.
   'columns:columns': 'select',
+  'updates:assignments': 'set',
 }
 
 /** The preferred name of a field on the command line, if it differs. */

@@ -3,6 +3,7 @@ import { isUnsupported } from '../catalog/index.ts'
 import { CatalogError } from '../tabularium/index.ts'
 import { firstWord, withChosenProfile } from './chosen-profile.ts'
 import { isNamed, listedCommand, operationCommand } from './command.ts'
+import { flagsAsTyped } from './flags-as-typed.ts'
 import type { Io } from './io.ts'
 import { resolveLocations } from './location-argument.ts'
 import { type AnyOperation, definitions } from './record.ts'
@@ -25,15 +26,21 @@ export async function main(args: readonly string[], io: Io, signal: AbortSignal)
     return exitCodes.done
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
-    const [text, code] = describeError(error, signal)
+    const [text, code] = describeError(error, args, signal)
     io.stderr.write(`tabularium: ${visible(asTyped(text, args))}\n`)
     return code
   }
 }
 
-function describeError(error: unknown, signal: AbortSignal): [text: string, code: number] {
+function describeError(
+  error: unknown,
+  args: readonly string[],
+  signal: AbortSignal,
+): [text: string, code: number] {
   if (signal.aborted && error === signal.reason) return ['interrupted', exitCodes.interrupted]
   if (error instanceof UsageError) return [error.message, exitCodes.usage]
+  if (error instanceof CatalogError && error.code === 'InvalidInput')
+    return [`${error.code}: ${flagsAsTyped(error.message, args)}`, exitCodes.refused]
   if (error instanceof CatalogError)
     return [`${error.code}: ${error.message}${causeText(error)}`, exitCodes.refused]
   return [error instanceof Error ? error.message : String(error), exitCodes.refused]

@@ -61,11 +61,21 @@ export function suggestionsFor(word: string, commands: readonly string[]): reado
   if (Object.hasOwn(synonyms, asTyped)) return synonyms[asTyped]!
   const begun = commands.filter((command) => asTyped.length >= 3 && command.startsWith(asTyped))
   if (begun.length > 0) return [begun.reduce((a, b) => (b.length < a.length ? b : a))]
-  const near = commands
-    .map((command) => ({ command, distance: editDistance(asTyped, command) }))
-    .filter(({ command, distance }) => isTypo(asTyped, command, distance))
+  return nearestWords(asTyped, commands)
+}
+
+/** The word that another one is a typo of, of some thousand words; undefined if there is none. */
+export function nearestWord(typed: string, words: readonly string[]): string | undefined {
+  return typed.length > maxLength ? undefined : nearestWords(typed, words)[0]
+}
+
+function nearestWords(typed: string, words: readonly string[]): readonly string[] {
+  const near = words
+    .filter((word) => word.length <= 2 * maxLength)
+    .map((word) => ({ word, distance: editDistance(typed, word) }))
+    .filter(({ word, distance }) => isTypo(typed, word, distance))
   const least = Math.min(...near.map(({ distance }) => distance))
-  return near.filter(({ distance }) => distance === least).map(({ command }) => command)
+  return near.filter(({ distance }) => distance === least).map(({ word }) => word)
 }
 
 const maxLength = 40

@@ -12,6 +12,7 @@ const placeholders: { readonly [Kind in Exclude<FieldKind, 'flag'>]: string } = 
   names: '<identifier>',
   columns: '<list>',
   words: '<list>',
+  assignments: '<assignment>',
   map: '<key=value>',
   rows: '<file>',
   json: '<json>',
@@ -38,7 +39,7 @@ function valueOption(field: Field, long: string, help: string, placeholder: stri
   if (kind === 'number') option.argParser(toNumber)
   if (kind === 'time') option.argParser(toMoment)
   if (kind === 'version') option.argParser(toVersionName)
-  if (kind === 'map' || kind === 'columns' || kind === 'words') {
+  if (kind === 'map' || kind === 'columns' || kind === 'words' || kind === 'assignments') {
     option.argParser((text: string, before: string[] = []) => [...before, text])
   }
   return option
@@ -54,6 +55,13 @@ function helpOf({ kind, required, note: given, hint }: Field): string {
 export function toNumber(text: string): number {
   const number = text.trim() === '' ? Number.NaN : Number(text)
   if (Number.isNaN(number)) throw new InvalidArgumentError('It is not a number.')
+  return number
+}
+
+export function toPort(text: string): number {
+  const number = toNumber(text)
+  if (!(Number.isInteger(number) && number >= 0 && number <= 65_535))
+    throw new InvalidArgumentError('It is not a port: a whole number from 0 to 65535.')
   return number
 }
 

@@ -168,6 +168,7 @@ export interface SharedOptions extends CatalogOptions {
   readonly transaction?: string
   readonly idempotencyKey?: string
   readonly output?: string
+  readonly parents?: boolean
 }
 
 /** A parsed command. */
@@ -197,12 +198,27 @@ export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal):
       await queryToFile(run, request, options.output, io)
     } else {
       const note = (text: string) => io.stderr.write(`note: ${visible(text)}\n`)
-      const typed = await withTypedRows(catalog, operation.name, request, work, note)
+      if (options.parents) await createParents(catalog, request, { signal, transaction })
+      // As of a folder: with its parents, it may be there.
+      const asked = options.parents ? { mode: 'ExistOk', ...request } : request
+      const typed = await withTypedRows(catalog, operation.name, asked, work, note)
       await runAndPrint(operation.name, run, typed, printer, io)
     }
+  } catch (error) {
+    const id = request.id as readonly string[] | undefined
+    if (id === undefined) throw error
+    const { withNearName } = await import('./near-names.ts')
+    throw await withNearName(error, { catalog, id, delimiter: options.delimiter, options: { transaction } })
   } finally {
     bar.clear()
   }
+}
+
+/** Creates the missing namespaces above the one of a request, from the top. */
+async function createParents(catalog: Catalog, { id }: Fields, options: OperationOptions): Promise<void> {
+  const names = id as readonly string[]
+  for (let depth = 1; depth < names.length; depth++)
+    await catalog.createNamespace({ id: names.slice(0, depth), mode: 'ExistOk' }, options)
 }
 
 /** A fault of an input that was read while its rows were written is the caller's, as one that was read before. */

@@ -46,6 +46,8 @@ async function readField({ name, kind }: Field, value: unknown, delimiter: strin
       return readColumns(name, value as readonly string[], io)
     case 'words':
       return (value as readonly string[]).flatMap(splitList)
+    case 'assignments':
+      return readAssignments(name, value as readonly string[], io)
     case 'map':
       return readMap(name, value as readonly string[], io)
     case 'rows':
@@ -94,6 +96,22 @@ function splitList(text: string): string[] {
     }
   }
   return item === '' ? items : [...items, item.trim()]
+}
+
+/** Parses assignments such as `price = price * 2`, or one JSON value. */
+function readAssignments(name: string, texts: readonly string[], io: Io): Promise<unknown> | string[][] {
+  const json = texts.find((text) => /^\s*[[{@]/.test(text))
+  if (json !== undefined) {
+    if (texts.length > 1) throw new UsageError(`--${kebab(name)} is given as JSON: give it once`)
+    return readJson(name, json, io)
+  }
+  return texts.map((text) => {
+    // An equals sign in backticks belongs to the name of a column.
+    const [, column, value] = /^\s*((?:`[^`]*`|[^`=])+?)\s*=\s*(.*\S)\s*$/s.exec(text) ?? []
+    if (column === undefined || value === undefined)
+      throw new UsageError(`--set ${text} is not an assignment: write, for example, 'price = price * 2'`)
+    return [column, value]
+  })
 }
 
 async function readMap(name: string, texts: readonly string[], io: Io): Promise<Record<string, string>> {

@@ -12,7 +12,7 @@ import type { AuditLog } from './audit-log.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { isUrl, openWithRetries } from './open.ts'
-import { toBytes, toCount, toLongMillis, toMillis, toNumber } from './options.ts'
+import { toBytes, toCount, toLongMillis, toMillis, toNumber, toPort } from './options.ts'
 import { addRetentionOptions, type RetentionTyped, retentionOptions } from './retention-options.ts'
 import { rootOptions } from './root-options.ts'
 import { UsageError } from './usage.ts'
@@ -111,7 +111,7 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
 export function addListenOptions(command: Command, port: number): Command {
   return command
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--port <number>', 'port to listen on; 0 takes a free one', toNumber, port)
+    .option('--port <number>', 'port to listen on; 0 takes a free one', toPort, port)
     .option('--token <token>', 'a token that callers may send (repeat it; or TABULARIUM_TOKEN)', collect)
     .option('--no-auth', 'accept every caller on this machine, and no other caller')
     .option('--jwks-url <url>', 'accept JSON Web Tokens signed by the keys at this URL')
@@ -269,9 +269,11 @@ export function authOf(typed: TypedAuth, io: Pick<Io, 'env'>): ServeOptions['aut
 
 function jwtOf({ jwksUrl, issuer, audience, algorithms }: TypedAuth) {
   if (jwksUrl === undefined && issuer === undefined && audience === undefined) return undefined
-  if (jwksUrl === undefined || issuer === undefined || audience === undefined) {
+  if (!jwksUrl || !issuer || !audience?.every((text) => text !== '')) {
     throw new UsageError('JSON Web Tokens need all of --jwks-url, --issuer and --audience')
   }
+  if (!URL.canParse(jwksUrl))
+    throw new UsageError(`--jwks-url is no URL; write, for example, https://id.example/jwks`)
   return { jwksUrl, issuer, audience, algorithms: algorithms.split(',').map((name) => name.trim()) }
 }
 

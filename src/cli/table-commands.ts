@@ -58,7 +58,12 @@ function tableCommand<Typed>(
     const id = readIdentifier(table, typed.delimiter)
     await using catalog = await openLocation(location, false, typed)
     const printer = printerOf(io, typed.json)
-    await work({ catalog, id, typed, printer, options: { signal } })
+    try {
+      await work({ catalog, id, typed, printer, options: { signal } })
+    } catch (error) {
+      const { withNearName } = await import('./near-names.ts')
+      throw await withNearName(error, { catalog, id, delimiter: typed.delimiter, options: {} })
+    }
     printer.end()
   })
 }

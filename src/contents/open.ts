@@ -56,7 +56,7 @@ export async function openContentAt(
   if (scheme === undefined) {
     const known = Object.keys(schemes).map((known) => `${known}://`)
     throw invalid(
-      `The content of a catalog has a URL that begins with ${known.join(' or ')}. Write, for example, s3://bucket/prefix.`,
+      `Rows lie at a URL that begins with ${known.join(' or ')}. Write, for example, s3://bucket/prefix.`,
     )
   }
   try {

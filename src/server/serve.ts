@@ -256,9 +256,13 @@ function urlOf(server: Server, host: string): string {
 function cannotListen(host: string, port: number, cause: unknown): CatalogError {
   const { code } = cause as { code?: unknown }
   const why = code === 'EADDRINUSE' ? 'the port is in use' : String(code ?? cause)
+  const isHost = ['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL'].includes(String(code))
+  const next = isHost
+    ? 'Give an address of this machine as host, such as 127.0.0.1.'
+    : 'Choose another port, or 0 for a free one.'
   return new CatalogError(
     'ServiceUnavailable',
-    `The server cannot listen on ${host}:${port}: ${why}. Choose another port, or 0 for a free one.`,
+    `The server cannot listen on ${host}:${port}: ${why}. ${next}`,
     { cause },
   )
 }

@@ -168,3 +168,55 @@ describe('columns of CSV', () => {
     expect((await run(['create', catalog, 't', '--data', await file('a.csv', csv)])).err).toBe('')
   })
 })
+
+describe('an update', () => {
+  const rows = async () => (await run(['query', catalog, 't', '--order-by', 'n', '--json'])).out
+
+  it('takes assignments, as SQL has them', async () => {
+    await run([
+      'create',
+      catalog,
+      't',
+      '--data',
+      '[{"n":1,"price":2,"s":"a","a=b":0},{"n":2,"price":3,"s":"b","a=b":0}]',
+    ])
+    const set = ['--set', 'price = price * 2', '--set', "s='x = y'", '--set', ' `a=b` = 7 ']
+    expect(await run(['update', catalog, 't', ...set, '--where', 'n = 2'])).toMatchObject({ code: 0 })
+    expect(await rows()).toBe('{"n":1,"price":2,"s":"a","a=b":0}\n{"n":2,"price":6,"s":"x = y","a=b":7}\n')
+    const pairs = await file('pairs.json', '[["price","0"]]')
+    expect(await run(['update', catalog, 't', '--set', `@${pairs}`])).toMatchObject({ code: 0 })
+    expect(await rows()).toContain('"price":0,"s":"x = y"')
+  })
+
+  it.each([
+    [['--set', 'price'], 'is not an assignment'],
+    [['--set', '= 2'], 'is not an assignment'],
+    [['--set', 'price ='], 'is not an assignment'],
+    [['--set', '[["n","1"]]', '--set', 'n = 1'], 'give it once'],
+    [['--set', 'zz = 1'], 'There is no column "zz"'],
+    [[], '--set is missing'],
+  ])('refuses %j', async (set, why) => {
+    await run(['create', catalog, 't', '--data', '[{"n":1,"price":2}]'])
+    const { code, err } = await run(['update', catalog, 't', ...set])
+    expect(code).toBeGreaterThan(0)
+    expect(err).toContain(why)
+    expect(await rows()).toBe('{"n":1,"price":2}\n')
+  })
+})
+
+it('a namespace is created with its parents, where that is asked for', async () => {
+  const namespaces = async () => (await run(['list-namespaces', catalog, 'a.b', '--json'])).out
+  expect((await run(['create-namespace', catalog, 'a.b.c'])).err).toContain('There is no namespace a.')
+  for (const _ of ['new', 'there'])
+    expect(await run(['create-namespace', catalog, 'a.b.c', '--parents'])).toMatchObject({ code: 0 })
+  expect(await namespaces()).toContain('"c"')
+  await run(['create', catalog, 't', '--data', '[{"n":1}]'])
+  expect((await run(['create-namespace', catalog, 't.x', '-p'])).err).toContain('Already')
+})
+
+it('a tag without a version says what it takes', async () => {
+  await run(['create', catalog, 't', '--data', '[{"n":1}]'])
+  expect((await run(['tag', catalog, 't', 'v1'])).err).toContain(
+    'version is missing. Give version, the number of one, or at, a time such as 2026-11-01T00:00:00Z.',
+  )
+})

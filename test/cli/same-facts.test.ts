@@ -61,7 +61,7 @@ const script: readonly (readonly string[])[] = [
   ['alter-table-alter-columns', ...table, '--alterations', '[{"path":"late","rename":"is_late"}]'],
   ['alter-table-drop-columns', ...table, '--columns', 'is_late,v'],
   ['delete-from-table', ...table, '--where', 'delay < 20'],
-  ['update-table', ...table, '--updates', '[["delay","delay + 1"]]'],
+  ['update-table', ...table, '--set', 'delay = delay + 1'],
   [
     'merge-insert-into-table',
     ...table,

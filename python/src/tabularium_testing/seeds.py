@@ -11,7 +11,7 @@ from .errors import TabulariumError
 def to_json(seed: Mapping[str, Any]) -> Dict[str, Any]:
     """A seed that the fake understands. Errors name the place."""
     if not isinstance(seed, Mapping):
-        raise TabulariumError(f"seed is a {type(seed).__name__}. Give a dict of names, such as {{'flights': rows}}.")
+        raise TabulariumError(f"seed is of type {type(seed).__name__}. Give a dict of names, such as {{'flights': rows}}.")
     return _inside(seed, "seed")
 
 
@@ -51,7 +51,7 @@ def _rows(given: Any, path: str) -> Dict[str, Any]:
     if isinstance(given, (list, tuple)) and all(isinstance(row, Mapping) for row in given):
         return _plain(given, path) if given else {"$rows": []}
     raise TabulariumError(
-        f"{path} is a {type(given).__name__}. Give a pyarrow table or a list of dicts for a table, a dict for a namespace."
+        f"{path} is of type {type(given).__name__}. Give a pyarrow table or a list of dicts for a table, a dict for a namespace."
     )
 
 

@@ -64,7 +64,7 @@ export function namesVersion({ version, tag, at }: Readonly<Record<string, unkno
 export function requireWanted(
   operation: string,
   wanted: Omit<WantedVersion, 'branch'>,
-  ways = 'the number of a version, a tag, or a time as at',
+  ways = 'version, the number of one, tag, its tag, or at, a time such as 2026-11-01T00:00:00Z',
 ): void {
   if (namesVersion(wanted)) return
   throw invalid(`${operation}: version is missing. Give ${ways}.`)

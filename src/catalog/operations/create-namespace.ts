@@ -37,7 +37,11 @@ export const createNamespace = operation({
     aliases: ['mkns'],
     id: 'namespace',
     begins: true,
-    examples: ['./catalog prod', './catalog prod.eu --properties owner=ada --mode ExistOk'],
+    examples: [
+      './catalog prod',
+      './catalog prod.eu.flights --parents',
+      './catalog prod.eu --properties owner=ada --mode ExistOk',
+    ],
   },
   run: async (core, { id, mode, properties: given }) => {
     const properties = given ?? {}

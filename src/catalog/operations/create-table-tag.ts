@@ -39,7 +39,11 @@ export const createTableTag = operation({
     examples: ['./catalog prod.flights stable 3'],
   },
   run: async (core, { id, tag, ...target }) => {
-    requireWanted('createTableTag', target, 'the number of a version, or a time as at')
+    requireWanted(
+      'createTableTag',
+      target,
+      'version, the number of one, or at, a time such as 2026-11-01T00:00:00Z',
+    )
     const dataset = await findDataset(core, id)
     if (dataset) await createTag(core, dataset, { id, tag, ...(await settleVersion(core, id, target)) })
     return commit(core, 'CreateTableTag', id, (change) => {

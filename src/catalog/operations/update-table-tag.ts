@@ -36,7 +36,11 @@ export const updateTableTag = operation({
     examples: ['./catalog prod.flights stable 4'],
   },
   run: async (core, { id, tag, ...target }) => {
-    requireWanted('updateTableTag', target, 'the number of a version, or a time as at')
+    requireWanted(
+      'updateTableTag',
+      target,
+      'version, the number of one, or at, a time such as 2026-11-01T00:00:00Z',
+    )
     const dataset = await findDataset(core, id)
     if (dataset) await moveTag(core, dataset, { id, tag, ...(await settleVersion(core, id, target)) })
     return commit(core, 'UpdateTableTag', id, (change) => {

@@ -55,8 +55,8 @@ export const updateTable = operation({
   command: {
     group: 'Rows',
     aliases: ['update'],
-    options: { updates: 'columns and their new values: [["delay","delay + 5"]]' },
-    examples: [`./catalog prod.flights --updates '[["delay","delay + 5"]]' --where 'delay > 60'`],
+    options: { updates: "a column and its new value, as 'delay = delay + 5' (repeat it)" },
+    examples: [`./catalog prod.flights --set 'delay = delay + 5' --where 'delay > 60'`],
   },
   run: async (core, { id, updates, predicate, branch }, options) => {
     const wanted: UpdateOptions = { updates, predicate: predicate ?? undefined }
