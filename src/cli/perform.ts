@@ -189,7 +189,7 @@ export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal):
   const bar = progressBar(io.stderr)
   const printer = printerOf(io, options.json)
   await using catalog = await openLocation(location, mayCreate, options)
-  const inParts = readsRows(operation) && { [requestMemory]: { inParts: true } }
+  const inParts = readsRows(operation) && { [requestMemory]: { inParts: true, isOnce: true } }
   const work = { signal, onProgress: bar.onProgress, transaction, idempotencyKey, ...inParts }
   const method = catalog[operation.name] as (request: Fields, options: OperationOptions) => Promise<Fields>
   const run = (asked: Fields) => reading(method(asked, work))
@@ -211,6 +211,7 @@ export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal):
     throw await withNearName(error, { catalog, id, delimiter: options.delimiter, options: { transaction } })
   } finally {
     bar.clear()
+    if (request.data instanceof ArrowRows) await request.data.close()
   }
 }
 

@@ -1,11 +1,13 @@
-import { writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { mkdir, readdir, readlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { writeParquet } from '../../src/engine/parquet/index.ts'
 import { openCatalog } from '../../src/tabularium/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { limitEach } from '../support/time-limit.ts'
-import { run } from './run.ts'
+import { run, start } from './run.ts'
 
 /*
  * Rows of CSV, JSON lines and Arrow streams that are written while they are read: more of them than are held in memory.
@@ -148,3 +150,83 @@ it.each(['csv', 'jsonl'])('rows of one column of nulls survive the way out and i
     expect(found.map((n) => (n === null ? n : Number(n)))).toEqual(values)
   }
 })
+
+describe('Parquet of standard input', () => {
+  const { TMPDIR } = process.env
+  let temporary: string
+  let bytes: Uint8Array
+
+  beforeEach(async () => {
+    temporary = join(folder, 'temporary')
+    await mkdir(temporary)
+    process.env.TMPDIR = temporary
+    const items = Array.from({ length: rows }, (_, i) => {
+      const [n, name, half] = cells(i)
+      return { n: BigInt(n), name, half }
+    })
+    const pieces: Uint8Array[] = []
+    for await (const piece of writeParquet([items], { groupRows: 3_000 })) pieces.push(piece)
+    bytes = new Uint8Array(Buffer.concat(pieces))
+  })
+
+  afterEach(() => {
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = TMPDIR
+  })
+
+  it('becomes a table, and rows of it, and so does a compressed file', async () => {
+    expect((await run(create('-'), { stdin: bytes })).err).toBe('')
+    expect(await table()).toEqual(expected)
+    const packed = await file('a.parquet.gz', gzipSync(bytes))
+    expect((await run(['insert', location, 't', '--data', packed])).err).toBe('')
+    expect(await table()).toEqual({ ...expected, count: 2 * rows, versions: 2 })
+    const merge = ['merge', location, 't', '--on', 'n', '--when-not-matched-insert-all', '--data', '-']
+    expect((await run(merge, { stdin: bytes })).err).toBe('')
+    expect(await table()).toEqual({ ...expected, count: 2 * rows, versions: 3 })
+    expect(await readdir(temporary)).toEqual([])
+  })
+
+  it('that is damaged, cut off or has no room leaves neither a table nor a file', async () => {
+    const cut = await run(create('-'), { stdin: bytes.subarray(0, bytes.length - 20) })
+    expect([cut.err, cut.code]).toEqual([expect.stringMatching(/--data -: The Parquet file/), 2])
+    const short = await run(create(await file('a.parquet.gz', gzipSync(bytes).subarray(0, -20))))
+    expect([short.err, short.code]).toEqual([expect.stringMatching(/cannot be decompressed/), 2])
+    expect(await readdir(temporary)).toEqual([])
+    process.env.TMPDIR = join(folder, 'missing')
+    const homeless = await run(create('-'), { stdin: bytes })
+    expect([homeless.err, homeless.code]).toEqual([
+      expect.stringMatching(
+        /cannot be kept in .*missing until then: ENOENT.* Set TMPDIR to a folder with room/,
+      ),
+      2,
+    ])
+    await using catalog = await openCatalog(location)
+    expect((await catalog.listAllTables({})).tables).toEqual([])
+  })
+
+  it.each<NodeJS.Signals>(['SIGINT', 'SIGTERM', 'SIGKILL'])(
+    'leaves no file behind where %s ends the command',
+    async (signal) => {
+      const child = start(create('-'), { TMPDIR: temporary })
+      const ended = once(child, 'close')
+      child.stdin.on('error', () => {}).write(Buffer.concat([bytes, Buffer.alloc(1 << 20)]))
+      if (process.platform === 'linux') {
+        // It is there, and has no name.
+        await expect.poll(() => openFiles(child.pid!)).toContainEqual(expect.stringContaining(temporary))
+      }
+      child.kill(signal)
+      if (signal !== 'SIGKILL') child.stdin.end()
+      await ended
+      expect(await readdir(temporary)).toEqual([])
+      if (signal === 'SIGKILL') return
+      await using catalog = await openCatalog(location)
+      expect((await catalog.listAllTables({})).tables).toEqual([])
+    },
+  )
+})
+
+async function openFiles(pid: number): Promise<string[]> {
+  const folder = `/proc/${pid}/fd`
+  const names = await readdir(folder)
+  return Promise.all(names.map((name) => readlink(join(folder, name)).catch(() => '')))
+}

@@ -8,4 +8,6 @@ export interface RequestMemory {
   readonly hold: Hold
   /** Whether rows are returned as an iterable of parts, made as the client reads them. */
   readonly inParts: boolean
+  /** Whether the process reads the rows once, so that none of them need stay in memory. */
+  readonly isOnce?: boolean
 }

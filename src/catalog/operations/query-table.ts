@@ -58,6 +58,7 @@ export const queryTable = operation({
       plain,
       maxBytes: core.settings.resultBytes,
       memory: memory?.hold,
+      isOnce: memory?.isOnce,
       signal,
       onProgress:
         onProgress &&

@@ -145,13 +145,13 @@ type Query = { readonly [Name in keyof typeof queryFields]?: v.InferOutput<(type
 const maxColumnText = 4 << 20
 
 /** How a query is answered, besides what it asks. */
-type QueryWork = Pick<QueryOptions, 'signal' | 'onProgress' | 'plain' | 'maxBytes' | 'memory'>
+type QueryWork = Pick<QueryOptions, 'signal' | 'onProgress' | 'plain' | 'maxBytes' | 'memory' | 'isOnce'>
 
 /** What a query asks of the rows of a version. */
 export function queryOptionsOf(
   request: Query,
   { queryColumns, orderKeys }: RowsSettings,
-  { signal, onProgress, plain, maxBytes, memory }: QueryWork = {},
+  { signal, onProgress, plain, maxBytes, memory, isOnce }: QueryWork = {},
 ): RowsQuery {
   const { limit, k, offset, filter, order_by, with_row_id } = request
   const columns = selection(request.columns)
@@ -186,6 +186,7 @@ export function queryOptionsOf(
     plain,
     maxBytes,
     memory,
+    isOnce,
   }
 }
 

@@ -5,6 +5,7 @@ import { UsageError } from '../usage.ts'
 import { csvRows } from './csv.ts'
 import { type Input, inputOf, peek, textOf, wholeOf } from './input.ts'
 import { isJsonLine, json, jsonLines, jsonWhole } from './json-rows.ts'
+import type { Spool } from './spool.ts'
 import { type TextRow, TextRows } from './text-rows.ts'
 
 /** Rows to write: Arrow IPC bytes, rows of Arrow that may be many, or rows of a text. */
@@ -16,10 +17,13 @@ export class ArrowRows {
   readonly items: AsyncIterable<ArrowTable | Uint8Array>
   /** All of them as Arrow IPC bytes, for an operation that needs them at once. */
   readonly whole: () => Promise<Uint8Array>
+  /** Ends what they are read from. */
+  readonly close: () => Promise<void>
 
-  constructor(items: ArrowRows['items'], whole: ArrowRows['whole']) {
+  constructor(items: ArrowRows['items'], whole: ArrowRows['whole'], close = async () => {}) {
     this.items = items
     this.whole = whole
+    this.close = close
   }
 }
 
@@ -91,32 +95,38 @@ async function arrowRows(
   return new ArrowRows(first.all, () => wholeOf(first.all, name))
 }
 
-/** Rows of a Parquet file. It is read from its end: a plain file where it is needed, all others as a whole. */
+/** Rows of a Parquet file. It is read from its end: a plain file where it lies, all others once they were kept. */
 async function parquetRows(
-  { isFile, path, name }: Input,
+  { isFile, path }: Input,
   source: string,
   all: AsyncIterable<Uint8Array>,
 ): Promise<ArrowRows> {
   const isPlain = isFile && path === source
-  const file = isPlain ? source : await wholeOf(all, name)
   // This closes the file that told the format.
   if (isPlain) for await (const _ of all) break
   const { readParquet } = await import('../../engine/parquet/index.ts')
+  let kept: Promise<Spool> | undefined
+  const file = async () => {
+    if (isPlain) return source
+    kept ??= import('./spool.ts').then(({ spool }) => spool(all, source))
+    return kept
+  }
   async function* items(): AsyncGenerator<ArrowTable> {
     try {
-      yield* readParquet(file)
+      yield* readParquet(await file())
     } catch (cause) {
       throw ofSource(source, cause)
     }
   }
   const whole = async () => {
     const { parquetToArrow } = await import('../../engine/parquet/whole.ts')
-    return parquetToArrow(file, { maxRowBytes: maxInputBytes }).catch((cause) => {
+    return parquetToArrow(await file(), { maxRowBytes: maxInputBytes }).catch((cause) => {
       throw ofSource(source, cause)
     })
   }
+  const close = async () => (await kept?.catch(() => undefined))?.close()
   // An object that can be read again, in case that another writer changes the table meanwhile.
-  return new ArrowRows({ [Symbol.asyncIterator]: items }, whole)
+  return new ArrowRows({ [Symbol.asyncIterator]: items }, whole, close)
 }
 
 function ofSource(source: string, cause: unknown): unknown {

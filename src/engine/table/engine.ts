@@ -22,9 +22,10 @@ import { explainQuery } from './read/explain.ts'
 import { countMatching, queryRows, streamRows } from './read/query.ts'
 import { ScanPool } from './scan/pool.ts'
 import { ByteCache } from './storage/cache.ts'
+import { uncached } from './storage/coalesced-read.ts'
 import { type InlineObjects, type NewName, type ObjectWriter, uniqueName } from './storage/objects.ts'
 import type { Storage } from './storage/storage.ts'
-import type { ArrowRows, TableEngine, WritingEngine } from './table-engine.ts'
+import type { ArrowRows, QueryOptions, TableEngine, WritingEngine } from './table-engine.ts'
 import {
   appendChange,
   metadataChange,
@@ -227,7 +228,7 @@ function engineOn(storage: Storage): TableEngine {
     queryRows: async (snapshot, query = {}) =>
       queryRows(new Job(storage, query), snapshot as LoadedSnapshot, query),
     streamRows: async (snapshot, query = {}) =>
-      streamRows(new Job(storage, query), snapshot as LoadedSnapshot, query),
+      streamRows(new Job(storageFor(storage, query), query), snapshot as LoadedSnapshot, query),
     async queryChanges(from, to, options = {}) {
       const job = new Job(storage, options)
       return queryChanges(job, ownPair(job, from as LoadedSnapshot, to as LoadedSnapshot), options)
@@ -253,6 +254,16 @@ function engineOn(storage: Storage): TableEngine {
     cacheUse: storage.cache,
     close: async () => storage.pool?.close(),
   }
+}
+
+/** Bytes that rows which are read once keep among themselves: a filter and the answer may need one column. */
+const onceBytes = 32 << 20
+
+/** The storage that the rows of a query are read from. */
+function storageFor(storage: Storage, { isOnce, orderBy = [], search }: QueryOptions): Storage {
+  if (!isOnce || orderBy.length > 0 || search) return storage
+  const cache = new ByteCache(Math.min(onceBytes, storage.cache.limit))
+  return { ...storage, content: uncached(storage.content), cache }
 }
 
 async function* reachable(

@@ -143,6 +143,11 @@ export interface QueryOptions extends WorkOptions {
   /** Accounts for the memory of the answer while it is created. */
   readonly memory?: Pick<Hold, 'take' | 'give'> | undefined
   /**
+   * Whether nobody is likely to read the rows again soon. Then they are read past the caches, and evict nothing there.
+   * Has no effect on rows in an order and on searches, which read columns more than once. Default: false.
+   */
+  readonly isOnce?: boolean | undefined
+  /**
    * Converts a column's field to a type that the answer's reader supports, with the same values; returns the same field
    * if the type is supported. Default: no conversion.
    */

@@ -10,11 +10,11 @@ import type { Kind } from './children/streams.ts'
 limitEach(900)
 
 /** Does work with so many rows in a process of its own, and returns the most memory that it had, in MiB. */
-async function peakOf(kind: Kind, count: number): Promise<number> {
+async function peakOf(kind: Kind, count: number, folder?: string): Promise<number> {
   const child = [
     scriptPath('test/catalog/rows/children/streams.ts'),
     kind,
-    await freshFolder(),
+    folder ?? (await freshFolder()),
     String(count),
   ]
   const { stdout } = await promisify(execFile)(process.execPath, child)
@@ -28,10 +28,24 @@ it.each<[Kind, number]>([
   ['served', 12_000_000],
   ['objects', 1_000_000],
   ['parquet', 1_500_000],
+  ['piped', 700_000],
 ])('%s: four times the rows take no more memory', async (kind, count) => {
   // The garbage of the first some hundred megabytes is collected late: fewer rows would end before.
-  const [some, first] = [await peakOf(kind, count), await peakOf(kind, 4 * count)]
-  // Where other processes take the processors, garbage is collected later still. Rows that are kept are kept each time.
-  const many = first < 1.15 * some ? first : Math.min(first, await peakOf(kind, 4 * count))
-  expect({ kind, some, many, isLevel: many < 1.15 * some }).toMatchObject({ isLevel: true })
+  await expectLevel(kind, (times) => peakOf(kind, times * count))
 })
+
+it('exported and queried as Parquet: four times the rows take no more memory', async () => {
+  // The columns of all these rows would have room in the cache.
+  const count = 2_500_000
+  const folders = { 1: await freshFolder(), 4: await freshFolder() }
+  for (const times of [1, 4] as const) await peakOf('batches', times * count, folders[times])
+  for (const kind of ['exported', 'queried'] as const)
+    await expectLevel(kind, (times) => peakOf(kind, times * count, folders[times]))
+})
+
+async function expectLevel(kind: Kind, peak: (times: 1 | 4) => Promise<number>): Promise<void> {
+  const [some, first] = [await peak(1), await peak(4)]
+  // Where other processes take the processors, garbage is collected later still. Rows that are kept are kept each time.
+  const many = first < 1.15 * some ? first : Math.min(first, await peak(4))
+  expect({ kind, some, many, isLevel: many < 1.15 * some }).toMatchObject({ isLevel: true })
+}

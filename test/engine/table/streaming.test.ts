@@ -50,6 +50,24 @@ test.each([
   expect(tableFromIPC(file).numRows).toBe(whole.numRows)
 })
 
+test.each([
+  ['all columns', {}],
+  ['a filter', { filter: 'n % 3 <> 1' }],
+  ['an order', { orderBy: [{ column: 'long' }, { column: 'n', descending: true }] }],
+])(
+  'rows that are read once are the same, and stay in no cache unless they are ordered: %s',
+  async (name, query) => {
+    const { engine, snapshot } = await engineWith()
+    const before = engine.cacheUse.bytes
+    const once = Buffer.concat(await partsOf(await engine.streamRows(snapshot, { ...query, isOnce: true })))
+    const kept = engine.cacheUse.bytes
+    const again = Buffer.concat(await partsOf(await engine.streamRows(snapshot, query)))
+    expect(once.equals(again)).toBe(true)
+    expect(kept > before).toBe(name === 'an order')
+    expect(engine.cacheUse.bytes).toBeGreaterThan(before)
+  },
+)
+
 test('an answer with dictionaries, which come first in a file, is sound in parts, too', async () => {
   const { engine, snapshot } = await engineWith(fixture('dictionaries.arrows'), 64)
   const file = Buffer.concat(await partsOf(await engine.streamRows(snapshot)))

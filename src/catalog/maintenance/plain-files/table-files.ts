@@ -98,7 +98,7 @@ export async function filesOf(
     async (name: string, signal: AbortSignal) => {
       const { version, offset, limit } = parts.get(name)!
       const snapshot = await engine!.open(folder!.prefix, manifestOf(version))
-      return query(engine!, snapshot, { offset, limit, signal })
+      return query(engine!, snapshot, { offset, limit, signal, isOnce: true })
     }
   const read = answer((engine, snapshot, options) => engine.queryRows(snapshot, options))
   const stream = answer((engine, snapshot, options) => engine.streamRows(snapshot, options))

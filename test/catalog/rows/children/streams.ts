@@ -1,7 +1,10 @@
+import { createReadStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
+import { Writable } from 'node:stream'
 import { int64, tableFromArrays } from '@uwdata/flechette'
+import { main } from '../../../../src/cli/main.ts'
 import { connect } from '../../../../src/client/index.ts'
 import { readParquet, writeParquet } from '../../../../src/engine/parquet/index.ts'
 import { serve } from '../../../../src/server/index.ts'
@@ -9,11 +12,15 @@ import { openCatalog } from '../../../../src/tabularium/index.ts'
 
 /*
  * Does one kind of work with so many rows, and prints how many there are then, and the most memory that the process had.
+ * The catalog is in a folder, or at the URL of a database, with its rows at STREAMED_CONTENT.
  */
 
 const [kind, folder, count] = [process.argv[2] as Kind, process.argv[3]!, Number(process.argv[4])]
 const id = ['t']
-const location = join(folder, 'catalog')
+const location = folder.startsWith('postgres:') ? folder : join(folder, 'catalog')
+const { STREAMED_CONTENT: content } = process.env
+const open = () =>
+  openCatalog(location, content === undefined ? {} : { content }) as ReturnType<typeof openCatalog>
 
 const length = 50_000
 const columns = {
@@ -38,26 +45,47 @@ function* objects() {
 }
 
 async function served<T>(work: (client: ReturnType<typeof connect>) => Promise<T>): Promise<T> {
-  await using catalog = await openCatalog(location)
+  await using catalog = await open()
   const server = await serve(catalog, { auth: false, port: 0, log: false })
   await using client = connect(server.url)
   return work(client).finally(() => server.close())
 }
 
+/** Runs a command, as the program does. */
+async function command(args: readonly string[], stdin: AsyncIterable<Uint8Array> = process.stdin) {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const io = { stdin, stdout: nowhere, stderr: process.stderr, env: {}, version: '0' }
+  if ((await main(args, io, new AbortController().signal)) !== 0) throw new Error(`${args[0]} failed`)
+}
+
 const kinds = {
   async batches() {
-    await using catalog = await openCatalog(location)
+    await using catalog = await open()
     await catalog.createTable({ id, data: batches() })
   },
   async objects() {
-    await using catalog = await openCatalog(location)
+    await using catalog = await open()
     await catalog.createTable({ id, data: objects() })
   },
   async parquet() {
     const path = join(folder, 'texts.parquet')
     await writeFile(path, writeParquet(texts()))
-    await using catalog = await openCatalog(location)
+    await using catalog = await open()
     await catalog.createTable({ id, data: readParquet(path) })
+  },
+  /** Parquet of standard input, whose bytes are as many as those of the rows. */
+  async piped() {
+    const path = join(folder, 'texts.parquet')
+    await writeFile(path, writeParquet(texts(), { compression: 'none' }))
+    await command(['create', location, 't', '--data', '-'], createReadStream(path))
+  },
+  /** Of a table that is there. */
+  async exported() {
+    await command(['export', location, join(folder, `files-${process.pid}`), '--format', 'parquet'])
+  },
+  /** Of a table that is there. */
+  async queried() {
+    await command(['query', location, 't', '--output', join(folder, 'rows.parquet')])
   },
   async served() {
     await served((client) => client.createTable({ id, data: batches() }))
@@ -66,6 +94,6 @@ const kinds = {
 export type Kind = keyof typeof kinds
 
 await kinds[kind]()
-await using catalog = await openCatalog(location)
+await using catalog = await open()
 const { count: rows } = await catalog.countTableRows({ id })
 process.stdout.write(JSON.stringify({ peak: Math.round(process.resourceUsage().maxRSS / 1024), rows }))
