@@ -117,6 +117,7 @@ const steps = fc.oneof(
   ),
   { weight: 1, arbitrary: fc.constant({ kind: 'index' } as const) },
   { weight: 1, arbitrary: fc.constant({ kind: 'optimize' } as const) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'columns' } as const) },
 )
 type Step = typeof steps extends fc.Arbitrary<infer T> ? T : never
 
@@ -151,6 +152,11 @@ describe('schema metadata of tables of Lance', () => {
           name: 'by_n',
           replace: true,
         } as never)
+      if (step.kind === 'columns') {
+        await catalog.alterTableAddColumns({ id, new_columns: [{ name: 'twice', expression: 'n * 2' }] })
+        await catalog.alterTableAlterColumns({ id, alterations: [{ path: 'twice', rename: 'double' }] })
+        return catalog.alterTableDropColumns({ id, columns: ['double'] })
+      }
       if (step.kind === 'optimize') return catalog.optimizeTable({ id })
       const { kind, at, isClients } = step
       const merged = [{ n: at, name: 'merge' }]
