@@ -8,7 +8,7 @@ import { emptyWorld, linearize, type World } from './linearize.ts'
 import { purgeOverdue } from './model/dropped.ts'
 import { type Command, copy, type Outcome, predict } from './model/index.ts'
 import { retain } from './model/retention.ts'
-import { lookUp, type Rules, walk } from './model/state.ts'
+import { lookUp, type Rules, type State, walk } from './model/state.ts'
 import type { Place } from './places.ts'
 import { resolve } from './run-history.ts'
 import { callWatched } from './run-transactions.ts'
@@ -93,6 +93,8 @@ class CombinedRun {
   readonly #script: string[] = []
   /** The worlds in which what is under way was made, although nobody was told. */
   #ifMade: (() => World[]) | undefined
+  /** The tables that a call alone may pin. */
+  #mayPin: ReadonlySet<number> = new Set()
   /** Whether a process died that may have begun to remove content. */
   #isRemoving = false
 
@@ -263,6 +265,7 @@ class CombinedRun {
     const { catalog } = this.#process
     const options = command.key ? { idempotencyKey: command.key } : {}
     const real = { ...command, request: this.#worlds[0]!.binding.toReal(command.request), now: this.#now }
+    this.#mayPin = new Set(pinnedBy(real, this.#worlds[0]!.state))
     this.#ifMade = () =>
       this.#worlds.map((world) => ({
         ...world,
@@ -306,6 +309,8 @@ class CombinedRun {
     this.#note({ inside: slot, ...command, outcome })
     if (open.hasExpired) {
       if (outcome && 'error' in outcome && outcome.error === 'TransactionNotFound') return this.#forget(slot)
+      // What no state would allow is refused first.
+      if (outcome && 'error' in outcome && outcome.error === 'InvalidInput') return
       this.#fail(`The transaction ${open.id} has expired, and still took a call`)
     }
     const isLost = (error as { transaction_id?: string } | undefined)?.transaction_id === open.id
@@ -319,21 +324,9 @@ class CombinedRun {
   }
 
   /** A call that names a version keeps all versions of its table. */
-  #pin(open: OpenTransaction, { operation, request }: Command): void {
-    const asked = request as Record<string, unknown>
-    const isNaming =
-      !operations[operation].definition.changes || /Tag$|Branch$|^restore|^clone/.test(operation)
-    const names = (fields: readonly string[]) => fields.some((field) => asked[field] != null)
-    const ids = [
-      ...(names(['version', 'at', 'from_version', 'from_at']) ? [asked.id] : []),
-      ...(names(['source_version', 'source_at']) ? [asked.source] : []),
-    ]
-    if (!isNaming) return
+  #pin(open: OpenTransaction, command: Command): void {
     const [seen = this.#worlds[0]!] = this.#replayed(this.#worlds, open)
-    for (const id of ids) {
-      const found = Array.isArray(id) ? lookUp(seen.state, id) : undefined
-      if (found?.kind === 'table') open.pinned.add(found.key)
-    }
+    for (const key of pinnedBy(command, seen.state)) open.pinned.add(key)
   }
 
   async #commit(slot: Slot): Promise<void> {
@@ -350,7 +343,13 @@ class CombinedRun {
     this.#forget(slot)
     if (committed === 'Succeeded') {
       if (open.hasExpired) this.#fail(`The transaction ${open.id} had expired, and is committed`)
-      this.#keep(this.#replayed(this.#worlds, open), `what the transaction ${open.id} saw at its commit`)
+      // One that changed nothing has seen the catalog as it was at its last call.
+      const isReader = open.bases.some((worlds) =>
+        this.#replayed(worlds, open).some(({ state }) => isSameChange(state, worlds[0]!.state)),
+      )
+      const after = this.#replayed(this.#worlds, open)
+      if (after.length > 0 || !isReader)
+        this.#keep(after, `what the transaction ${open.id} saw at its commit`)
       for (const outcome of open.outcomes) if (outcome) this.#see(outcome)
       this.#contend()
       return
@@ -361,19 +360,28 @@ class CombinedRun {
     if (!isRight) this.#fail(`The commit of ${open.id} came to ${committed}`)
   }
 
-  /** The tables of which transactions keep versions, with those that one may have pinned when it died, or without. */
-  #pinned(isSure: boolean): Set<number> {
-    const left = this.#left.filter((one) => one.isSure || !isSure)
-    return new Set([...this.#open.values(), ...left].flatMap(({ pinned }) => [...pinned]))
+  /**
+   * The tables of which transactions keep versions. A transaction may have pinned some when its process died, or not; and
+   * any reader of transactions records that the lease of another one has ended.
+   */
+  #pinned(): Set<number>[] {
+    const open = [...this.#open.values()].map(({ pinned, hasExpired }) => ({ pinned, isSure: !hasExpired }))
+    const left = this.#left.map((one) => ({ ...one, isSure: one.isSure && one.until > this.#now }))
+    return [...open, ...left].reduce<Set<number>[]>(
+      (sets, { pinned, isSure }) => [
+        ...sets.map((set) => new Set([...set, ...pinned])),
+        ...(isSure || pinned.size === 0 ? [] : sets),
+      ],
+      [new Set()],
+    )
   }
 
   /** Worlds without the versions that rules let go, and held tables whose period is over. */
   #swept(grace: number): { readonly world: World; readonly count: number }[] {
-    const isUnsure = this.#left.some(({ isSure }) => !isSure)
-    return (isUnsure ? [true, false] : [true]).flatMap((isSure) =>
+    return this.#pinned().flatMap((pinned) =>
       this.#worlds.map((world) => {
         const state = copy(world.state)
-        const count = retain(state, grace, this.#pinned(isSure))
+        const count = retain(state, grace, pinned)
         purgeOverdue(state)
         return { world: { ...world, state }, count }
       }),
@@ -457,6 +465,7 @@ class CombinedRun {
     for (const slot of [...this.#open.keys()]) this.#forget(slot, false)
     await this.#reopen()
     this.#isRemoving ||= isCut
+    if (isCut) this.#left.push({ pinned: this.#mayPin, until: this.#now + 60 * second, isSure: false })
     if (!isCut) return
     // It was made, or not. What is seen from now on tells which.
     if (this.#ifMade) this.#worlds = [...this.#worlds, ...this.#ifMade()]
@@ -467,6 +476,7 @@ class CombinedRun {
 
   #beginAnew(): void {
     this.#ifMade = undefined
+    this.#mayPin = new Set()
   }
 
   /** Compares listings. */
@@ -501,4 +511,25 @@ class CombinedRun {
   }
 }
 
+/** The tables of which a call names a version. A clone that copies files keeps them, too. */
+function pinnedBy({ operation, request }: Command, state: State): number[] {
+  const asked = request as Record<string, unknown>
+  const isChange = operations[operation].definition.changes
+  if (isChange && !/Tag$|Branch$|^restore|^clone/.test(operation)) return []
+  const names = (fields: readonly string[]) => fields.some((field) => asked[field] != null)
+  const ids = [
+    ...(names(['version', 'at', 'from_version', 'from_at']) ? [asked.id] : []),
+    ...(names(['source_version', 'source_at']) || asked.is_shallow === false ? [asked.source] : []),
+  ]
+  return ids.flatMap((id) => {
+    const found = Array.isArray(id) ? lookUp(state, id) : undefined
+    return found?.kind === 'table' ? [found.key] : []
+  })
+}
+
 class PowerCut extends Error {}
+
+/** Whether nothing was changed between two states. */
+function isSameChange(one: State, other: State): boolean {
+  return one.transactions.size === other.transactions.size && one.answers.size === other.answers.size
+}
