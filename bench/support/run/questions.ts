@@ -24,6 +24,7 @@ const order = [
   'fake',
   'count',
   'rows',
+  'streams',
   'changes',
   'indexes',
   'search',
