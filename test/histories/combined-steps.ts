@@ -35,6 +35,13 @@ const calls: fc.Arbitrary<Command> = byTime(
     { weight: 4, arbitrary: command({ only: often, table: ['a', 't'] }) },
     { weight: 2, arbitrary: command({ only: often, table: ['t'] }) },
     {
+      weight: 2,
+      arbitrary: pick('dropTable', 'undropTable').map((operation) => ({
+        operation,
+        request: { id: ['a', 't'] },
+      })),
+    },
+    {
       weight: 1,
       arbitrary: tableRules.map((rule) => ({
         operation: 'updateTableProperties' as const,
