@@ -81,6 +81,22 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: pick<Step[]>('reopen', 'check') },
   { weight: 3, arbitrary: fc.record({ amid: plain, after: pick(0, 1, 1, 2, 3, 5, 8) }) },
 )
+/** A transaction names a version, which retention then leaves until its end. Single steps seldom come so. */
+const pinning: fc.Arbitrary<Step[]> = fc
+  .tuple(slot, pick(1, 2, 3), grace)
+  .map(([inside, version, vacuum]) => {
+    const id = ['a', 't']
+    const call: Command = { operation: 'countTableRows', request: { id, version } }
+    const insert = beginningWithRows.find(({ operation }) => operation === 'insertIntoTable')!
+    return [
+      { begin: inside },
+      { call, inside },
+      { call: insert },
+      { call: insert },
+      { vacuum },
+      { call, inside },
+    ]
+  })
 /** What a catalog keeps. */
 const rules: fc.Arbitrary<Rules> = fc.record(
   {
@@ -97,8 +113,14 @@ const beginning = pick<(readonly Command[])[]>(
 )
 /** The steps of a history, most of which begin with the usual first calls. */
 const history = fc
-  .tuple(beginning, fc.array(step, { maxLength: 40, size: 'max' }))
-  .map(([first, then]): Step[] => [...first.map((call) => ({ call })), ...then])
+  .tuple(
+    beginning,
+    fc.array(
+      fc.oneof({ weight: 40, arbitrary: step.map((one) => [one]) }, { weight: 1, arbitrary: pinning }),
+      { maxLength: 40, size: 'max' },
+    ),
+  )
+  .map(([first, then]): Step[] => [...first.map((call) => ({ call })), ...then.flat()])
 
 /** Histories that combine all, as one property. */
 export const combined = (kind: keyof typeof places) =>
