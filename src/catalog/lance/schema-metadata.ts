@@ -62,6 +62,9 @@ export interface MadeVersion {
   readonly transactionFile: { readonly name: string; readonly bytes: Uint8Array } | undefined
 }
 
+/** Makes the version after another one. Undefined where the dataset has features that are not known here. */
+export type MakeManifest = (before: VersionBefore, next: NextVersion) => MadeVersion | undefined
+
 /**
  * The version after another one, which has other schema metadata. Its transaction tells other writers what it changed, so
  * that they can go on from it. Undefined when the dataset has unknown features. Throws a `RangeError` for another file

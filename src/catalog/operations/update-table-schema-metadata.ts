@@ -1,6 +1,5 @@
 import * as v from 'valibot'
 import { branch, changeFields, requestFields, stringMap, tableIdentifier } from '../../base/model/fields.ts'
-import { withSchemaMetadata } from '../lance/schema-metadata.ts'
 import { applyToRows, changeTable } from '../rows/change.ts'
 import { operation } from './framework/operation.ts'
 import { listedStatuses, post } from './framework/route.ts'
@@ -44,7 +43,10 @@ export const updateTableSchemaMetadata = operation({
       branch,
       prepare: ({ engine }) => engine.replaceSchemaMetadata(metadata),
       apply: applyToRows,
-      lancesManifest: (before, next) => withSchemaMetadata(before, metadata, next),
+      lancesManifest: async () => {
+        const { withSchemaMetadata } = await import('../lance/schema-metadata.ts')
+        return (before, next) => withSchemaMetadata(before, metadata, next)
+      },
     })
     return { metadata: snapshot ? Object.fromEntries(snapshot.metadata) : metadata, transaction_id }
   },

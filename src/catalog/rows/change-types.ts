@@ -12,7 +12,7 @@ import type {
   WorkOptions,
   WritingEngine,
 } from '../../engine/table/index.ts'
-import type { MadeVersion, NextVersion, VersionBefore } from '../lance/schema-metadata.ts'
+import type { MakeManifest } from '../lance/schema-metadata.ts'
 import type { ChangeInline } from '../locations/inline-objects.ts'
 import type { ContentFolder } from '../locations/locations.ts'
 import type { FoundTable } from '../lookup/names.ts'
@@ -79,10 +79,10 @@ export interface RowsChange<Checked, Prepared> {
    */
   readonly lances?: (schema: Schema, options: WorkOptions) => RowChange | Promise<RowChange>
   /**
-   * The same change for a table of Lance whose manifest alone it changes: the catalog writes the next one itself.
-   * Undefined where the table has features that are not known here.
+   * The same change for a table of Lance whose manifest alone it changes: the catalog writes the next one itself. What
+   * makes it loads when it is needed.
    */
-  readonly lancesManifest?: (before: VersionBefore, next: NextVersion) => MadeVersion | undefined
+  readonly lancesManifest?: () => Promise<MakeManifest>
   /** The rows that make a table of Lance where it is declared only. Absent for a change that needs rows to be there. */
   readonly first?: () => Promise<PendingRows>
   /** Stands in for the latest version if its manifest is damaged or missing. By default the change fails then. */

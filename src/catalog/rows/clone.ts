@@ -3,7 +3,6 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { recordFormat, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import type { ApplyOptions, Snapshot } from '../../engine/table/index.ts'
-import { copyOfVersion } from '../lance/copy-dataset.ts'
 import { isWaiting, objectPathOf } from '../lance/dataset.ts'
 import type { CopiedVersion } from '../lance/dataset-files.ts'
 import { type ContentFolder, locationOf } from '../locations/locations.ts'
@@ -100,6 +99,7 @@ export async function cloneOfLance(
     )
   }
   const location = locationOf(core.contentRoots, table.id, table.record)
+  const { copyOfVersion } = await import('../lance/copy-dataset.ts')
   const copy = await copyOfVersion({ ...from, location }, found, work.signal)
   const [{ version, path }] = copy.versions as [CopiedVersion]
   const sizes = await copy.writeTo({ ...target.folder, location: target.location }, work.signal)

@@ -13,6 +13,7 @@ import { datasetFolderOf, toVersionFor } from '../lance/dataset.ts'
 import { publishing, type StagedManifests } from '../lance/publish.ts'
 import { reconcile } from '../lance/reconcile.ts'
 import { createVersion, type VersionEntry } from '../lance/record-version.ts'
+import type { MakeManifest } from '../lance/schema-metadata.ts'
 import { isLastPublished } from '../lance/unchanged-files.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { nameAfter, nameOf, transactionsFolderOf, versionsFolderOf } from '../locations/lance-files.ts'
@@ -74,7 +75,7 @@ export async function changeLance(
       const commits = new Commits(core, change, table, transaction, work.signal)
       // Changes of this process would only refuse each other's versions.
       const changed = await core.inTurn(`${table.id}/lance/${branch}`, async () => {
-        if (lancesManifest) return commits.write(lancesManifest)
+        if (lancesManifest) return commits.write(await lancesManifest())
         return lance!
           .change(commits.dataset(latest), (schema) => lances!(schema, work), work)
           .catch((error) => {
@@ -183,7 +184,7 @@ class Commits {
   }
 
   /** Makes the version after the latest one by a manifest that is written here. */
-  async write(make: NonNullable<LanceChange['lancesManifest']>): Promise<RowsChanged> {
+  async write(make: MakeManifest): Promise<RowsChanged> {
     for (let attempt = 1; ; attempt++) {
       const staged = await this.#stage(make)
       try {
@@ -197,7 +198,7 @@ class Commits {
   }
 
   /** Writes the manifest of the next version beside its final name, as Lance does. */
-  async #stage(make: NonNullable<LanceChange['lancesManifest']>): Promise<StagedVersion> {
+  async #stage(make: MakeManifest): Promise<StagedVersion> {
     const { id, branch } = this.#change
     const latest = await latestPublished(this.#core, id, this.#table, branch)
     if (latest === undefined) throw new TargetReplaced(id)
