@@ -147,7 +147,7 @@ describeInChromium('the view of a table', () => {
     await page.keyboard.press('Enter')
     await expect.poll(() => predicate.inputValue()).toBe(`(n > 0 OR flag) AND ${long} >= 60`)
     await page.getByText('2 rows match', { exact: true }).waitFor()
-    expect(await cells(page, 3)).toEqual(['70', '60'])
+    await expect.poll(() => cells(page, 3)).toEqual(['70', '60'])
     // A link has the fields, too.
     await page.reload()
     await expect.poll(() => page.getByLabel(`Filter ${long}`, { exact: true }).inputValue()).toBe('60')
