@@ -1,0 +1,2 @@
+// Without a configuration here, vitest takes the first one of the folders above.
+export default {}
