@@ -103,7 +103,9 @@ export function operationCommand(operation: AnyOperation, io: Io, signal: AbortS
         if (!mayCreate) throw error
         const { withNextCommand } = await import('./next-command.ts')
         const [typedLocation = location, id] = command.args
-        throw withNextCommand(error, { location: typedLocation, id, delimiter: options.delimiter })
+        const isNamespace = operation.name === 'createNamespace'
+        const { delimiter } = options
+        throw withNextCommand(error, { location: typedLocation, id, isNamespace, delimiter })
       },
     )
   })

@@ -4,6 +4,7 @@ const namesInCode: Readonly<Record<string, string>> = {
   '--algorithms': 'auth.jwt.algorithms',
   '--lance-memory': 'lance: memoryBytes',
   '--lance-time': 'lance: callMillis',
+  '--no-auth': 'auth: false',
   '--rows': 'limit',
   '--set': 'updates',
   '--transaction-idle': 'openTransactions: idleSeconds',

@@ -6,6 +6,7 @@ import { isNamed, listedCommand, operationCommand } from './command.ts'
 import { flagsAsTyped } from './flags-as-typed.ts'
 import type { Io } from './io.ts'
 import { resolveLocations } from './location-argument.ts'
+import { withNearOption } from './near-miss.ts'
 import { type AnyOperation, definitions } from './record.ts'
 import { UsageError } from './usage.ts'
 import { visible } from './values.ts'
@@ -53,7 +54,9 @@ const maxIdentifier = 9_000
 function asTyped(message: string, args: readonly string[]): string {
   const option = args.findIndex((word) => /^--delimiter(?:=|$)/.test(word))
   const between = (option < 0 ? '' : (args[option]!.split('=', 2)[1] ?? args[option + 1])) || '.'
-  let text = message.replace(/(?<= of )\$(?= to )/g, () => between)
+  let text = message
+    .replace(/(?<= of )\$(?= to )/g, () => between)
+    .replace(/(?<= is not empty: it holds )\S+/, (names) => names.replaceAll('$', between))
   for (const word of args) {
     if (word.length > maxIdentifier || !word.includes(between)) continue
     const names = word.split(between)
@@ -164,7 +167,7 @@ function configure(command: Command, io: Io, path = ''): Command {
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, 'tabularium: ')),
+      outputError: (text, write) => write(withNearOption(command, text).replace(/^error: /, 'tabularium: ')),
     })
     .configureHelp({ subcommandTerm: (sub) => [sub.name(), ...sub.aliases()].join(', ') })
 }

@@ -87,6 +87,24 @@ function isTypo(word: string, command: string, distance: number): boolean {
   return distance <= Math.max(1, Math.floor(Math.min(word.length, command.length) / 3))
 }
 
+/**
+ * The text of an error with the option that an unknown one is a typo of. Commander compares the last name of each option
+ * only, and some have two.
+ */
+export function withNearOption({ options }: Command, text: string): string {
+  const [, typed] = /unknown option '(--[^']+)'\n$/.exec(text) ?? []
+  if (typed === undefined) return text
+  const flags = options
+    .filter(({ hidden }) => !hidden)
+    .flatMap(({ short, long }) => [short, long])
+    .filter((flag) => flag !== undefined)
+  const near = nearestWord(
+    typed,
+    flags.filter((flag) => flag.startsWith('--')),
+  )
+  return near === undefined ? text : `${text}(Did you mean ${near}?)\n`
+}
+
 /** The error for an unknown command, with suggestions. */
 export function unknownCommand(root: Command, word: string): UsageError {
   const commands = root.createHelp().visibleCommands(root)

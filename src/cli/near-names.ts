@@ -9,7 +9,8 @@ const patience = 2_000
 
 interface Asked {
   readonly catalog: Catalog
-  readonly id: readonly string[]
+  /** What the command names: its table or namespace, and others. */
+  readonly ids: readonly (readonly string[])[]
   readonly delimiter: string
   readonly options: Pick<OperationOptions, 'transaction'>
 }
@@ -20,14 +21,15 @@ interface Asked {
  */
 export async function withNearName(
   error: unknown,
-  { catalog, id, delimiter, options }: Asked,
+  { catalog, ids, delimiter, options }: Asked,
 ): Promise<unknown> {
   if (!(error instanceof CatalogError && /^(Table|Namespace)NotFound$/.test(error.code))) return error
   const [, kind, told] =
     /nor a (namespace) (.+?)\. /s.exec(error.message) ??
     /^There is no (table|namespace) (.+?)\. /s.exec(error.message) ??
     []
-  const missing = id.map((_, at) => id.slice(0, at + 1)).find((names) => formatIdentifier(names) === told)
+  const named = ids.flatMap((id) => id.map((_, at) => id.slice(0, at + 1)))
+  const missing = named.find((names) => formatIdentifier(names) === told)
   if (missing === undefined) return error
   const parent = missing.slice(0, -1)
   const listing = { id: parent, limit: maxNames }

@@ -205,10 +205,10 @@ export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal):
       await runAndPrint(operation.name, run, typed, printer, io)
     }
   } catch (error) {
-    const id = request.id as readonly string[] | undefined
-    if (id === undefined) throw error
+    const ids = [request.id, request.source, request.new_namespace_id].filter((id) => Array.isArray(id))
+    if (ids.length === 0) throw error
     const { withNearName } = await import('./near-names.ts')
-    throw await withNearName(error, { catalog, id, delimiter: options.delimiter, options: { transaction } })
+    throw await withNearName(error, { catalog, ids, delimiter: options.delimiter, options: { transaction } })
   } finally {
     bar.clear()
     if (request.data instanceof ArrowRows) await request.data.close()

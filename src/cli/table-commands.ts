@@ -62,7 +62,7 @@ function tableCommand<Typed>(
       await work({ catalog, id, typed, printer, options: { signal } })
     } catch (error) {
       const { withNearName } = await import('./near-names.ts')
-      throw await withNearName(error, { catalog, id, delimiter: typed.delimiter, options: {} })
+      throw await withNearName(error, { catalog, ids: [id], delimiter: typed.delimiter, options: {} })
     }
     printer.end()
   })

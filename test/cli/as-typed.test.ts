@@ -31,17 +31,16 @@ describe('a namespace that is not there', () => {
   it('is created by the command that the error of a creation says', async () => {
     const rows = await file('rows.jsonl', '{"a":1}')
     const create = ['create', 'prod.eu.t', '--data', rows] as const
-    for (const missing of ['prod', 'prod.eu']) {
-      const said = await next(...create)
-      expect(said).toBe(`tabularium create-namespace ${catalog} ${missing}`)
-      expect(await run(said!.split(' ').slice(1))).toMatchObject({ code: 0 })
-    }
+    const said = await next(...create)
+    expect(said).toBe(`tabularium create-namespace ${catalog} prod.eu --parents`)
+    expect(await run(said!.split(' ').slice(1))).toMatchObject({ code: 0 })
     expect(await run([create[0], catalog, ...create.slice(1)])).toMatchObject({ code: 0 })
+    expect(await next('declare', 'prod.us.t')).toBe(`tabularium create-namespace ${catalog} prod.us`)
   })
 
   it.each([
     [['declare', "it's.t"], `'it'\\''s'`],
-    [['create-namespace', 'a/b/c', '--delimiter', '/'], 'a --delimiter /'],
+    [['create-namespace', 'a/b/c', '--delimiter', '/'], 'a/b/c --parents --delimiter /'],
   ] as const)('is named in words of a shell: %j', async (words, named) => {
     await run(['create-namespace', catalog, 'other'])
     expect(await next(...words)).toBe(`tabularium create-namespace ${catalog} ${named}`)

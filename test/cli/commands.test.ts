@@ -319,7 +319,17 @@ describe('what goes wrong', () => {
     ['a missing argument', ['count'], /missing required argument 'location'/],
     ['a missing identifier', ['count', './c'], /missing required argument 'table'/],
     ['a missing option', ['delete', './c', 't'], /--where is missing/],
-    ['an unknown option', ['count', './c', 't', '--wher', 'x'], /unknown option '--wher'/],
+    [
+      'an unknown option',
+      ['count', './c', 't', '--wher', 'x'],
+      /unknown option '--wher'\n\(Did you mean --where\?\)\n\(see/,
+    ],
+    [
+      'an option like the other name of one',
+      ['update', './c', 't', '--update', 'x'],
+      /unknown option '--update'\n\(Did you mean --updates\?\)\n\(see/,
+    ],
+    ['an option like no other', ['count', './c', 't', '--frobnicate'], /'--frobnicate'\n\(see/],
     [
       'a number that is none',
       ['count', './c', 't', '--version', 'x'],

@@ -41,6 +41,7 @@ describe('an error about the value of an option names the option', () => {
     ['--algorithms', 'none', ...jwt()],
     ['--jwks-url', 'nope', '--issuer', 'x', '--audience', 'y'],
     ['--listing', 'x'],
+    ['--no-auth', '--host', '0.0.0.0'],
   ])('serve %s %s', async (flag, ...rest) => {
     const known = flag === '--token' || rest.includes('--issuer') ? [] : ['--token', token]
     const port = flag === '--port' ? [] : ['--port', '0']

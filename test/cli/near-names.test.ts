@@ -29,6 +29,7 @@ it('a misspelt name is answered with the nearest one beside it', async () => {
   expect(await nearOf('describe', 'pord.flights')).toBe('prod')
   expect(await nearOf('list', 'prot')).toBe('prod')
   expect(await nearOf('create', 'prdo.t', '--data', '[{"n":1}]')).toBe('prod')
+  expect(await nearOf('clone', 'prod.copy', '--source', 'prod.flight')).toBe('prod.flights')
   expect(await nearOf('describe', 'prod.weather')).toBeUndefined()
   expect(await nearOf('describe', 'prod.f')).toBeUndefined()
 })
