@@ -23,7 +23,7 @@ export function exportCommand(io: Io, signal: AbortSignal): Command {
   return maintenanceCommand(
     'export',
     'Write a catalog as plain files.',
-    'Writes a folder for each namespace and table, with a JSON file that describes it, and rows as Arrow or Parquet files. The command import reads both.',
+    'Writes a folder for each namespace and table, with a JSON file that describes it, and rows as Arrow or Parquet files, or as files of Lance. The command import reads all of them.',
     '  $ tabularium export ./catalog ./files\n  $ tabularium export ./catalog ./files --history\n  $ tabularium export ./catalog ./files --at "1 day ago"\n  $ tabularium export ./catalog ./files --format parquet\n',
   )
     .addArgument(locationArgument('<location>', 'directory of a catalog, or postgres://…'))
@@ -95,7 +95,7 @@ export function copyCommand(io: Io, signal: AbortSignal): Command {
   return maintenanceCommand(
     'copy',
     'Copy a catalog into another one, with its history.',
-    'Copies all namespaces and tables with their versions, tags and branches, as they are at one moment, while others read and write. Tables whose rows lie outside of the catalog, or are of another engine, come without rows: then the command says where they lie, and the exit code is 1. Tables of Iceberg come with their versions, and share their files with the source; the exit code is 1 when these lie in the source. The target must be empty. It holds all of the copy in the end, or nothing: if the command is interrupted, run it again.',
+    'Copies all namespaces and tables with their versions, tags and branches, as they are at one moment, while others read and write. Tables of Lance come with their files. Tables whose rows the catalog cannot reach, or that another engine wrote, come without rows: then the command says where they lie, and the exit code is 1. Tables of Iceberg come with their versions, and share their files with the source; the exit code is 1 when these lie in the source. The target must be empty. It holds all of the copy in the end, or nothing: if the command is interrupted, run it again.',
     '  $ tabularium copy ./catalog postgres://app@db.example/tables --content s3://bucket/prefix\n  $ tabularium copy postgres://app@db.example/tables ./catalog\n',
   )
     .addArgument(locationArgument('<source>', 'directory of a catalog, or postgres://…'))

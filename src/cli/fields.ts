@@ -1,5 +1,5 @@
 import { requestDoc } from '../catalog/index.ts'
-import type { AnyOperation } from './record.ts'
+import { type AnyOperation, kebab } from './record.ts'
 
 /** The form of a request field on the command line. */
 export type FieldKind =
@@ -44,14 +44,23 @@ export function fieldsOf(operation: AnyOperation): Field[] {
   const { entries = {} } = operation.request as unknown as Shape
   return Object.entries(entries).map(([name, shape]) => {
     const inner = unwrap(shape)
+    const others = Object.keys(entries).filter((other) => other !== name)
     return {
       name,
       kind: kindOf(name, inner),
       required: !optionalTypes.has(shape.type),
-      note: operation.command?.options?.[name] ?? fieldNotes[name] ?? phraseOf(requestDoc(operation, name)),
+      note:
+        operation.command?.options?.[name] ??
+        fieldNotes[name] ??
+        phraseOf(withFlags(requestDoc(operation, name), others)),
       hint: typeof inner.message === 'string' ? inner.message : undefined,
     }
   })
+}
+
+/** A docstring with the flags of other fields that it names, such as `--from-version`. */
+function withFlags(doc: string | undefined, others: readonly string[]): string | undefined {
+  return doc?.replace(/`(\w+_\w+)`/g, (word, name) => (others.includes(name) ? `--${kebab(name)}` : word))
 }
 
 /** A docstring in the style of command help: `branch to work on (default: the main branch)`. */

@@ -188,11 +188,13 @@ function addStorageOptions(command: Command): void {
       toCount,
     )
     .option('--transaction-age <time>', 'how long they are kept, as 12h or 30d (default: 7d)', toLongMillis)
-    .option(
-      '--retain-dropped <time>',
-      'how long dropped tables are held for undrop, as 12h or 30d; 0s holds none',
-      toLongMillis,
-      toLongMillis('24h'),
+    .addOption(
+      new Option(
+        '--retain-dropped <time>',
+        'how long dropped tables are held for undrop, as 12h or 30d; 0s holds none',
+      )
+        .argParser(toLongMillis)
+        .default(toLongMillis('24h'), '1d'),
     )
   addRetentionOptions(command)
 }

@@ -68,6 +68,6 @@ export function notHeld(id: Identifier, tableId: string | null | undefined): Cat
   const which = tableId == null ? '' : ` with the table_id ${quote(tableId)}`
   return new CatalogError(
     'TableNotFound',
-    `No dropped table ${formatIdentifier(id)}${which} is held. Tables are held for the time of the option retainDropped, which is off by default; list the dropped tables to see which are there.`,
+    `No dropped table ${formatIdentifier(id)}${which} is held. Tables are held for the time of the option retainDropped (serve --retain-dropped), which is off by default in code. List the dropped tables to see which are there.`,
   )
 }
