@@ -159,10 +159,13 @@ describe('commands on a directory', () => {
     ])
     expect((await run([...insert, '-'], { stdin: `[${row}]` })).code).toBe(0)
     expect((await run([...insert, `[${row}]`])).code).toBe(0)
+    expect((await run([...insert, row])).code).toBe(0)
     const spread = JSON.stringify(JSON.parse(row), null, 2)
     expect((await run([...insert, '-'], { stdin: spread })).code).toBe(0)
     expect((await run([...insert, '-'], { stdin: 'origin,delay,late\nJFK,3,true\n' })).code).toBe(0)
-    expect(lines(await run(['count', location, 'prod.flights']))).toEqual([{ count: 9 }])
+    expect(lines(await run(['count', location, 'prod.flights']))).toEqual([{ count: 10 }])
+    const wrong = await run([...insert, '-'], { stdin: 'origin,delya\nJFK,3\n' })
+    expect(wrong.err).toMatch(/^tabularium: line 2 of standard input has column "delya", which is not/)
   })
 
   it('list tables and namespaces, all of them unless told otherwise', async () => {

@@ -22,7 +22,12 @@ export interface Input {
 export async function inputOf(source: string, io: Io): Promise<Input> {
   const path = source.replace(/\.(?:gz|zst|zstd)$/i, '')
   if (source === '-')
-    return { name: source, path, isFile: false, open: () => decompressed(io.stdin, 'standard input') }
+    return {
+      name: 'standard input',
+      path,
+      isFile: false,
+      open: () => decompressed(io.stdin, 'standard input'),
+    }
   try {
     const isFile = (await stat(source)).isFile()
     const bytes = () => decompressed(readable(createReadStream(source), source), source)
@@ -127,7 +132,7 @@ export async function wholeOf(bytes: Bytes, name: string): Promise<Uint8Array> {
   let length = 0
   for await (const chunk of bytes) {
     length += chunk.length
-    if (length > maxInputBytes) throw tooLarge(`${name === '-' ? 'standard input' : name} has more`)
+    if (length > maxInputBytes) throw tooLarge(`${name} has more`)
     chunks.push(chunk)
   }
   return new Uint8Array(Buffer.concat(chunks, length))

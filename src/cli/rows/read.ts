@@ -34,13 +34,16 @@ const headBytes = 64 * 1024
 const fewBytes = 16 * 1024 * 1024
 
 /**
- * Reads rows from a file, from standard input (`-`), or from a JSON array on the command line. Decompresses gzip and zstd.
+ * Reads rows from a file, from standard input (`-`), or from JSON on the command line. Decompresses gzip and zstd.
  * Detects the format by the first bytes: Arrow IPC, Parquet, a JSON array, one JSON object or one on each line; otherwise
  * CSV.
  * Rows of CSV and JSON lines are read when they are needed.
  */
 export async function readRows(source: string, io: Io): Promise<Rows> {
-  if (/^\s*\[/.test(source)) return TextRows.of(json(source, '--data') as readonly unknown[], rowOf('--data'))
+  if (/^\s*[[{]/.test(source)) {
+    const rows = json(source, '--data')
+    return TextRows.of(Array.isArray(rows) ? rows : [rows], rowOf('--data'))
+  }
   const input = await inputOf(source, io)
   const { head, all } = await peek(input.open(), headBytes)
   if (isArrow(head)) return arrowRows(input, head, all)
@@ -53,7 +56,7 @@ export async function readRows(source: string, io: Io): Promise<Rows> {
   const rows = () => {
     const bytes = begun ?? input.open()
     begun = undefined
-    return read(textOf(bytes, source), source)
+    return read(textOf(bytes, source), input.name)
   }
   return new TextRows({ rows, isCsv, isFile: input.isFile, label })
 }
