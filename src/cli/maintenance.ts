@@ -104,7 +104,11 @@ export function vacuumCommand(io: Io, signal: AbortSignal): Command {
   return addRetentionOptions(addRootOption(command))
     .addArgument(locationArgument('<location>', 'directory of a catalog, or postgres://…'))
     .option('--dry-run', 'only report what would be removed')
-    .option('--grace-millis <number>', 'keep objects younger than this (default: 3600000, an hour)', toNumber)
+    .option(
+      '--grace-millis <number>',
+      'keep objects younger than this, and versions that were the latest within it (default: 3600000, an hour)',
+      toNumber,
+    )
     .action(async (location: string, { json, dryRun, graceMillis, ...typed }: VacuumTyped) => {
       await using catalog = await openLocal(location, false, typed)
       const report = await catalog.vacuum({

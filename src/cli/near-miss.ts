@@ -84,6 +84,8 @@ const maxLength = 40
 function isTypo(word: string, command: string, distance: number): boolean {
   const letters = (text: string) => [...text].sort().join('')
   if (distance === 2 && letters(word) === letters(command)) return true
+  // Of two words of one letter, none is the other's typo.
+  if (distance >= word.length) return false
   return distance <= Math.max(1, Math.floor(Math.min(word.length, command.length) / 3))
 }
 

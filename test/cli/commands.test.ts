@@ -377,6 +377,10 @@ describe('what goes wrong', () => {
         ['query', location, 'prod.flights', '--vector', '[1]'],
         /^tabularium: InvalidInput: No vector column .*\n$/,
       ],
+      [
+        ['delete-versions', location, 'prod.flights', '--ranges', '[1,2]'],
+        /^tabularium: InvalidInput: --ranges\[0\] must be an object\.\n$/,
+      ],
     ] as const) {
       const { code, out, err } = await run(args)
       expect({ code, out }).toEqual({ code: 1, out: '' })

@@ -32,6 +32,8 @@ it('a misspelt name is answered with the nearest one beside it', async () => {
   expect(await nearOf('clone', 'prod.copy', '--source', 'prod.flight')).toBe('prod.flights')
   expect(await nearOf('describe', 'prod.weather')).toBeUndefined()
   expect(await nearOf('describe', 'prod.f')).toBeUndefined()
+  await run(['create', folder, 'u', '--data', '[{"n":1}]'])
+  expect(await nearOf('describe', 't')).toBeUndefined()
 })
 
 it('a name that is hidden from the caller is not told', async () => {

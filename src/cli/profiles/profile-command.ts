@@ -115,7 +115,9 @@ function removeCommand(io: Io): Command {
     const path = profilePath(io)
     const profiles = await readProfiles(path)
     if (!Object.hasOwn(profiles, name))
-      throw new UsageError(`there is no profile ${JSON.stringify(name)} in ${path}`)
+      throw new UsageError(
+        `there is no profile ${JSON.stringify(name)} in ${path}; tabularium profile list shows which there are`,
+      )
     const { [name]: removed, ...others } = profiles
     await writeProfiles(path, others)
     print(io, typed, [shown(name, removed!)])

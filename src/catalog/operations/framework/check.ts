@@ -36,7 +36,18 @@ function checkValue(
 function describeIssue(issue: v.BaseIssue<unknown>, at: readonly unknown[]): string {
   const path = formatPath([...at, ...(issue.path ?? []).map(({ key }) => key)])
   const missing = issue.received === 'undefined' && issue.kind === 'schema'
-  return `${path || 'the request'} ${missing ? 'is missing' : issue.message}`
+  return `${path || 'the request'} ${missing ? 'is missing' : messageOf(issue)}`
+}
+
+/** What schemas without a message of their own expect. */
+const expectations: ReadonlyMap<string | null, string> = new Map([
+  ['Object', 'an object'],
+  ['Array', 'a list'],
+])
+
+function messageOf({ kind, expected, message }: v.BaseIssue<unknown>): string {
+  const wanted = message.startsWith('Invalid type: ') ? expectations.get(expected) : undefined
+  return kind === 'schema' && wanted !== undefined ? `must be ${wanted}` : message
 }
 
 /** The most kinds of requests, by their fields, that are kept for one operation. Others take the whole schema. */
