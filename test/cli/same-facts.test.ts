@@ -8,8 +8,12 @@ import { isUnsupported } from '../../src/catalog/operations/framework/operation.
 import { program } from '../../src/cli/main.ts'
 import { definitions, kebab } from '../../src/cli/record.ts'
 import { freshFolder } from '../support/catalogs.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { lines, run } from './run.ts'
 import { overHttpServer } from './server.ts'
+
+// Every command runs twice.
+limitEach(60)
 
 /*
  * Every command prints text and JSON with the same facts: each value of the JSON is in the text. The commands run in

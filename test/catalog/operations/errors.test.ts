@@ -79,7 +79,7 @@ const noTable = (request: object = {}): Refusal => ({
   request: { ...none, ...request },
   says: ['no table none', 'List the tables'],
 })
-const notHeld: Refusal = { request: none, says: ['No dropped table none is held', 'list the dropped tables'] }
+const notHeld: Refusal = { request: none, says: ['No dropped table none is held', 'List the dropped tables'] }
 const noBranch = (request: object = {}): Refusal => ({
   request: { ...rows, branch: 'none', ...request },
   says: ['rows', '"none"', 'List its branches'],
