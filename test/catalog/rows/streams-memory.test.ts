@@ -36,7 +36,7 @@ it.each<[Kind, number]>([
 
 it('exported and queried as Parquet: four times the rows take no more memory', async () => {
   // The columns of all these rows would have room in the cache.
-  const count = 2_500_000
+  const count = 8_000_000
   const folders = { 1: await freshFolder(), 4: await freshFolder() }
   for (const times of [1, 4] as const) await peakOf('batches', times * count, folders[times])
   for (const kind of ['exported', 'queried'] as const)
