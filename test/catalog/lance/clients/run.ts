@@ -184,6 +184,7 @@ export class LanceClients {
     while (this.model.done < enough || (java && !this.done.has('java'))) {
       // Writers die at any moment.
       await sleep(500 + Math.random() * 1_000)
+      for (const writer of writers) writer.check()
       // Another one takes the place of one that is killed.
       const at = Math.floor(Math.random() * writers.length)
       if (Math.random() < 0.1) writers[at] = await writers[at]!.replace()
@@ -227,10 +228,14 @@ export class LanceClients {
   #write(command: string, args: readonly string[]): Writer {
     const number = ++this.#writers
     const child = spawn(command, [...args, this.#url, String(number), this.#path], {
-      stdio: ['pipe', 'pipe', 'ignore'],
+      stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...process.env, LANCEDB_LOG: 'error', LANCE_LOG: 'error' },
     })
     this.#children.add(child)
+    let errors = ''
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      errors = (errors + text).slice(-2_000)
+    })
     let rest = ''
     let started: Line | undefined
     child.stdout!.setEncoding('utf8').on('data', (text: string) => {
@@ -246,16 +251,21 @@ export class LanceClients {
         }
       }
     })
+    const check = () => {
+      const { exitCode, signalCode } = child
+      if (exitCode ?? signalCode)
+        throw new Error(`A writer ended by itself: ${command}, ${exitCode ?? signalCode}. ${errors}`)
+    }
     const kill = async () => {
       const closed = once(child, 'close')
-      if (child.exitCode !== null) throw new Error(`A writer ended by itself: ${command}`)
+      check()
       child.kill('SIGKILL')
       await closed
       this.#children.delete(child)
       if (started) this.model.take(started, undefined)
       started = undefined
     }
-    return { kill, replace: () => kill().then(() => this.#write(command, args)) }
+    return { check, kill, replace: () => kill().then(() => this.#write(command, args)) }
   }
 
   /** Nothing is under way: readers of the files and the catalog must agree, and find every change. */
@@ -321,6 +331,8 @@ export class LanceClients {
 }
 
 interface Writer {
+  /** Throws if it ended by itself. */
+  check(): void
   kill(): Promise<void>
   replace(): Promise<Writer>
 }
