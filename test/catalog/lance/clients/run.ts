@@ -184,7 +184,8 @@ export class LanceClients {
     while (this.model.done < enough || (java && !this.done.has('java'))) {
       // Writers die at any moment.
       await sleep(500 + Math.random() * 1_000)
-      for (const writer of writers) writer.check()
+      for (const [at, writer] of writers.entries())
+        if (writer.isAborted()) writers[at] = await writer.replace()
       // Another one takes the place of one that is killed.
       const at = Math.floor(Math.random() * writers.length)
       if (Math.random() < 0.1) writers[at] = await writers[at]!.replace()
@@ -251,21 +252,24 @@ export class LanceClients {
         }
       }
     })
-    const check = () => {
-      const { exitCode, signalCode } = child
-      if (exitCode ?? signalCode)
-        throw new Error(`A writer ended by itself: ${command}, ${exitCode ?? signalCode}. ${errors}`)
+    // Lance for Java aborts its process where a merge meets the end of the server.
+    const isAborted = () => {
+      const ended = child.exitCode ?? child.signalCode
+      if (ended === null) return false
+      if (ended === 'SIGABRT' && errors.includes('panic in a function that cannot unwind')) return true
+      throw new Error(`A writer ended by itself: ${command}, ${ended}. ${errors}`)
     }
     const kill = async () => {
-      const closed = once(child, 'close')
-      check()
-      child.kill('SIGKILL')
-      await closed
+      if (!isAborted()) {
+        const closed = once(child, 'close')
+        child.kill('SIGKILL')
+        await closed
+      }
       this.#children.delete(child)
       if (started) this.model.take(started, undefined)
       started = undefined
     }
-    return { check, kill, replace: () => kill().then(() => this.#write(command, args)) }
+    return { isAborted, kill, replace: () => kill().then(() => this.#write(command, args)) }
   }
 
   /** Nothing is under way: readers of the files and the catalog must agree, and find every change. */
@@ -331,8 +335,8 @@ export class LanceClients {
 }
 
 interface Writer {
-  /** Throws if it ended by itself. */
-  check(): void
+  /** Whether Lance ended its process. Throws if it ended otherwise. */
+  isAborted(): boolean
   kill(): Promise<void>
   replace(): Promise<Writer>
 }
