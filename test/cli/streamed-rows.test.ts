@@ -106,7 +106,7 @@ it('the types of a file are those of all its rows, and those of standard input o
   expect((await run(create(await file('a.csv', many)))).err).toBe('')
   expect((await table()).types).toEqual(['n string'])
   const { err, code } = await run(['create', location, 'u', '--data', '-'], { stdin: many })
-  expect(err).toMatch(/line 70002 of -: column "n" holds x, and int64 takes .* --schema/)
+  expect(err).toMatch(/line 70002 of standard input: column "n" holds x, and int64 takes .* --schema/)
   expect(code).toBe(2)
   await using catalog = await openCatalog(location)
   expect((await catalog.listAllTables({})).tables).toEqual(['t'])
@@ -211,8 +211,9 @@ describe('Parquet of standard input', () => {
       const ended = once(child, 'close')
       child.stdin.on('error', () => {}).write(Buffer.concat([bytes, Buffer.alloc(1 << 20)]))
       if (process.platform === 'linux') {
-        // It is there, and has no name.
-        await expect.poll(() => openFiles(child.pid!)).toContainEqual(expect.stringContaining(temporary))
+        // It is there, and has no name any more.
+        const nameless = new RegExp(`^${temporary}/.* \\(deleted\\)$`)
+        await expect.poll(() => openFiles(child.pid!)).toContainEqual(expect.stringMatching(nameless))
       }
       child.kill(signal)
       if (signal !== 'SIGKILL') child.stdin.end()
