@@ -97,6 +97,7 @@ async function deferPublication<T>(
       const one = { id, branch, version, staging_path, table: table.id, folder }
       if (size !== undefined && (await waiting.add(one))) added.push(one)
     }
+    await refuseRepeated(core, staged)
     const result = await work(staged)
     await Promise.all(added.map((version) => waiting.removeOriginal(version)))
     return result
@@ -120,6 +121,11 @@ export function requireBranch(reader: Reader, { table }: StagedManifest, version
   )
 }
 
+/** Refuses versions that a writer committed before, and whose answer it missed. */
+async function refuseRepeated(core: LanceContext, staged: StagedManifests): Promise<void> {
+  if (staged.size > 0) await (await import('./repeated-commit.ts')).refuseRepeated(core, staged)
+}
+
 /** Whether an error means that the versions will never be published. */
 function isRefusal(error: unknown): boolean {
   return error instanceof CatalogError && error.code === 'ConcurrentModification' && !isRetryable(error)
@@ -140,6 +146,7 @@ async function publishAfter<T>(
   }
   let result: T
   try {
+    await refuseRepeated(core, staged)
     result = await work(staged)
   } catch (error) {
     if (isRefusal(error)) await removeRefused(core, staged)

@@ -17,7 +17,7 @@ import { type Field, writeFields } from './protobuf.ts'
  * known here stays as it is. https://lance.org/format/table has the messages.
  */
 
-const manifestField = {
+export const manifestField = {
   version: 3,
   auxiliary: 4,
   metadata: 5,
@@ -38,7 +38,7 @@ const replacedFields = new Set([
 ])
 /** Says that the transactions of versions lie in their manifests alone. */
 const noTransactionFilesFlag = 0b10_0000n
-const transactionField = { readVersion: 1, uuid: 2, updateConfig: 110 }
+export const transactionField = { readVersion: 1, uuid: 2, updateConfig: 110 }
 const schemaMetadataUpdates = 8
 
 /** The version that another one follows on. */
@@ -133,7 +133,7 @@ function transactionOf(version: number, uuid: string, pairs: readonly Uint8Array
 }
 
 /** The field in which this dataset's writer names the section of the transaction: releases differ. */
-function sectionFieldOf(fields: readonly Field[]): number | undefined {
+export function sectionFieldOf(fields: readonly Field[]): number | undefined {
   return fields.findLast(({ number }) => manifestField.transactionSections.includes(number))?.number
 }
 

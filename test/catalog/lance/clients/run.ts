@@ -139,6 +139,8 @@ export class LanceClients {
   /** Not before there is a table. */
   #mayDie = false
   #isOver = false
+  /** Whether a check failed: then its files are kept. */
+  #isBroken = false
   #ready: Promise<void> = Promise.resolve()
   deaths = 0
 
@@ -191,13 +193,20 @@ export class LanceClients {
       if (Math.random() < 0.1) writers[at] = await writers[at]!.replace()
     }
     for (const writer of writers) await writer.kill()
-    await this.#check()
+    try {
+      await this.#check()
+    } catch (error) {
+      this.#isBroken = true
+      console.error(`${this.#folder} is kept. Versions of t, with the rows that came and went:`)
+      console.error((await this.#history()).join('\n'))
+      throw error
+    }
   }
 
   async end(): Promise<void> {
     this.#isOver = true
     for (const child of this.#children) child.kill('SIGKILL')
-    await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 })
+    if (!this.#isBroken) await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 })
   }
 
   get #url(): string {
@@ -308,6 +317,25 @@ export class LanceClients {
       (await direct.listVersions()).map(({ version }) => version).sort((a, b) => a - b),
     )
     return seen.rows
+  }
+
+  /** What each version changed. */
+  async #history(): Promise<string[]> {
+    const table = await (await (await lancedb()).connect(this.#folder)).openTable('t')
+    const versions = (await table.listVersions()).sort((a, b) => a.version - b.version)
+    const lines: string[] = []
+    let before = new Set<string>()
+    for (const { version } of versions) {
+      await table.checkout(version)
+      const rows = (await rowsOf(table)).map(({ id, n }) => `${id}:${n}`)
+      const now = new Set(rows)
+      const came = rows.filter((row) => !before.has(row))
+      const went = [...before].filter((row) => !now.has(row))
+      const isFirst = before.size === 0
+      lines.push(`${version}: ${rows.length} rows, +${isFirst ? 'all' : came} -${went}`)
+      before = now
+    }
+    return lines
   }
 
   async #post(path: string, body: object): Promise<unknown> {

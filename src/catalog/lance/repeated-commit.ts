@@ -1,0 +1,95 @@
+import { CatalogError } from '../../base/errors.ts'
+import { formatIdentifier } from '../../base/model/identifier.ts'
+import { keys, type VersionRecord } from '../../base/store/records.ts'
+import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
+import { onBranch } from '../lookup/versions.ts'
+import type { LanceContext } from './context.ts'
+import { toVersionFor } from './dataset.ts'
+import { bufferOf, manifestFields, numberIn, sectionAt } from './manifest-file.ts'
+import { readFields } from './protobuf.ts'
+import type { StagedManifests, VersionToPublish } from './publish.ts'
+import { manifestField, sectionFieldOf, transactionField } from './schema-metadata.ts'
+
+/*
+ * Releases of Lance before 12 take a lost answer for a conflict: the server may have committed the version, and the writer
+ * commits the same transaction again, as a later version. Rows that it appends would be there twice.
+ */
+
+/** Most versions that are compared with a new one. A writer tries again at once, and few versions come in between. */
+const mostCompared = 64
+/** Manifests that are read at the same time. */
+const depth = 8
+
+/** What a manifest says of its transaction. */
+interface Transaction {
+  /** The version that its writer had read. */
+  readonly read: number
+  readonly uuid: string
+}
+
+/** Refuses versions whose transaction a version before them has already. */
+export async function refuseRepeated(core: LanceContext, staged: StagedManifests): Promise<void> {
+  for (const [version, { table, folder }] of staged) {
+    const { branch } = version
+    const inFolder = folder.prefix + versionsFolderOf(branch)
+    const transaction = await transactionAt(inFolder + nameOf(version.manifest_path))
+    if (transaction === undefined) continue
+    const first = Math.max(transaction.read + 1, version.version - mostCompared)
+    const paths = await core.store.read((reader) => {
+      const found: [version: number, path: string][] = []
+      for (let v = first; v < version.version; v++) {
+        const record = reader.get<VersionRecord>(keys.version(table.id, branch, v))
+        const path = record && toVersionFor(core, v, record).manifest_path
+        if (path?.startsWith(folder.objectPath))
+          found.push([v, folder.prefix + path.slice(folder.objectPath.length)])
+      }
+      return found
+    })
+    for (let at = 0; at < paths.length; at += depth)
+      await Promise.all(
+        paths.slice(at, at + depth).map(async ([made, path]) => {
+          const other = await transactionAt(path)
+          if (other?.uuid === transaction.uuid) throw repeated(version, transaction, made)
+        }),
+      )
+
+    async function transactionAt(path: string): Promise<Transaction | undefined> {
+      const manifest = await folder.content.get(path)
+      return manifest && transactionOf(manifest)
+    }
+  }
+}
+
+/** Undefined for a file that is no manifest, or names no transaction. */
+function transactionOf(manifest: Uint8Array): Transaction | undefined {
+  try {
+    const file = bufferOf(manifest)
+    const fields = manifestFields(file)
+    const name = fields.findLast(({ number }) => number === manifestField.transactionFile)?.value
+    const [, read, uuid] = /^(\d+)-(.+)\.txn$/.exec(name instanceof Uint8Array ? textOf(name) : '') ?? []
+    if (read !== undefined && uuid !== undefined) return { read: Number(read), uuid }
+    const section = sectionFieldOf(fields)
+    const position = section === undefined ? undefined : numberIn(fields, section)
+    if (position === undefined) return undefined
+    const message = readFields(sectionAt(file, position))
+    const id = message.findLast(({ number }) => number === transactionField.uuid)?.value
+    if (!(id instanceof Uint8Array)) return undefined
+    return { read: Number(numberIn(message, transactionField.readVersion) ?? 0n), uuid: textOf(id) }
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
+const textOf = (bytes: Uint8Array) => bufferOf(bytes).toString()
+
+function repeated(
+  { id, branch, version }: VersionToPublish,
+  { uuid }: Transaction,
+  made: number,
+): CatalogError {
+  return new CatalogError(
+    'ConcurrentModification',
+    `Version ${version} of the table ${formatIdentifier(id)}${onBranch(branch)} cannot be created: its transaction ${uuid} is version ${made} already. The change is made, and only its answer was lost. Open the latest version instead.`,
+  )
+}
