@@ -2,6 +2,7 @@
  * What describes and offers operations, in process and over HTTP. What is loaded later is imported from its own file.
  */
 
+export type { CatalogOptions } from './handle/catalog-options.ts'
 export type { Core, Settings } from './handle/core.ts'
 export type {
   Backing,
@@ -37,7 +38,6 @@ export type {
   RowsRequest,
 } from './handle/iteration/types.ts'
 export type { LanceRunOptions } from './handle/lance-options.ts'
-export type { CatalogOptions } from './handle/open-core.ts'
 export type { ReadOnlyOption } from './handle/read-only.ts'
 export type { OpenTransactionOptions } from './handle/session-limits.ts'
 export type { FunctionRun } from './handle/transaction-function.ts'

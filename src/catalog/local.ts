@@ -2,8 +2,9 @@
  * What runs operations over a store. Apart from `index.ts`, so that a client does not load it.
  */
 
+export { catalogOptionChecks } from './handle/catalog-options.ts'
 export { checkRecord, placeOf, readRecord } from './handle/catalog-record.ts'
-export { catalogOptionNames, makeCore, openCore } from './handle/open-core.ts'
+export { makeCore, openCache, openCore } from './handle/open-core.ts'
 export { openedReadOnly } from './handle/read-only.ts'
 export { watchChanges } from './handle/watch.ts'
 export { requireNotInherited } from './locations/inherited.ts'

@@ -55,6 +55,19 @@ export async function requireReachable(url: string): Promise<void> {
   await content.get(ownerPath)
 }
 
+/** The content at a URL for a new catalog. Refuses one that has an owner, unless `isThere` says that it is no new one. */
+export async function newContent(url: string, isThere: () => boolean): Promise<Content> {
+  const [{ openContentAt }, { claimRefusal }] = await Promise.all([
+    import('../contents/open.ts'),
+    import('../base/content/claim.ts'),
+  ])
+  const { content, root } = await openContentAt(url)
+  const refusal = await claimRefusal(content, root)
+  // Another process may have opened the same new catalog meanwhile. Its store is there before its claim.
+  if (refusal !== undefined && !isThere()) throw refusal
+  return content
+}
+
 /** The roots of the option `locationRoots`: folders, and URLs of object storage. */
 export function optionRoots({ locationRoots = [] }: CatalogOptions): Promise<ContentRoot[]> {
   return Promise.all(

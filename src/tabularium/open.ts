@@ -1,18 +1,20 @@
+import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Content } from '../base/content/content.ts'
 import { CatalogError, invalid, unsupported } from '../base/errors.ts'
 import type { MemorySnapshot } from '../base/memory/state.ts'
 import { folderPath } from '../base/model/folder-path.ts'
 import { isDatabaseUrl, shownLocation } from '../base/model/location.ts'
-import { type OptionNames, requireKnown } from '../base/model/options.ts'
+import { aBoolean, checkOptions, type OptionChecks, text } from '../base/model/options.ts'
 import type { CatalogRecord } from '../base/store/records.ts'
 import type { Store } from '../base/store/store.ts'
 import type { Catalog, CatalogOptions, ContentRoot, Core, ReadOnlyOption } from '../catalog/index.ts'
 import {
-  catalogOptionNames,
+  catalogOptionChecks,
   folderUrl,
   makeCore,
+  openCache,
   openCore,
   readRecord,
   requireNotInherited,
@@ -22,6 +24,7 @@ import type { ClientOptions, ServedCatalog } from '../client/index.ts'
 import type { MemoryStore } from '../stores/memory/index.ts'
 import {
   contentRootAt,
+  newContent,
   optionRoots,
   releaseContent,
   requireReachable,
@@ -50,10 +53,10 @@ export interface DirectoryCatalogOptions extends CatalogOptions, ReadOnlyOption 
   readonly content?: string
 }
 
-const directoryOptionNames: OptionNames<DirectoryCatalogOptions> = {
-  ...catalogOptionNames,
-  content: true,
-  readOnly: true,
+const directoryOptionChecks: OptionChecks<DirectoryCatalogOptions> = {
+  ...catalogOptionChecks,
+  content: text('a URL such as s3://bucket/prefix'),
+  readOnly: aBoolean,
 }
 
 /** Options of a catalog with its records in a database. */
@@ -67,11 +70,17 @@ export interface DatabaseCatalogOptions extends CatalogOptions, ReadOnlyOption {
   readonly root?: string
 }
 
-const databaseOptionNames: OptionNames<DatabaseCatalogOptions> = {
-  ...catalogOptionNames,
-  content: true,
-  root: true,
-  readOnly: true,
+const databaseOptionChecks: OptionChecks<DatabaseCatalogOptions> = {
+  ...directoryOptionChecks,
+  content: isContent,
+  root: text('a URL such as archive://here/'),
+}
+
+function isContent(given: unknown): string | undefined {
+  const isText = typeof given === 'string' && given !== ''
+  return isText || typeof (given as Content | null)?.get === 'function'
+    ? undefined
+    : 'a URL such as s3://bucket/prefix, or an object with the methods of the Content interface'
 }
 
 /** A catalog over your own store and content. */
@@ -117,7 +126,7 @@ export async function openCatalog(
   if (typeof location === 'string' && /^https?:/i.test(location)) return openRemote(location, options)
   if (typeof location === 'object' && location !== null) return openCustom(location)
   if (typeof location === 'string' && isDatabaseUrl(location)) return openDatabase(location, options)
-  requireKnown('openCatalog', options, location === 'memory:' ? catalogOptionNames : directoryOptionNames)
+  checkOptions('openCatalog', options, location === 'memory:' ? catalogOptionChecks : directoryOptionChecks)
   if (location === 'memory:') return openMemory(options)
   const directory = typeof location === 'string' ? folderPath(location) : undefined
   // A relative path that begins like a URL is probably a misspelled `memory:`.
@@ -165,9 +174,9 @@ async function openRoots(
   store: Store,
   ownRoot: (catalog: CatalogRecord, isCopy: boolean) => ContentRoot | Promise<ContentRoot>,
   options: CatalogOptions & ReadOnlyOption,
+  fromOptions: readonly ContentRoot[],
   content?: string,
 ): Promise<Core> {
-  const fromOptions = await optionRoots(options)
   const roots = async (catalog: CatalogRecord, isCopy: boolean) => {
     const all = [await ownRoot(catalog, isCopy), ...fromOptions]
     // A copy is read-only, so its roots need no checks.
@@ -178,6 +187,16 @@ async function openRoots(
   const given =
     content === undefined ? undefined : { url: content, leave: releaseContent.bind(undefined, content) }
   return openCore(store, roots, options, given)
+}
+
+/** Refuses a cache that the contents of a catalog have no use for, or whose folder cannot be used. */
+async function requireCache(
+  { contentCache }: CatalogOptions,
+  own: Content | undefined,
+  further: readonly ContentRoot[],
+): Promise<void> {
+  const contents = further.map(({ content }) => content)
+  if (contentCache !== undefined) await openCache(contentCache, '', own ? [own, ...contents] : contents)
 }
 
 async function openMemory(options: CatalogOptions): Promise<MemoryCatalog> {
@@ -196,19 +215,28 @@ async function openMemory(options: CatalogOptions): Promise<MemoryCatalog> {
       restore: (snapshot: MemorySnapshot) => store.restore(snapshot),
     })
   const { store, content } = memoryParts()
-  return handleOf(await openRoots(store, (catalog) => memoryRoot(catalog, content), options), store)
+  const roots = await optionRoots(options)
+  return handleOf(await openRoots(store, (catalog) => memoryRoot(catalog, content), options, roots), store)
 }
 
 async function openDirectory(
   directory: string,
   { content, ...options }: DirectoryCatalogOptions,
 ): Promise<LocalCatalog> {
-  if (content !== undefined) await requireReachable(content)
   const [{ openLmdbStore, storeFiles }, { fileContent }] = await Promise.all([
     import('../stores/lmdb/index.ts'),
     import('../contents/files/index.ts'),
   ])
   const { readOnly = false } = options
+  const further = await optionRoots(options)
+  const isThere = () => existsSync(join(directory, storeFiles[0]!))
+  // What a new catalog cannot use is refused before there is one.
+  if (isThere() || readOnly) {
+    if (content !== undefined) await requireReachable(content)
+  } else {
+    const own = content === undefined ? undefined : await newContent(content, isThere)
+    await requireCache(options, own, further)
+  }
   const store = await openLmdbStore(directory, { companions: [tablesFolder], readOnly })
   try {
     const root = await realpath(directory)
@@ -222,7 +250,7 @@ async function openDirectory(
       const url = content ?? catalog.content
       return url === undefined ? directoryRoot : contentRootAt(url, catalog)
     }
-    return localHandle(await openRoots(store, ownRoot, options, content))
+    return localHandle(await openRoots(store, ownRoot, options, further, content))
   } catch (error) {
     await store.close()
     throw error
@@ -233,7 +261,7 @@ async function openDatabase(
   url: string,
   { content, root, ...options }: DatabaseCatalogOptions,
 ): Promise<LocalCatalog> {
-  requireKnown('openCatalog', { content, root, ...options }, databaseOptionNames)
+  checkOptions('openCatalog', { content, root, ...options }, databaseOptionChecks)
   if (typeof content === 'string') await requireReachable(content)
   const { openPostgresStore } = await import('../stores/postgres/index.ts')
   const store = await openPostgresStore(url)
@@ -256,18 +284,12 @@ async function recordedContent(store: Store): Promise<string> {
 }
 
 async function openCustom(options: CustomCatalogOptions): Promise<LocalCatalog> {
-  requireKnown('openCatalog', options, {
-    store: true,
-    content: true,
-    root: true,
-    readOnly: true,
-    ...catalogOptionNames,
-  })
-  const { store, content, root } = options
-  const isUrl = typeof content === 'string'
-  if (typeof store?.read !== 'function' || !(isUrl || typeof content?.get === 'function')) {
+  if (typeof options.store?.read !== 'function' || options.content === undefined) {
     throw invalid('openCatalog needs both a store and a content; see the Store and Content interfaces.')
   }
+  checkOptions('openCatalog', options, { ...databaseOptionChecks, store: () => {} })
+  const { store, content, root } = options
+  const isUrl = typeof content === 'string'
   if (isUrl && root !== undefined) {
     throw invalid(
       'Locations begin with the URL of the content. Leave out root, or give a content without URL.',
@@ -279,5 +301,7 @@ async function openCustom(options: CustomCatalogOptions): Promise<LocalCatalog> 
     isUrl
       ? contentRootAt(content, catalog, isCopy)
       : { url: url(catalog), content, reserved: new Set<string>() }
-  return localHandle(await openRoots(store, ownRoot, options, isUrl ? content : undefined))
+  const further = await optionRoots(options)
+  if (!isUrl) await requireCache(options, content, further)
+  return localHandle(await openRoots(store, ownRoot, options, further, isUrl ? content : undefined))
 }

@@ -27,14 +27,24 @@ export async function claimContent(content: Content, where: string, catalog: str
     // Another process may have opened the same new catalog meanwhile.
     owner = await ownerOf(content, where)
     if (owner === undefined && !isFree) {
-      throw invalid(
-        `${where}tables/ holds objects that belong to no catalog. Give the catalog a prefix of its own.`,
-      )
+      throw refuseStray(where)
     }
   }
   if (owner !== catalog) throw refuseOwner(where)
   await requireCreateOnly(where, () => putOwner(content, catalog))
   if (winners > 1) throw unsafe(where, 'lets several writers at once create one object')
+}
+
+/** Why a new catalog could not claim a content. Undefined where it could. Writes nothing. */
+export async function claimRefusal(content: Content, where: string): Promise<CatalogError | undefined> {
+  if ((await ownerOf(content, where)) !== undefined) return refuseOwner(where)
+  return (await isEmpty(content, 'tables/')) ? undefined : refuseStray(where)
+}
+
+function refuseStray(where: string): CatalogError {
+  return invalid(
+    `${where}tables/ holds objects that belong to no catalog. Give the catalog a prefix of its own.`,
+  )
 }
 
 /** Refuses a content that another catalog owns. Writes nothing. */

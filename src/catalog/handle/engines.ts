@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
 import type { Content } from '../../base/content/content.ts'
-import { invalid } from '../../base/errors.ts'
 import { isRemote } from '../../base/scheduling/merge-ranges.ts'
 import type { CachedContent, ContentCache } from '../../contents/cache/index.ts'
 import type { LanceEngine } from '../../engine/lance/index.ts'
@@ -24,9 +23,6 @@ export function engines(
   now: () => number,
   cache: ContentCache | undefined,
 ): Pick<Core, 'engine' | 'lance' | 'closeEngines' | 'cacheUse' | 'diskCacheUse' | 'lanceUse'> {
-  if (threads !== undefined && !(Number.isInteger(threads) && threads >= 0 && threads <= maxThreads)) {
-    throw invalid(`The option threads is ${threads}. Give a whole number from 0 to ${maxThreads}.`)
-  }
   const isolation = given && isolationOptions(given)
   const made = new Map<Content, Promise<TableEngine>>()
   let lance: Promise<LanceEngine> | undefined
@@ -107,8 +103,6 @@ async function throughCache(
   found.push(cached.found)
   return cached
 }
-
-const maxThreads = 64
 
 /** Bytes that Lance keeps of its indexes; it would take 6 GiB by itself. */
 const defaultLanceCache = 256 * 1024 * 1024

@@ -1,6 +1,7 @@
 import { invalid } from '../../base/errors.ts'
 import { durationOf } from '../../base/model/duration.ts'
 import { quote } from '../../base/model/identifier.ts'
+import { isObject } from '../../base/model/options.ts'
 
 /**
  * Which versions of tables stay. A version may go when it is none of the newest `versions` of its branch, and was
@@ -80,8 +81,7 @@ export function requireRule(properties: Properties | null | undefined): void {
 /** The rule of a catalog, from its options. Undefined for one that lets nothing go. */
 export function checkedRule(given: RetentionRule | undefined): RetentionRule | undefined {
   if (given === undefined) return undefined
-  if (typeof given !== 'object' || given === null)
-    throw invalid('retention must be { versions, age }, with one of them or both.')
+  if (!isObject(given)) throw invalid('retention must be { versions, age }, with one of them or both.')
   const { versions, age, ...others } = given
   const [other] = Object.keys(others)
   if (other !== undefined) throw invalid(`retention has no member ${quote(other)}. It has versions and age.`)

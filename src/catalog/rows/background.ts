@@ -1,5 +1,4 @@
-import { CatalogError, type ErrorCode, invalid } from '../../base/errors.ts'
-import { type OptionNames, requireKnown } from '../../base/model/options.ts'
+import { CatalogError, type ErrorCode } from '../../base/errors.ts'
 import { semaphore } from '../../base/scheduling/semaphore.ts'
 import { anySignal } from '../../base/scheduling/signals.ts'
 import type { OptimizeOptions } from '../../engine/table/index.ts'
@@ -22,27 +21,13 @@ export interface BackgroundOptimize {
 /** Errors that background work may meet in a sound catalog: another change came first, or the table is gone. */
 const harmless = new Set<ErrorCode>(['ConcurrentModification', 'TableNotFound', 'TableBranchNotFound'])
 
-const names: OptionNames<BackgroundOptimize> = {
-  every: true,
-  targetRows: true,
-  targetBytes: true,
-  minDeletedShare: true,
-}
-
 /** Optimizes one table at a time; `onError` gets its errors. */
 export function background(
   core: RowsContext,
   options: BackgroundOptimize,
   onError: (error: unknown) => void,
 ): Background {
-  if (typeof options !== 'object' || options === null) {
-    throw invalid("The option optimize must be 'off', 'background', or an object such as { every: 64 }.")
-  }
-  requireKnown('optimize', options, names)
   const { every = 64, ...goals } = options
-  if (!(Number.isSafeInteger(every) && every > 1)) {
-    throw invalid('optimize.every must be a whole number of versions from 2.')
-  }
   // A semaphore of its own, so that callers never wait for background work.
   const own: RowsContext = { ...core, slots: semaphore(1) }
   const gentle: OptimizeOptions = { ...goals, gentle: true }

@@ -23,21 +23,12 @@ export interface ContentCache {
 
 /** The folder below the user's one. Its name has the format of the files. */
 const formFolder = 'tabularium-1'
-const minBytes = 1 << 20
 
 /** Creates the folder of a cache. Refuses one that others can write. */
 export async function openContentCache(
   { folder, bytes = 10 * 1024 ** 3 }: ContentCacheOptions,
   owner: string,
 ): Promise<ContentCache> {
-  if (typeof folder !== 'string' || folder === '') {
-    throw invalid('The option contentCache has no folder. Give { folder: "/var/cache/tabularium" }.')
-  }
-  if (!(Number.isSafeInteger(bytes) && bytes >= minBytes)) {
-    throw invalid(
-      `The content cache of ${bytes} bytes is too small. Give a whole number, ${minBytes} or more.`,
-    )
-  }
   await privateFolder(folder)
   return { folder, bytes, owner }
 }

@@ -1,5 +1,5 @@
-import { CatalogError, invalid } from '../../base/errors.ts'
-import { type OptionNames, requireKnown } from '../../base/model/options.ts'
+import { CatalogError } from '../../base/errors.ts'
+import { checkOptions, type OptionChecks, text, whole } from '../../base/model/options.ts'
 import { anySignal } from '../../base/scheduling/signals.ts'
 import type {
   AnyOperation,
@@ -10,7 +10,7 @@ import type {
   Transact,
   TransactionOptions,
 } from '../../catalog/index.ts'
-import { catalogOptionNames, runOperation } from '../../catalog/local.ts'
+import { catalogOptionChecks, runOperation } from '../../catalog/local.ts'
 import { localHandle } from '../../tabularium/local-handle.ts'
 import { CallLog, type CallName, OpenCalls } from './calls.ts'
 import { ClientFolder } from './client-folder.ts'
@@ -58,18 +58,24 @@ export interface FakeOptions extends Omit<CatalogOptions, 'now' | 'newId' | 'loc
   readonly icebergFolder?: string | undefined
 }
 
-const { now: _now, newId: _newId, locationRoots: _roots, ...ownNames } = catalogOptionNames
+const { now: _now, newId: _newId, locationRoots: _roots, ...ownChecks } = catalogOptionChecks
 
-const names: OptionNames<FakeOptions> = {
-  ...ownNames,
-  seed: true,
-  now: true,
-  id: true,
-  faults: true,
-  randomSeed: true,
-  keepCalls: true,
-  lanceFolder: true,
-  icebergFolder: true,
+/** Checked by what it is for. */
+const later = () => undefined
+
+const checks: OptionChecks<FakeOptions> = {
+  ...ownChecks,
+  seed: later,
+  now: later,
+  id: (given) =>
+    typeof given === 'string' && /^[\w.-]{1,64}$/.test(given)
+      ? undefined
+      : '1 to 64 letters, digits, ".", "-" or "_"',
+  faults: later,
+  randomSeed: whole(Number.MIN_SAFE_INTEGER),
+  keepCalls: whole(1),
+  lanceFolder: text('the path of an empty folder'),
+  icebergFolder: text('the path of an empty folder'),
 }
 
 /**
@@ -84,7 +90,7 @@ const names: OptionNames<FakeOptions> = {
  * Rejects with the error of the first invalid part of the seed, and its path.
  */
 export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalog> {
-  requireKnown('fakeCatalog', options, names)
+  checkOptions('fakeCatalog', options, checks)
   const {
     seed,
     now,
@@ -96,10 +102,6 @@ export async function fakeCatalog(options: FakeOptions = {}): Promise<FakeCatalo
     icebergFolder,
     ...given
   } = options
-  if (!/^[\w.-]{1,64}$/.test(id)) throw invalid('id must be 1 to 64 letters, digits, ".", "-" or "_".')
-  if (!(Number.isSafeInteger(keepCalls) && keepCalls >= 1))
-    throw invalid('keepCalls must be a whole number from 1.')
-  if (!Number.isSafeInteger(randomSeed)) throw invalid('randomSeed must be a whole number.')
   // Preloaded: waiting for the lazy import would change the order of operations in the first call.
   await import('../../engine/table/index.ts')
   const clock = new ManualClock(now)

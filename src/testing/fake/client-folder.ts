@@ -14,8 +14,6 @@ export class ClientFolder {
 
   /** Opens an empty folder, which the option `name` names. Files of an earlier run would collide: ids of a fake repeat. */
   static async open(name: string, folder: string): Promise<ClientFolder> {
-    if (typeof folder !== 'string' || folder === '')
-      throw invalid(`${name} must be the path of an empty folder.`)
     const root = await folderRoot(name, folder)
     for await (const found of await opendir(folder)) {
       throw invalid(

@@ -325,8 +325,10 @@ describe('a catalog with a cache', () => {
     const content = bucketContent(new MemoryBucket(), { prefix: '' })
     const open = (contentCache: object) =>
       openCatalog({ store: memoryStore(), content, contentCache: contentCache as never })
-    expect((await refused(open({ folder, bytes: 5 }), 'InvalidInput')).message).toContain('too small')
-    expect((await refused(open({}), 'InvalidInput')).message).toContain('no folder')
+    expect((await refused(open({ folder, bytes: 5 }), 'InvalidInput')).message).toContain(
+      'contentCache.bytes',
+    )
+    expect((await refused(open({}), 'InvalidInput')).message).toContain('contentCache.folder')
     for (const near of [memoryContent(), fileContent(folder)]) {
       const error = await refused(
         openCatalog({ store: memoryStore(), content: near, contentCache: { folder } }),

@@ -251,9 +251,9 @@ describe('the record of calls', () => {
 })
 
 it.each([
-  [{ id: 'a/b' }, /id must be 1 to 64/],
-  [{ keepCalls: 0 }, /keepCalls must be a whole number/],
-  [{ randomSeed: 0.5 }, /randomSeed must be a whole number/],
+  [{ id: 'a/b' }, /option id is "a\/b"\. Give 1 to 64/],
+  [{ keepCalls: 0 }, /option keepCalls is 0\. Give a whole number/],
+  [{ randomSeed: 0.5 }, /option randomSeed is 0.5\. Give a whole number/],
 ])('refuses options that cannot be: %j', async (options, message) => {
   await expect(fakeCatalog(options)).rejects.toThrow(message)
 })

@@ -74,5 +74,5 @@ it('a folder that is not empty or not there is refused', async () => {
   await expect(fakeCatalog({ lanceFolder: folder })).rejects.toThrow(
     /holds "notes.txt". Give an empty folder/,
   )
-  await expect(fakeCatalog({ lanceFolder: '' })).rejects.toThrow(/must be the path/)
+  await expect(fakeCatalog({ lanceFolder: '' })).rejects.toThrow(/The option lanceFolder is/)
 })
