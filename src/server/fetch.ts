@@ -81,6 +81,7 @@ function responseOf(core: HttpCore, exchange: FetchExchange, answer: StreamableA
     const stream = exchange.method === 'HEAD' ? null : (Readable.toWeb(body) as ReadableStream)
     return new Response(stream, { status, headers })
   }
+  exchange.discardBody()
   if (status !== 304) headers['content-length'] = String(Buffer.byteLength(body))
   exchange.close(true)
   const isEmpty = exchange.method === 'HEAD' || body.length === 0
@@ -130,6 +131,10 @@ class FetchExchange extends Exchange {
   /** No timeout: the reader is in this process. */
   setReadTimeout(): void {}
 
+  /** Whoever hands requests over decides about their connections. */
+  readonly isUnread = false
+
+  /** Discards the rest of the body. */
   discardBody(): void {
     const { body } = this.#request
     if (this.#body) this.#body.destroy()

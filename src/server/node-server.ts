@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { Socket } from 'node:net'
-import { pipeline, type Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import { unrefTimer } from '../base/scheduling/unref-timer.ts'
 import { clearTimeout, setImmediate, setTimeout } from '../base/time.ts'
 import { errorBody } from '../protocol/status.ts'
@@ -41,10 +41,17 @@ export function nodeServer(
   const writeWaiting = () => {
     const answers = waiting
     waiting = []
-    for (const [exchange, answer] of answers) write(core, exchange, answer)
+    for (const [exchange, answer] of answers) {
+      const rest = exchange.beforeAnswer(answer)
+      if (rest === undefined) write(core, exchange, answer)
+      else rest.then(() => write(core, exchange, answer))
+    }
   }
-  const server = createServer(node, (request: IncomingMessage, response: ServerResponse) => {
+  const take = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
+    // It has told its client that it closes, so what comes after that on it is not done (RFC 9112, section 9.6).
+    if (lingering.has(request.socket)) return
     const exchange = new NodeExchange(request, response, callerAddress?.(request))
+    exchange.awaitsContinue = awaitsContinue
     core.respond(exchange).then(
       (answer) => {
         if (waiting.push([exchange, answer]) === 1) setImmediate(writeWaiting)
@@ -52,7 +59,11 @@ export function nodeServer(
       // The core answers errors, too. Another failure, such as one of the caller's logger, ends only this connection.
       () => response.destroy(),
     )
-  })
+  }
+  const server = createServer(node, (request, response) => take(request, response, false))
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
+    take(request, response, true),
+  )
   server.setTimeout(silence)
   server.on('clientError', answerClientError)
   if (connections !== undefined) server.maxConnections = connections
@@ -111,7 +122,9 @@ function answerClientError(error: Error & { code?: string }, socket: Socket): vo
 /** The exchange of a request of `node:http`. */
 export class NodeExchange extends Exchange {
   readonly response: ServerResponse
-  readonly body: Readable
+  /** Whether the client sends its body only after it is told to go on. A refused one is then never sent. */
+  awaitsContinue = false
+  readonly #body: Readable
   readonly #request: IncomingMessage
   readonly #address: string | undefined
 
@@ -125,9 +138,22 @@ export class NodeExchange extends Exchange {
     const url = request.url ?? '/'
     super(request.method ?? 'GET', url.startsWith('/') ? url : withoutOrigin(url), request.headers)
     this.response = response
-    this.body = body
+    this.#body = body
     this.#request = request
     this.#address = address
+  }
+
+  get body(): Readable {
+    if (this.awaitsContinue) {
+      this.awaitsContinue = false
+      this.response.writeContinue()
+    }
+    return this.#body
+  }
+
+  get isUnread(): boolean {
+    const { complete, destroyed, httpVersionMajor } = this.#request
+    return complete === false && !destroyed && httpVersionMajor === 1
   }
 
   /** A closed connection has no address any more. Only that of a Unix socket had none before. */
@@ -167,17 +193,66 @@ export class NodeExchange extends Exchange {
     response.setTimeout(millis, () => response.destroy())
   }
 
-  /** Destroys the connection of a client that keeps sending for too long. */
-  discardBody(): void {
+  /**
+   * Discards the rest of a body, so that a client that is still sending can read the answer. A streamed answer may still
+   * read the body. Resolves when the rest has arrived or is late; returns undefined when there is nothing to wait for.
+   */
+  beforeAnswer({ body }: StreamableAnswer): Promise<void> | undefined {
     const request = this.#request
-    if (request.complete !== false || request.destroyed) return
-    request.resume()
-    const timer = unrefTimer(setTimeout(() => request.destroy(), discardMillis))
-    request.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer))
+    if (request.complete !== false || request.destroyed) return undefined
+    const isOver = this.awaitsContinue || body instanceof Readable
+    if (!(body instanceof Readable)) discard(request)
+    return (isOver ? Promise.resolve() : endOrMillis(request, restMillis)).then(() => {
+      if (this.isUnread) linger(request)
+    })
   }
 }
 
+/** For the rest of a body, once its answer is known. */
 const discardMillis = 5_000
+
+/** Destroys the connection of a client that keeps sending for too long. */
+function discard(request: IncomingMessage): void {
+  request.resume()
+  const timer = unrefTimer(setTimeout(() => request.destroy(), discardMillis))
+  const onEnd = () => clearTimeout(timer)
+  request.once('close', onEnd).once('end', onEnd)
+}
+
+/** For the rest of a body before the answer. Many clients send head and body, or the end of a body, in two packets. */
+const restMillis = 50
+
+function endOrMillis(request: IncomingMessage, millis: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, millis)
+    const onEnd = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    request.once('end', onEnd).once('close', onEnd)
+  })
+}
+
+/** Connections that end after an answer to a request that had not arrived whole. */
+const lingering = new WeakSet<Socket>()
+
+/**
+ * Closes a connection for writing after its answer, and for reading only when the rest of the request has arrived.
+ * Closed with bytes that were not read, it would be reset, and its client could lose the answer.
+ */
+function linger(request: IncomingMessage): void {
+  const { socket } = request
+  if (lingering.has(socket)) return
+  lingering.add(socket)
+  const destroySoon = socket.destroySoon.bind(socket)
+  // Called by `node:http` after an answer that ends its connection.
+  socket.destroySoon = () => {
+    if (request.complete || request.destroyed) return destroySoon()
+    socket.end()
+    discard(request)
+    request.once('end', destroySoon).once('close', destroySoon)
+  }
+}
 
 /** The close callbacks of each connection. */
 const callbacksBySocket = new WeakMap<Socket, Set<() => void>>()

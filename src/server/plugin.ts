@@ -103,12 +103,13 @@ function exchangeOf({ raw, ip, ips, body }: FastifyRequest, reply: FastifyReply)
   return new NodeExchange(raw, reply.raw, address, (body as Readable | undefined) ?? raw)
 }
 
-function send(
+async function send(
   core: HttpCore,
   reply: FastifyReply,
   exchange: NodeExchange,
   answer: StreamableAnswer,
-): FastifyReply {
+): Promise<FastifyReply> {
+  await exchange.beforeAnswer(answer)
   return reply.code(answer.status).headers(core.headersOf(answer, exchange)).send(answer.body)
 }
 

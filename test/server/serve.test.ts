@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished, test } from 'vitest'
-import { runtime } from '../../src/base/time.ts'
 import { fetchHandler, type ServeOptions, serve } from '../../src/server/index.ts'
 import { type MemoryCatalog, openCatalog } from '../../src/tabularium/index.ts'
 import { arrowRows, arrowStream, asking, expectProblem, type Reply } from './support/ask.ts'
+import { holdTimers } from './support/hold-timers.ts'
 
 const token = 'correct-horse-battery'
 const path = '/v1/namespace/$/describe'
@@ -75,24 +75,6 @@ async function dial(port: number): Promise<{ socket: Socket; text: () => string;
   })
   await once(socket, 'connect')
   return { socket, text: () => text, closed }
-}
-
-/** Holds timers of so many milliseconds back until it is called. */
-function holdTimers(millis: number): () => void {
-  const own = runtime.timers!
-  const held: (() => void)[] = []
-  const setTimeout: typeof own.setTimeout = (work, after) => {
-    if (after !== millis) return own.setTimeout(work, after)
-    held.push(work)
-    return {}
-  }
-  runtime.timers = { ...own, setTimeout }
-  onTestFinished(() => {
-    runtime.timers = own
-  })
-  return () => {
-    for (const work of held.splice(0)) work()
-  }
 }
 
 /** Makes describing a namespace wait until it is let go. */

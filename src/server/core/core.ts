@@ -87,11 +87,12 @@ export async function openHttpCore(
     pages,
     mounts,
     failure: (exchange, error) => failure(context, exchange, error),
-    headersOf: (answer, { requestId, headers: received, dialect }) => {
+    headersOf: (answer, exchange) => {
+      const { requestId, headers: received, dialect } = exchange
       const headers: Record<string, string> = { [requestIdHeader]: requestId, ...dialect?.headers }
       if (received[passedOnHeader] !== undefined) headers[serverHeader] = context.server.instance
       if (answer.type !== undefined) headers['content-type'] = answer.type
-      if (closesConnections) headers.connection = 'close'
+      if (closesConnections || exchange.isUnread) headers.connection = 'close'
       return answer.headers === undefined ? headers : { ...answer.headers, ...headers }
     },
     advertise: (url) => context.server.advertise(url),

@@ -53,8 +53,8 @@ export abstract class Exchange {
   /** Aborts the answer when the client reads nothing of it for so many milliseconds. */
   abstract setReadTimeout(millis: number): void
 
-  /** Discards the rest of the body. A client that is still sending can then read the answer. */
-  abstract discardBody(): void
+  /** Whether a part of the request is still to arrive. The connection can then take no other request. */
+  abstract readonly isUnread: boolean
 
   /** The request data for hooks. */
   info(body?: unknown, location?: string): RequestInfo {

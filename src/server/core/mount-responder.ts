@@ -123,10 +123,7 @@ function requestOf(context: HttpContext, exchange: Exchange, body: unknown, hold
 
 function failure(context: HttpContext, mount: Mount, exchange: Exchange, error: unknown): Answer {
   const own = error instanceof CatalogError ? undefined : mount.ownAnswer(error)
-  if (own !== undefined) {
-    exchange.discardBody()
-    return own
-  }
+  if (own !== undefined) return own
   const { code, status, body, headers } = report(context, exchange, error)
   const mayBeDone = error instanceof CatalogError && error.mayBeDone === true
   const answer = mount.answer(code, body.detail, status, mayBeDone)

@@ -100,7 +100,7 @@ export function failure(
   }
 }
 
-/** Describes an error for its caller. Logs unexpected ones, notes refusals, and discards the rest of the body. */
+/** Describes an error for its caller. Logs unexpected ones, and notes refusals. */
 export function report(
   { admission, log, options }: HttpContext,
   exchange: Exchange,
@@ -120,7 +120,6 @@ export function report(
   if (problem.unexpected)
     log.error({ err: error, requestId, operation: match?.operation }, 'an operation failed')
   if (problem.status === 401 || problem.status === 403) notifyRefused(options, exchange, problem.status)
-  exchange.discardBody()
   return problem
 }
 

@@ -208,7 +208,6 @@ export class Forwarder {
         answer.destroy()
         return undefined
       }
-      if (body !== undefined && !Buffer.isBuffer(body) && !body.readableEnded) exchange.discardBody()
       const { statusCode: status = 502 } = answer
       const headers = headersOf(answer)
       const length = Number(answer.headers['content-length'] ?? Number.POSITIVE_INFINITY)
