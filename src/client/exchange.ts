@@ -2,7 +2,7 @@ import { CatalogError } from '../base/errors.ts'
 import { inTransactionHeader } from '../base/model/transaction-id.ts'
 import { sleep, wallClock } from '../base/time.ts'
 import type { AnyOperation } from '../catalog/index.ts'
-import { errorOfResponse } from '../protocol/status.ts'
+import { errorOfResponse, isOfCatalog } from '../protocol/status.ts'
 import type { Credentials } from './credentials.ts'
 import type { Settings } from './options.ts'
 import type { Outgoing } from './request.ts'
@@ -36,9 +36,12 @@ export async function exchange(
   }
 }
 
+/** Statuses of a server, or of a proxy before it, that may have an answer in a moment. */
+const busyStatuses: ReadonlySet<number> = new Set([429, 502, 503])
+
 function retryDelayAfter(outcome: Received | Failure, attempt: number): number | undefined {
   if ('error' in outcome) return outcome.isRetryable ? retryDelay(attempt, undefined) : undefined
-  if (outcome.status !== 503 && outcome.status !== 429) return undefined
+  if (!busyStatuses.has(outcome.status)) return undefined
   return retryDelay(attempt, outcome.headers.get('retry-after'))
 }
 
@@ -60,11 +63,16 @@ async function sendWithToken(
 export function errorOf({ base }: Settings, { status, headers, body }: Received, path: string): CatalogError {
   const location = headers.get('location')
   if (status < 400 && location !== null) return redirected(base, location)
+  return errorOfResponse(status, parsed(body), path)
+}
+
+/** A body as JSON, or as text when it is none. */
+function parsed(body: Uint8Array): unknown {
   const text = new TextDecoder().decode(body)
   try {
-    return errorOfResponse(status, JSON.parse(text), path)
+    return JSON.parse(text)
   } catch {
-    return errorOfResponse(status, text, path)
+    return text
   }
 }
 
@@ -91,9 +99,6 @@ function retryAfterMillis(retryAfter: string, now: number): number {
   return Number.isNaN(date) ? 0 : Math.max(0, date - now)
 }
 
-/** Statuses of a proxy whose server did not answer, or not in time. */
-const gatewayErrors: ReadonlySet<number> = new Set([502, 504])
-
 /**
  * The error of a change that the server may have made, although no answer arrived. Undefined when the server did not
  * make it, or when the request changes nothing. A caller who retries such a change may make it twice.
@@ -118,8 +123,10 @@ function unansweredChange(
 
 function outcomeText(base: string, outcome: Received | Failure): string | undefined {
   if ('error' in outcome) return outcome.maybeReceived
-  if (!gatewayErrors.has(outcome.status)) return undefined
-  return `What stands before the server at ${base} answered with status ${outcome.status}`
+  const { status, body } = outcome
+  // A proxy that does not know the method or the version of HTTP passes nothing on.
+  if (status < 500 || status === 501 || status === 505 || isOfCatalog(status, parsed(body))) return undefined
+  return `What stands before the server at ${base} answered with status ${status}`
 }
 
 function adviceFor(operation: AnyOperation, isKeyed: boolean, isInside: boolean): string {

@@ -89,20 +89,30 @@ const codesByNumber = new Map<number, ErrorCode>(
 )
 
 const codesByStatus: Readonly<Record<number, ErrorCode>> = {
-  400: 'InvalidInput',
   401: 'Unauthenticated',
   403: 'PermissionDenied',
   404: 'Unsupported',
   405: 'Unsupported',
   406: 'Unsupported',
+  407: 'Unauthenticated',
   408: 'ServiceUnavailable',
   409: 'ConcurrentModification',
-  413: 'InvalidInput',
-  422: 'InvalidInput',
+  410: 'Unsupported',
+  421: 'ServiceUnavailable',
+  425: 'ServiceUnavailable',
   429: 'Throttling',
-  502: 'ServiceUnavailable',
-  503: 'ServiceUnavailable',
-  504: 'ServiceUnavailable',
+  451: 'PermissionDenied',
+  500: 'Internal',
+  501: 'Unsupported',
+  505: 'Unsupported',
+  511: 'Unauthenticated',
+}
+
+/** The error code of an answer without one. */
+function codeOfStatus(status: number): ErrorCode {
+  const known = codesByStatus[status]
+  if (known !== undefined) return known
+  return status >= 500 ? 'ServiceUnavailable' : status >= 400 ? 'InvalidInput' : 'Internal'
 }
 
 /** The error code of a 404 without `code`, by path prefix. */
@@ -117,25 +127,87 @@ function notFoundCode(path: string): ErrorCode | undefined {
 }
 
 /**
+ * Whether an error response is one of a catalog, and not of a proxy. Other programs use numbers as `code`, too, so it
+ * counts only beside a text of ours and with a status of its kind.
+ */
+export function isOfCatalog(status: number, body: unknown): body is Partial<ErrorBody> {
+  if (typeof body !== 'object' || body === null) return false
+  const { code, type, error, detail, message } = body as Record<string, unknown>
+  if (typeof type === 'string' && type.startsWith('/errors/')) return true
+  const known = typeof code === 'number' ? codesByNumber.get(code) : undefined
+  const hasText = [detail, error].some((text) => typeof text === 'string')
+  return (
+    known !== undefined && hasText && message === undefined && statusOfCode[known] >= 500 === status >= 500
+  )
+}
+
+/**
  * The error of an error response, by its `code`. Servers of the service document send no `code`: then `type` and the
- * `path` of the operation's route determine what was not found. A body without both may come from a proxy, and the
- * status decides. Accepts any body, and never throws.
+ * `path` of the operation's route determine what was not found. Any other body comes from what stands before the
+ * server, and the status decides. Accepts any body, and never throws.
  */
 export function errorOfResponse(status: number, body: unknown, path = ''): CatalogError {
-  const { code, type, error, detail, transaction_id, next_version } = (
-    typeof body === 'object' && body !== null ? body : {}
-  ) as Record<string, unknown>
+  if (!isOfCatalog(status, body)) return new CatalogError(codeOfStatus(status), foreignText(status, body))
+  const { code, type, error, detail, transaction_id, next_version } = body as Record<string, unknown>
   const known =
     (typeof code === 'number' ? codesByNumber.get(code) : undefined) ??
     (type === problems[404].type ? notFoundCode(path) : undefined)
   const given = [detail, error].find((text) => typeof text === 'string' && text !== '') as string | undefined
   return new CatalogError(
-    known ?? codesByStatus[status] ?? 'Internal',
-    given ??
-      `The server answered with status ${status} and no message. Check that the URL is that of a catalog.`,
+    known ?? codeOfStatus(status),
+    given ?? `The server answered with status ${status} and no message. Ask whoever runs it.`,
     {
       transaction_id: typeof transaction_id === 'string' ? transaction_id : undefined,
       next_version: Number.isSafeInteger(next_version) ? (next_version as number) : undefined,
     },
   )
+}
+
+function foreignText(status: number, body: unknown): string {
+  const said = textOf(body)
+  return `The answer has status ${status} and is no error of a catalog${said === '' ? '' : `: ${JSON.stringify(said)}`}. It may come from a proxy before the server. ${adviceFor(status)}`
+}
+
+function adviceFor(status: number): string {
+  switch (status) {
+    case 401:
+    case 407:
+    case 511:
+      return 'Check the credentials that it asks for.'
+    case 403:
+    case 451:
+      return 'It lets this request not pass: ask whoever runs it.'
+    case 408:
+      return 'The request arrived too slowly: send it again, on a faster way or in parts.'
+    case 413:
+      return 'The body is larger than it allows: send less at a time, or raise its limit.'
+    case 414:
+    case 431:
+      return 'The URL and the headers are longer than it allows: send a shorter request, or raise its limit.'
+    case 429:
+      return 'Wait a moment and try again.'
+    case 500:
+      return 'Ask whoever runs it.'
+    case 501:
+    case 505:
+      return 'Check that the URL is that of a catalog.'
+  }
+  return status > 500
+    ? 'Check that the server runs, and try again in a moment.'
+    : 'Check that the URL is that of a catalog.'
+}
+
+const maxText = 120
+
+/** What a body that is no error of a catalog says, in one short line: the title of a page, or a message. */
+function textOf(body: unknown): string {
+  const { detail, error, message } = (typeof body === 'object' && body !== null ? body : {}) as Record<
+    string,
+    unknown
+  >
+  const given = [detail, message, error, body].find((text) => typeof text === 'string' && text !== '') ?? ''
+  const text = (given as string).slice(0, 10_000)
+  const told = /<title[^>]*>([^<]*)/i.exec(text)?.[1] ?? text.replace(/<[^>]*>/g, ' ')
+  const line = told.replace(/\s+/g, ' ').trim()
+  return line.length > maxText ? `${line.slice(0, maxText)}…` : line
 }

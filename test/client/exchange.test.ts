@@ -102,6 +102,25 @@ describe('sending again', () => {
     expect(sent).toHaveLength(4)
   })
 
+  it('is done where a proxy may pass the request on in a moment, and changes tell what is not known', async () => {
+    const bodies = ['', '<html><title>no</title></html>', '{"message":"no"}', '{"error":{"code":14}}']
+    for (let status = 400; status < 600; status++) {
+      const foreign = () => new Response(bodies[status % bodies.length], { status })
+      const isBusy = status === 429 || status === 502 || status === 503
+      const read = scripted([foreign(), isBusy ? listing() : foreign()], { retries: 1 })
+      const answer = await read.catalog.listTables({ id: [] }).catch((error: unknown) => error)
+      expect(answer, String(status)).toMatchObject(
+        isBusy ? { tables: ['t'] } : { message: expect.stringContaining(`status ${status}`) },
+      )
+      expect(read.sent.length, String(status)).toBe(isBusy ? 2 : 1)
+      const change = scripted([foreign()], { retries: 1 })
+      const error = await change.catalog.dropTable({ id: ['t'] }).catch((error: Error) => error.message)
+      const isUnknown = status >= 500 && status !== 501 && status !== 505
+      expect(/may have been made or not/.test(String(error)), String(status)).toBe(isUnknown)
+      expect(change.sent.length).toBe(1)
+    }
+  })
+
   it('has an end', async () => {
     const { catalog, sent } = scripted([busy(), busy(), busy()], { retries: 2 })
     await fails(catalog.listTables({ id: [] }), 'Throttling', 'Slow down')

@@ -3,6 +3,7 @@ import { tableFromArrays, tableToIPC } from 'apache-arrow'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type OperationName, operations } from '../../src/catalog/operations/index.ts'
 import { connect } from '../../src/client/index.ts'
+import { arrowStreamType } from '../../src/protocol/wire.ts'
 import { type ServeOptions, serve } from '../../src/server/index.ts'
 import { type Catalog, CatalogError, openCatalog } from '../../src/tabularium/index.ts'
 import { fakeCatalog } from '../../src/testing/index.ts'
@@ -128,6 +129,23 @@ describe.skipIf(missingProxies).each(proxyNames)('%s', (name) => {
     }
     await client.insertIntoTable({ id: ['t'], data: source() as never })
     expect((await catalog.countTableRows({ id: ['t'] })).count).toBe(1 + batches * rows)
+  })
+
+  test('passes on the answer to a body that is refused while it is sent', async () => {
+    const { url } = await behind()
+    const chunks = Array.from({ length: 20 }, () => new Uint8Array(mebibyte))
+    for (let n = 0; n < 10; n++) {
+      const upload = await tlsFetch({ ca, chunked: true })(`${url}/v1/table/t/insert`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer a-token-that-is-wrong', 'content-type': arrowStreamType },
+        body: ReadableStream.from(chunks),
+        duplex: 'half',
+      } as RequestInit)
+      expect(upload.status).toBe(401)
+      expect(await upload.json()).toMatchObject({ code: 16 })
+      const next = await tlsFetch({ ca })(`${url}/v1/table`, { headers: { authorization } })
+      expect(next.status).toBe(200)
+    }
   })
 
   test('passes an answer on only as fast as its client reads', async () => {
