@@ -2,7 +2,6 @@ import { UsageError } from '../usage.ts'
 import { type Convert, converterOf, isObject, Mismatch } from './convert.ts'
 import { type Source, TypeInference } from './infer.ts'
 import { described, type JsonField, type JsonSchema } from './json.ts'
-import { isOpen, typedFields } from './open-types.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -80,7 +79,9 @@ export class TextRows {
     note: Source['note'],
   ): Promise<readonly JsonField[]> {
     const { isCsv, isFile, label } = this.#source
-    const open = given && new Set(given.filter(({ type }) => isOpen(type)).map(({ name }) => name))
+    const { isOpen, toJsonSchema, toSchema, typedSchema } = await import('../../engine/arrow/index.ts')
+    const known = given && toSchema({ fields: given })
+    const open = known && new Set(known.fields.filter(({ type }) => isOpen(type)).map(({ name }) => name))
     if (given && open?.size === 0) return given
     const inference = new TypeInference(isCsv, open)
     if (rest && isFile) {
@@ -90,7 +91,7 @@ export class TextRows {
       for (const { values, at } of first) inference.addFields(values, at)
     }
     const found = inference.fields({ isCsv, label, note })
-    return given === undefined ? found : typedFields(given, found)
+    return known ? toJsonSchema(typedSchema(known, toSchema({ fields: found }).fields)).fields : found
   }
 
   #converter(fields: readonly JsonField[]): (row: ObjectRow) => Row {

@@ -120,3 +120,16 @@ export function childFields(type: DataType) {
 export function hasDictionary(type: DataType): boolean {
   return type.typeId === Type.Dictionary || childFields(type).some((field) => hasDictionary(field.type))
 }
+
+const listTypes: ReadonlySet<number> = new Set([
+  Type.List,
+  Type.LargeList,
+  Type.FixedSizeList,
+  Type.ListView,
+  Type.LargeListView,
+])
+
+/** Whether values of a type are lists, in whatever layout. */
+export function isList({ typeId }: DataType): boolean {
+  return listTypes.has(typeId)
+}

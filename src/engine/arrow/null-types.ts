@@ -1,5 +1,5 @@
 import { type DataType, type Field, type Schema, Type } from '@uwdata/flechette'
-import { childFields } from './layout.ts'
+import { childFields, isList } from './layout.ts'
 
 /*
  * A column that had no value when its table was made has the type null. It takes the type of the first values that are
@@ -43,14 +43,4 @@ export function typedSchema(schema: Schema, given: readonly Field[]): Schema {
     return other === undefined ? field : typedField(field, other)
   })
   return fields.every((field, i) => field === schema.fields[i]) ? schema : { ...schema, fields }
-}
-
-function isList({ typeId }: DataType): boolean {
-  return (
-    typeId === Type.List ||
-    typeId === Type.LargeList ||
-    typeId === Type.FixedSizeList ||
-    typeId === Type.ListView ||
-    typeId === Type.LargeListView
-  )
 }

@@ -3,7 +3,7 @@ import { CatalogError, invalid } from '../../base/errors.ts'
 import { quote } from '../../base/model/identifier.ts'
 import { type IndexType, vectorIndexTypes } from '../../base/model/index-types.ts'
 import { noIndex } from '../../base/model/missing-index.ts'
-import { childFields } from '../arrow/layout.ts'
+import { childFields, isList } from '../arrow/layout.ts'
 import { typeName } from '../arrow/type-name.ts'
 import { valueType } from '../predicate/evaluate/scalar.ts'
 import type { StoredIndex } from './format/manifest.ts'
@@ -234,19 +234,11 @@ const sortedTypes: ReadonlySet<number> = new Set([
   Type.FixedSizeBinary,
 ])
 const byteTypes: ReadonlySet<number> = new Set([...textTypes, ...binaryTypes])
-const listTypes: ReadonlySet<number> = new Set([
-  Type.List,
-  Type.LargeList,
-  Type.FixedSizeList,
-  Type.ListView,
-  Type.LargeListView,
-])
-
 const scalarTypes = {
   BTREE: (type: DataType) => sortedTypes.has(valueType(type).typeId),
   BITMAP: (type: DataType) => labelTypes.has(valueType(type).typeId),
   LABEL_LIST: (type: DataType) =>
-    listTypes.has(type.typeId) && labelTypes.has(valueType(childFields(type)[0]!.type).typeId),
+    isList(type) && labelTypes.has(valueType(childFields(type)[0]!.type).typeId),
   FM: (type: DataType) => byteTypes.has(valueType(type).typeId),
 }
 

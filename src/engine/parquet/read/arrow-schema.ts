@@ -1,7 +1,7 @@
 import { type DataType, type Field, type Schema, Type } from '@uwdata/flechette'
 import { type AnyBatch, makeBatch, makeColumn, partsOf, type Values } from '../../arrow/batch.ts'
 import { castBatch } from '../../arrow/cast/cast.ts'
-import { childFields } from '../../arrow/layout.ts'
+import { childFields, isList } from '../../arrow/layout.ts'
 import { decodeSchema } from '../../arrow/schema.ts'
 import { assemble } from '../../arrow/take/take.ts'
 import { typeName } from '../../arrow/type-name.ts'
@@ -37,8 +37,7 @@ export function retyped(natural: DataType, kept: DataType | undefined): DataType
     if (typeName(values, true) !== typeName(kept.dictionary, true) || !isPlain(values)) return natural
     return { ...kept, dictionary: values } as DataType
   }
-  const [from, to] = [natural.typeId, kept.typeId]
-  if (isListType(from) && isListType(to)) return { ...kept, children: childFields(natural) } as DataType
+  if (isList(natural) && isList(kept)) return { ...kept, children: childFields(natural) } as DataType
   if (isSame(natural, kept)) return kept
   // Writers bring times to a unit that readers know.
   if (
@@ -52,20 +51,9 @@ export function retyped(natural: DataType, kept: DataType | undefined): DataType
 }
 
 /** Whether a type has no children: values of others are not looked up in a dictionary. */
-function isPlain({ typeId }: DataType): boolean {
-  return !isListType(typeId) && typeId !== Type.Struct && typeId !== Type.Map && typeId !== Type.Null
-}
-
-const listTypes: readonly number[] = [
-  Type.List,
-  Type.LargeList,
-  Type.FixedSizeList,
-  Type.ListView,
-  Type.LargeListView,
-]
-
-function isListType(typeId: number): typeId is typeof Type.List {
-  return listTypes.includes(typeId)
+function isPlain(type: DataType): boolean {
+  const { typeId } = type
+  return !isList(type) && typeId !== Type.Struct && typeId !== Type.Map && typeId !== Type.Null
 }
 
 const texts: readonly number[] = [Type.Utf8, Type.LargeUtf8, Type.Utf8View]
