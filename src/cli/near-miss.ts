@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { editDistance } from '../base/model/nearest.ts'
+import { allNearest, nearest } from '../base/model/nearest.ts'
 import { UsageError } from './usage.ts'
 
 /** Words from other tools, and the commands that do the same here. */
@@ -57,36 +57,11 @@ export const synonyms: Readonly<Record<string, readonly string[]>> = {
 
 /** Suggests commands for an unknown word. */
 export function suggestionsFor(word: string, commands: readonly string[]): readonly string[] {
-  const asTyped = word.toLowerCase().slice(0, maxLength)
+  const asTyped = word.toLowerCase()
   if (Object.hasOwn(synonyms, asTyped)) return synonyms[asTyped]!
   const begun = commands.filter((command) => asTyped.length >= 3 && command.startsWith(asTyped))
   if (begun.length > 0) return [begun.reduce((a, b) => (b.length < a.length ? b : a))]
-  return nearestWords(asTyped, commands)
-}
-
-/** The word that another one is a typo of, of some thousand words; undefined if there is none. */
-export function nearestWord(typed: string, words: readonly string[]): string | undefined {
-  return typed.length > maxLength ? undefined : nearestWords(typed, words)[0]
-}
-
-function nearestWords(typed: string, words: readonly string[]): readonly string[] {
-  const near = words
-    .filter((word) => word.length <= 2 * maxLength)
-    .map((word) => ({ word, distance: editDistance(typed, word) }))
-    .filter(({ word, distance }) => isTypo(typed, word, distance))
-  const least = Math.min(...near.map(({ distance }) => distance))
-  return near.filter(({ distance }) => distance === least).map(({ word }) => word)
-}
-
-const maxLength = 40
-
-/** Whether a word is a typo: two letters are swapped, or at most one letter in three is wrong. */
-function isTypo(word: string, command: string, distance: number): boolean {
-  const letters = (text: string) => [...text].sort().join('')
-  if (distance === 2 && letters(word) === letters(command)) return true
-  // Of two words of one letter, none is the other's typo.
-  if (distance >= word.length) return false
-  return distance <= Math.max(1, Math.floor(Math.min(word.length, command.length) / 3))
+  return allNearest(asTyped, commands)
 }
 
 /**
@@ -100,7 +75,7 @@ export function withNearOption({ options }: Command, text: string): string {
     .filter(({ hidden }) => !hidden)
     .flatMap(({ short, long }) => [short, long])
     .filter((flag) => flag !== undefined)
-  const near = nearestWord(
+  const near = nearest(
     typed,
     flags.filter((flag) => flag.startsWith('--')),
   )

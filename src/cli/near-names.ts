@@ -1,6 +1,6 @@
 import { formatIdentifier } from '../base/model/identifier.ts'
+import { nearest } from '../base/model/nearest.ts'
 import { type Catalog, CatalogError, type OperationOptions } from '../tabularium/index.ts'
-import { nearestWord } from './near-miss.ts'
 
 /** The most names that are compared with what was typed. */
 const maxNames = 1_000
@@ -40,7 +40,7 @@ export async function withNearName(
   ).catch(() => [])
   // Tables may be listed by their whole identifiers.
   const own = names.map((name) => name.slice(name.lastIndexOf('$') + 1))
-  const near = nearestWord(missing.at(-1)!, own)
+  const near = nearest(missing.at(-1)!, own)
   if (near === undefined) return error
   const whole = [...parent, near].join(delimiter)
   return new CatalogError(error.code, `${error.message} Did you mean ${whole}?`, { cause: error })

@@ -1,16 +1,30 @@
-/** The name most similar to a given one, ignoring case; undefined when none is similar. */
+/** The name that a given one is a typo of, ignoring case; undefined if there is none. */
 export function nearest(name: string, names: readonly string[]): string | undefined {
-  const wanted = name.toLowerCase().slice(0, 64)
-  let best: string | undefined
-  let bestDistance = Math.max(1, Math.floor(wanted.length / 2)) + 1
-  for (const candidate of names.slice(0, 1_000)) {
-    const distance = editDistance(wanted, candidate.toLowerCase().slice(0, 64))
-    if (distance < bestDistance) {
-      best = candidate
-      bestDistance = distance
-    }
-  }
-  return best
+  return allNearest(name, names)[0]
+}
+
+/** The same with all others that are as similar. */
+export function allNearest(name: string, names: readonly string[]): readonly string[] {
+  const wanted = compared(name)
+  const near = names
+    .slice(0, 1_000)
+    .map((one) => ({ one, distance: typoDistance(wanted, compared(one)) }))
+    .filter(({ distance }) => distance !== undefined)
+  const least = Math.min(...near.map(({ distance }) => distance!))
+  return near.filter(({ distance }) => distance === least).map(({ one }) => one)
+}
+
+/** What is compared of a name, however long it is. */
+const compared = (name: string) => name.toLowerCase().slice(0, 64)
+
+/** The distance of a typo: two letters are swapped, or at most one letter in three is wrong. */
+function typoDistance(typed: string, meant: string): number | undefined {
+  const distance = editDistance(typed, meant)
+  const letters = (text: string) => [...text].sort().join('')
+  if (distance === 2 && letters(typed) === letters(meant)) return distance
+  // Of two words of one letter, none is the other's typo.
+  if (distance >= typed.length) return undefined
+  return distance <= Math.max(1, Math.floor(Math.min(typed.length, meant.length) / 3)) ? distance : undefined
 }
 
 /** The Levenshtein distance: how many characters to insert, remove or replace to turn one text into the other. */
