@@ -24,6 +24,7 @@ const table = makeTable({
   ['__proto__']: [types.int32, [0, 1, 2]],
   date: [types.int32, [0, 1, 2]],
   case: [types.int32, [0, 1, 2]],
+  not: [types.int32, [0, 1, 2]],
   left: [types.int32, [0, 1, 2]],
   St: [
     struct([
@@ -50,6 +51,7 @@ describe('finds a column', () => {
     '`__proto__` = 1',
     'date = 1 AND date IN (1) AND abs(date) = 1',
     'case = 1',
+    'not = 1 AND NOT not <> 1 AND abs(not) = 1 AND not::BIGINT = 1',
     "left = 1 AND left(Name, 1) = 'y'",
     'St.x = 1',
     'ST.x = 1',
@@ -96,7 +98,7 @@ describe('does not find', () => {
 it('says which columns a predicate reads', () => {
   expect(
     compilePredicate('St.x = 1 AND (id = 1 OR length(Name) > 1) AND 1 = 1', table.schema).columns,
-  ).toEqual([0, 1, 12])
+  ).toEqual([0, 1, 13])
 })
 
 describe('other layouts', () => {

@@ -104,6 +104,7 @@ describe('says where a predicate is wrong, and what to write instead', () => {
     's SIMILAR TO s',
     'i ^ 1 = 1',
     'i <=> 1',
+    'CURRENT_TIME = i',
     'i IS DISTINCT FROM 1',
     'b IS UNKNOWN',
     'i = ANY (1)',

@@ -66,6 +66,7 @@ function arithmeticType(a: DataType, b: DataType): DataType | undefined {
 /** `-arg`. */
 export function negatePlan(scope: Scope, arg: Plan, at: number): Plan {
   const { type } = arg
+  if (isNull(type)) return arg
   if (isDecimal(type)) return fold(negateDecimal(arg, at))
   if (isFloat(type) || (type.typeId === Type.Int && type.signed))
     return fold({ kind: 'negate', type, arg, at })

@@ -70,7 +70,7 @@ function parseWord(parser: Parser): Expression {
   }
   const word = tokens.keyword()
   const calls = tokens.isSymbol('(', 1)
-  if (word === 'NOT') {
+  if (word === 'NOT' && !isColumn(tokens)) {
     tokens.next()
     const arg = parser.expression(precedence.not)
     return makeNode(text, at, arg.end, { kind: 'not', arg }, [arg])
@@ -91,6 +91,9 @@ function parseWord(parser: Parser): Expression {
   if (startsCase(tokens)) return parseCase(parser)
   if (isStrayOperator(tokens)) throw tokens.unexpected('a value, a column or an expression')
   refuseUnsupportedWord(tokens)
+  if (!calls && word === 'CURRENT_TIME') {
+    throw tokens.unsupported(word, at, 'Use now(), or `current_time` for a column of that name.')
+  }
   if (!calls && (word === 'CURRENT_DATE' || word === 'CURRENT_TIMESTAMP')) {
     const { end } = tokens.next()
     return makeNode(text, at, end, { kind: 'call', name: word, args: [] })
@@ -214,11 +217,15 @@ const beginsValue = /^[-([]$/
 /** Whether the next token is CASE, and not a column of that name. */
 function startsCase(tokens: TokenStream): boolean {
   if (!tokens.ofValues || tokens.keyword() !== 'CASE') return false
-  const next = tokens.peek(1)
-  if (next.kind === 'end') return false
-  if (next.kind === 'symbol') return beginsValue.test(next.text)
+  if (tokens.peek(1).kind === 'end') return false
   // `CASE NOT a WHEN …` is rare, and `case NOT IN (…)` is not.
-  return !afterName.test(tokens.keyword(1) ?? '')
+  return !isColumn(tokens) && !afterName.test(tokens.keyword(1) ?? '')
+}
+
+/** Whether the next token, CASE or NOT, is a column's name: a symbol follows with which no value begins. */
+function isColumn(tokens: TokenStream): boolean {
+  const next = tokens.peek(1)
+  return next.kind === 'symbol' && !beginsValue.test(next.text)
 }
 
 /** Parses `CASE [operand] WHEN … THEN … [ELSE …] END`. */

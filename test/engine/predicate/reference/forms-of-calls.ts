@@ -107,7 +107,7 @@ export function numberCall(m: Maker, compare: string): string {
     () => `nanvl(${m.pick('f', 'f32', 'h', 'single')}, ${m.pick('0', '1.5', 'h', 'f', 'NULL')})`,
     () => `log(2, abs(${n}))`,
     () => `pi()`,
-    () => `-${m.pick('j', 'dec', 'whole', 'wide', 'fine', 'huge')}`,
+    () => `-${m.pick('j', 'dec', 'whole', 'wide', 'fine', 'huge', 'NULL')}`,
     () =>
       `${m.pick('i8', 'i16', 'j', 'u8', 'small', 'wide', 'u16')} ${m.pick('<<', '>>', '&', '|', '^', '#')} ${m.pick('1', '7', 'j', 'small', '64', '-1', 'u8')}`,
     () =>

@@ -12,7 +12,7 @@ import { byLength, type Difference, kindOf } from './difference.ts'
 import { predicates } from './grammar.ts'
 import { isKnown } from './known.ts'
 import { Maker } from './maker.ts'
-import { type Answer, openReference } from './reference.ts'
+import { type Answer, openReference, type Reference } from './reference.ts'
 import { randomTable, withRandom } from './rows.ts'
 import { type Comparison, comparison } from './typed.ts'
 
@@ -29,6 +29,12 @@ export function differencesToReference(seed: number, runs: number): Promise<Diff
 export async function differencesToReferenceOf(
   seed: number,
   texts: readonly string[],
+  isMeant: (
+    text: string,
+    expected: Answer,
+    found: Answer,
+    reference: Reference,
+  ) => Promise<boolean> = async () => false,
 ): Promise<Difference[]> {
   const table = randomTable(seed, 40)
   await using reference = await openReference(table)
@@ -38,7 +44,8 @@ export async function differencesToReferenceOf(
     for (let predicate = asked.pop(); predicate !== undefined; predicate = asked.pop()) {
       const expected = await reference.ask(predicate)
       const found = ours(table, predicate)
-      if (!agree(expected, found) && !isKnown(predicate, expected, found, table))
+      if (agree(expected, found) || isKnown(predicate, expected, found, table)) continue
+      if (!(await isMeant(predicate, expected, found, reference)))
         differences.push({
           kind: kindOf(expected, found),
           text: describe(table, predicate, 'reference', expected, found),

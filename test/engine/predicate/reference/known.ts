@@ -126,6 +126,12 @@ export const refusals: readonly Known[] = [
     theirs: /Cast error|Parser error|Invalid argument/,
     example: 'CAST(i AS INT UNSIGNED) BETWEEN NULL AND 4294967295',
   },
+  // So does NULL as the only item of a list.
+  {
+    text: /CAST\(.* IN \(NULL(?:, NULL)*\)/,
+    theirs: /Cast error: Can't cast value/,
+    example: 'CAST(f32 AS TIMESTAMP(0)) IN (NULL)',
+  },
   // A bound that settles a row spares the other one, beside which the cast may have to be made.
   {
     text: /(?:CAST\(|::).*BETWEEN (?!NULL AND|.* AND NULL)/,
