@@ -79,6 +79,18 @@ export function waitingAt(
   return transaction === undefined ? undefined : { transaction, stagedName: `${name}-${unique}` }
 }
 
+const arrivingPattern = /(?:^|\/)_staged\/([^/]+)\.[0-9a-f-]{36}\.rows\//i
+
+/** The folder of rows that arrive for a transaction, within the folder of the dataset. `unique` is a UUID. */
+export function arrivingFolderOf(transactionId: string, unique: string): string {
+  return `${waitingFolder}${encodeURIComponent(transactionId)}.${unique}.rows/`
+}
+
+/** The encoded id of the transaction for which the rows in a file arrived, before its commit. */
+export function arrivingAt(path: string): string | undefined {
+  return arrivingPattern.exec(path)?.[1]
+}
+
 /** Whether a path is that of a manifest that a writer wants committed under its final name. */
 export function isStaged(path: string): boolean {
   return finalNameOf(nameOf(path)) !== undefined

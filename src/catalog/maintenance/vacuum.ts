@@ -3,7 +3,7 @@ import { CatalogError, invalid } from '../../base/errors.ts'
 import { prefetch } from '../../base/scheduling/prefetch.ts'
 import { keys, type TransactionRecord } from '../../base/store/records.ts'
 import { endLapsedBackups, hasBackupLease, onceBackupsEnded } from '../locations/backup-lease.ts'
-import { isStaged, nameOf, waitingAt } from '../locations/lance-files.ts'
+import { arrivingAt, isStaged, nameOf, waitingAt } from '../locations/lance-files.ts'
 import { folderName, tablesFolder } from '../locations/locations.ts'
 import { mayBeSince, olderThan } from '../locations/object-age.ts'
 import { transactionMark, transactionMarkIn } from '../locations/own-objects.ts'
@@ -53,7 +53,8 @@ export interface VacuumReport {
  * - Objects younger than the grace period, as their content dates them.
  * - Objects that work under way wrote, as their names show: a commit may follow.
  * - Objects that a clone names, even if their own table was dropped.
- * - Objects that another engine may have written, but not manifests that a writer of Lance staged and left.
+ * - Objects that another engine may have written, but not manifests that a writer of Lance staged and left, nor rows
+ *   that arrived for a change which did not end.
  * - Objects outside of all tables that are younger than the oldest open transaction over many operations, or than the
  *   oldest creation of a table: it may have a table there. Those of other engines, while one of the same folder is younger than the grace period: their
  *   table may be recorded once all are written.
@@ -139,7 +140,7 @@ async function list(
   for await (const found of content.list(`${tablesFolder}/`)) {
     signal?.throwIfAborted()
     report.examined++
-    const isOfLance = stagedNameOf(found.path) !== undefined
+    const isOfLance = stagedNameOf(found.path) !== undefined || arrivingAt(found.path) !== undefined
     if (isOfLance ? isOldStaged(found.modified) : isOld(found.modified)) candidates.push(found)
     else if (writerMarkIn(found.path) === undefined) young.add(tableFolderOf(found.path))
   }
@@ -197,7 +198,7 @@ async function objectsOf(
   return (path) =>
     marks.has(writerMarkIn(path)) ||
     ownMarks.has(transactionMarkIn(core, path)) ||
-    transactions.has(waitingAt(path)?.transaction)
+    transactions.has(waitingAt(path)?.transaction ?? arrivingAt(path))
 }
 
 /** What was known before the tables were read. `pointed` is filled while they are read. */
@@ -283,6 +284,7 @@ async function neededTest(
     const name = nameIn(live, path)
     const stagedName = stagedNameOf(path)
     // A writer that was killed, or gave up, left it behind.
+    if (name !== undefined && arrivingAt(path) !== undefined) return false
     if (stagedName !== undefined && name !== undefined) return staged.has(stagedName)
     if (paths.has(path) || isBelow(path, whole)) return true
     if (name !== undefined && transactionMarkIn(core, becomes) !== undefined)

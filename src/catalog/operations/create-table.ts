@@ -251,7 +251,7 @@ async function create(
             putTable(writer, internalId, made.record)
             return { first: putFirst(change, made) }
           })
-        const first = { id, table, folder, rows, commit }
+        const first = { id, table, folder, rows, transactionId: transaction.id, commit }
         const written = isLances
           ? createDataset(core, first, work)
           : createOwn(core, first, transaction, work)

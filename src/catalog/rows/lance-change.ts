@@ -26,8 +26,9 @@ import { isRetryable, TargetReplaced } from '../transactions/retry.ts'
 import type { RowsChange } from './change-types.ts'
 import type { AnyRowsContext, RowsOptions } from './context.ts'
 import { isForLance } from './format.ts'
+import { insertArrived } from './lance-arriving.ts'
 import { createDeclaredByLance } from './lance-create.ts'
-import { isOfLance, readManifest, shownAs } from './lance-rows.ts'
+import { isOfLance, readManifest, shownAs, toRead } from './lance-rows.ts'
 import { latestPublished } from './published.ts'
 import { requireContentFolder, retryIfReplaced } from './rows.ts'
 import { inVersionRow } from './version-row.ts'
@@ -74,14 +75,32 @@ export async function changeLance(
     return runLong(core, options, about, async (transaction, work) => {
       const commits = new Commits(core, change, table, transaction, work.signal)
       // Changes of this process would only refuse each other's versions.
-      const changed = await core.inTurn(`${table.id}/lance/${branch}`, async () => {
-        if (lancesManifest) return commits.write(await lancesManifest())
-        return lance!
-          .change(commits.dataset(latest), (schema) => lances!(schema, work), work)
-          .catch((error) => {
-            throw commits.failure ?? error
-          })
-      })
+      const inTurn = <T>(make: () => Promise<T>) => core.inTurn(`${table.id}/lance/${branch}`, make)
+      const byLance = (make: NonNullable<typeof lances>) =>
+        inTurn(() =>
+          lance!
+            .change(commits.dataset(latest), (schema) => make(schema, work), work)
+            .catch((error) => {
+              throw commits.failure ?? error
+            }),
+        )
+      const written = async (): Promise<RowsChanged> => {
+        if (lancesManifest) return inTurn(async () => commits.write(await lancesManifest()))
+        if (!change.awaitsSource) return byLance(lances!)
+        // A source may be slow, and must not keep others from their work.
+        transaction.releaseSlot()
+        const arriving = await lances!(await lance!.columns(toRead(core, id, table, latest)), work)
+        if (arriving.kind !== 'insert') return byLance(() => arriving)
+        const target = { id, table, latest, transactionId: transaction.id, overwrite: arriving.overwrite }
+        return insertArrived(core, target, arriving.rows, work, {
+          held: (rows) => byLance(() => ({ ...arriving, rows })),
+          made: async (make, affected) => {
+            await inTurn(() => commits.write(make))
+            return { affected }
+          },
+        })
+      }
+      const changed = await written()
       const hasVersion = commits.made !== undefined
       // The transaction of a change without effect ends without a version.
       if (!hasVersion || change.makesSeveral) await transaction.commit(() => ({}))

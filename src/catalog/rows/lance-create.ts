@@ -14,12 +14,14 @@ import type { PendingRows } from './change-types.ts'
 import { requireReadable } from './client-columns.ts'
 import type { AnyRowsContext, RowsOptions } from './context.ts'
 import type { Rows } from './input.ts'
+import { createArrived } from './lance-arriving.ts'
 
 /** A dataset of Lance to make, for a table that has no version. */
 export interface NewDataset {
   readonly id: Identifier
   readonly table: TableAt
   readonly rows: Rows
+  readonly transactionId: string
   /** Commits the table with its first version. Resolves to no version if another table has the name. */
   readonly commit: CommitTable
 }
@@ -45,7 +47,7 @@ export function requireLanceReaches(core: AnyRowsContext, id: Identifier, table:
  */
 export async function createDataset(
   core: AnyRowsContext,
-  { id, table, rows, commit }: NewDataset,
+  { id, table, rows, transactionId, commit }: NewDataset,
   work: WorkOptions,
 ): Promise<number> {
   let refusal: unknown
@@ -71,14 +73,22 @@ export async function createDataset(
     }
   }
   const lance = await core.lance()
+  const shown = `the new table ${formatIdentifier(id)}`
   const dataset = {
     location: locationOf(core.contentRoots, table.id, table.record),
     branch: '',
-    shown: `the new table ${formatIdentifier(id)}`,
+    shown,
     versions: { latest: async () => undefined, find: async () => undefined, create: record },
   }
-  return lance.create(dataset, rows, work).catch((error) => {
-    throw refusal ?? error
+  return createArrived(core, { table, transactionId, shown }, rows, work, {
+    held: (rows) =>
+      lance.create(dataset, rows, work).catch((error) => {
+        throw refusal ?? error
+      }),
+    made: async (staged, count) => {
+      await record(staged)
+      return count
+    },
   })
 }
 
@@ -111,7 +121,11 @@ export async function createDeclaredByLance(
         if (now?.id !== declared.id || now.record.main.latest !== null) throw new TargetReplaced(id)
         return { first: putFirst(change, now) }
       })
-    const affected = await createDataset(core, { id, table: declared, rows, commit }, work)
+    const affected = await createDataset(
+      core,
+      { id, table: declared, rows, transactionId: transaction.id, commit },
+      work,
+    )
     return { affected, version: 1, transaction_id: transaction.id }
   })
 }

@@ -115,7 +115,13 @@ export function shownAs(id: Identifier, { branch, version }: FoundVersion): stri
   return `version ${version} of ${formatIdentifier(id)}${onBranch(branch)}`
 }
 
-function toRead(core: AnyRowsContext, id: Identifier, table: FoundTable, found: FoundVersion): DatasetToRead {
+/** A version that is to be read. */
+export function toRead(
+  core: AnyRowsContext,
+  id: Identifier,
+  table: FoundTable,
+  found: FoundVersion,
+): DatasetToRead {
   const { branch, version, record } = found
   const location = locationOf(core.contentRoots, table.id, table.record)
   const { manifest_path, e_tag = '', transaction_id } = record

@@ -7,6 +7,7 @@ import type { ChangesOptions, WorkOptions } from '../table/table-engine.ts'
 import { answerOf } from './answer.ts'
 import { ownColumns, type RowChange, type RowsChanged } from './change.ts'
 import { type DatasetToCompare, lancePair } from './changes/changes.ts'
+import { columnsToWrite } from './columns.ts'
 import { WatchedCommits } from './commits.ts'
 import type { DatasetToChange, DatasetToOpen, DatasetToRead, RowsToScan } from './datasets.ts'
 import { wholeExpression } from './expressions.ts'
@@ -27,6 +28,7 @@ export type { DatasetFragment, DatasetLayout } from './changes/fragments.ts'
 export type { DatasetToChange, DatasetToOpen, DatasetToRead } from './datasets.ts'
 export type { LanceIndex, LanceIndexFound } from './indexes.ts'
 export type { HeadOfBranch } from './kept-handles.ts'
+export { inPortions } from './portions.ts'
 export type { LanceQuery, SearchTuning, TextClause, TextSearch } from './query.ts'
 export type { LanceOptions } from './sessions.ts'
 export type { WriteSpec } from './write-spec.ts'
@@ -136,6 +138,11 @@ export class LanceEngine {
   /** The columns of a version; `metadata` is the schema metadata. */
   schema(dataset: DatasetToRead): Promise<Schema> {
     return this.#read(dataset, {}, async (table) => decodeSchema(await table.schema()))
+  }
+
+  /** The columns of a version, as rows are written into them. */
+  columns(dataset: DatasetToRead): Promise<Schema> {
+    return this.#read(dataset, {}, async (table) => columnsToWrite(await table.schema()))
   }
 
   /**

@@ -1,0 +1,106 @@
+import {
+  bufferOf,
+  manifestFields,
+  manifestFile,
+  manifestFlags,
+  manifestStart,
+  section,
+  sectionAt,
+} from './manifest-file.ts'
+import { type Field, writeFields } from './protobuf.ts'
+import type { MadeVersion, NextVersion } from './schema-metadata.ts'
+
+/*
+ * Versions that the catalog makes itself: the manifest of another version with some fields replaced. What lies before
+ * the manifest in its file stays where it is, as fields say where. https://lance.org/format/table has the messages.
+ */
+
+/** The fields of manifests. */
+export const manifestField = {
+  columns: 1,
+  fragments: 2,
+  version: 3,
+  auxiliary: 4,
+  metadata: 5,
+  indexes: 6,
+  timestamp: 7,
+  tag: 8,
+  lastFragment: 11,
+  transactionFile: 12,
+  nextRow: 14,
+  format: 15,
+  branch: 20,
+  transactionSections: [21, 23],
+}
+
+/** Those that a version has for itself. */
+const own = [
+  manifestField.version,
+  manifestField.auxiliary,
+  manifestField.timestamp,
+  manifestField.tag,
+  manifestField.transactionFile,
+  ...manifestField.transactionSections,
+]
+/** Says that the transactions of versions lie in their manifests alone. */
+const noTransactionFilesFlag = 0b10_0000n
+const transactionField = { readVersion: 1, uuid: 2 }
+
+/** How a version differs from the one whose manifest it takes. */
+export interface OwnVersion {
+  readonly version: number
+  /** Fields of its manifest that are left out. */
+  readonly without: readonly number[]
+  readonly fields: readonly Field[]
+  /** What its transaction says that was done. */
+  readonly operation: Field
+}
+
+/** Makes a version from the manifest of another one. */
+export function ownVersion(
+  manifest: Uint8Array,
+  { version, without, fields: added, operation }: OwnVersion,
+  { uuid, millis }: NextVersion,
+): MadeVersion {
+  const file = bufferOf(manifest)
+  const fields = manifestFields(file)
+  const left = new Set([...own, ...without])
+  const transaction = writeFields([
+    { number: transactionField.readVersion, value: BigInt(version - 1) },
+    { number: transactionField.uuid, value: Buffer.from(uuid) },
+    operation,
+  ])
+  const sectionField = fields.findLast(({ number }) => manifestField.transactionSections.includes(number))
+  const before = withoutTransaction(file.subarray(0, manifestStart(file)), sectionField)
+  const name = `${version - 1}-${uuid}.txn`
+  const hasFile = sectionField === undefined || (manifestFlags(fields) & noTransactionFilesFlag) === 0n
+  const next = writeFields([
+    ...fields.filter(({ number }) => !left.has(number)),
+    ...added,
+    { number: manifestField.version, value: BigInt(version) },
+    { number: manifestField.timestamp, value: timestamp(millis) },
+    ...(hasFile ? [{ number: manifestField.transactionFile, value: Buffer.from(name) }] : []),
+    ...(sectionField ? [{ number: sectionField.number, value: BigInt(before.length) }] : []),
+  ])
+  return {
+    manifest: manifestFile(sectionField ? [before, ...section(transaction)] : [before], next, file),
+    transactionFile: hasFile ? { name, bytes: transaction } : undefined,
+  }
+}
+
+/** The sections before a manifest. The transaction of the other version is left out where it is the last one. */
+function withoutTransaction(sections: Buffer, field: Field | undefined): Buffer {
+  if (typeof field?.value !== 'bigint') return sections
+  const at = Number(field.value)
+  return at + 4 + sectionAt(sections, field.value).length === sections.length
+    ? sections.subarray(0, at)
+    : sections
+}
+
+function timestamp(millis: number): Uint8Array {
+  const seconds = Math.floor(millis / 1000)
+  return writeFields([
+    { number: 1, value: BigInt(seconds) },
+    { number: 2, value: BigInt(Math.floor((millis - seconds * 1000) * 1_000_000)) },
+  ])
+}

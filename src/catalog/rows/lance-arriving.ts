@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto'
+import type { Identifier } from '../../base/model/identifier.ts'
+import type { StagedVersion } from '../../engine/lance/index.ts'
+import type { WorkOptions } from '../../engine/table/index.ts'
+import { firstOfArrived, withArrived, withoutRows } from '../lance/arrived-rows.ts'
+import { ArrivingDataset } from '../lance/arriving-dataset.ts'
+import { datasetFolderOf, type TableAt } from '../lance/dataset.ts'
+import type { MakeManifest } from '../lance/schema-metadata.ts'
+import { nameAfter, transactionsFolderOf, versionsFolderOf } from '../locations/lance-files.ts'
+import { locationOf } from '../locations/locations.ts'
+import type { FoundTable } from '../lookup/names.ts'
+import type { FoundVersion } from '../lookup/versions.ts'
+import type { AnyRowsContext } from './context.ts'
+import type { Rows } from './input.ts'
+import { readManifest, shownAs } from './lance-rows.ts'
+
+/*
+ * Lance takes rows as a whole. So rows that arrive are written in portions, each as a version of a dataset beside the
+ * table, and one version of the table takes all of them at the end. Rows that are one portion are handed to Lance.
+ */
+
+/** The rows that arrived: in memory, or in a dataset that is to be removed at the end. */
+type Arrived = { readonly held: Rows } | { readonly dataset: ArrivingDataset; readonly count: number }
+
+/** What rows arrive for. */
+interface Target {
+  readonly table: TableAt
+  readonly transactionId: string
+  /** What errors call it. */
+  readonly shown: string
+  /** The manifest that the dataset begins with. Undefined for the columns of the rows. */
+  readonly base?: Uint8Array
+  readonly overwrite: boolean
+}
+
+/** Waits for all rows of a stream. When it fails, nothing is left. */
+async function arrivedFor(
+  core: AnyRowsContext,
+  { table, transactionId, shown, base, overwrite }: Target,
+  rows: Rows,
+  work: WorkOptions,
+): Promise<Arrived> {
+  if (!('tables' in rows)) return { held: rows }
+  const lance = await core.lance()
+  const { inPortions } = await import('../../engine/lance/index.ts')
+  let dataset: ArrivingDataset | undefined
+  let count = 0
+  try {
+    for await (const portion of inPortions(rows)) {
+      work.signal?.throwIfAborted()
+      if (dataset === undefined && portion.isLast) return { held: portion.rows }
+      const isFirst = dataset === undefined
+      dataset ??= new ArrivingDataset(
+        datasetFolderOf(core, table)!,
+        core.staging?.transactionId ?? transactionId,
+      )
+      const location = dataset.locationIn(locationOf(core.contentRoots, table.id, table.record))
+      const there = { location, branch: '', shown, versions: dataset.versions }
+      if (isFirst && base === undefined) await lance.create(there, portion.rows, work)
+      else if (portion.count > 0) {
+        if (isFirst) await dataset.begin(base!)
+        const insert = { kind: 'insert', rows: portion.rows, overwrite: isFirst && overwrite } as const
+        await lance.change(there, () => insert, { signal: work.signal })
+      }
+      count += portion.count
+      work.onProgress?.({ rowsDone: count, rowsTotal: 0 })
+    }
+    return { dataset: dataset!, count }
+  } catch (error) {
+    await dataset?.remove()
+    throw error
+  }
+}
+
+/** The table and version that rows are inserted into. */
+export interface InsertTarget {
+  readonly id: Identifier
+  readonly table: FoundTable
+  readonly latest: FoundVersion
+  readonly transactionId: string
+  readonly overwrite: boolean
+}
+
+/**
+ * Waits for the rows of an insert, and hands them to one of two: those in memory, or what makes a version that has them.
+ */
+export async function insertArrived<T>(
+  core: AnyRowsContext,
+  target: InsertTarget,
+  rows: Rows,
+  work: WorkOptions,
+  insert: {
+    held(rows: Rows): Promise<T>
+    made(make: MakeManifest, count: number): Promise<T>
+  },
+): Promise<T> {
+  const { id, table, latest, overwrite } = target
+  const before = await readManifest(core, id, table, latest, (manifest) => ({
+    manifest,
+    base: withoutRows(manifest),
+  }))
+  if (before.base === undefined) return insert.held(rows)
+  const shown = shownAs(id, latest)
+  const found = await arrivedFor(core, { ...target, base: before.base, shown }, rows, work)
+  if ('held' in found) return insert.held(found.held)
+  const { dataset, count } = found
+  try {
+    const make = withArrived({ manifest: await dataset.manifest(), base: before.manifest, overwrite })
+    // Once a version is written that names the files, a lost answer may hide that it is recorded.
+    let mayBeMade = false
+    try {
+      await dataset.moveTo(latest.branch, work.signal)
+      const makeNext: MakeManifest = (version, next) => {
+        mayBeMade = false
+        const made = make(version, next)
+        mayBeMade = made !== undefined
+        return made
+      }
+      return await insert.made(makeNext, count)
+    } catch (error) {
+      if (!mayBeMade) await dataset.removeMoved()
+      throw error
+    }
+  } finally {
+    await dataset.remove()
+  }
+}
+
+/** The table that is made with rows. */
+export interface CreateTarget {
+  readonly table: TableAt
+  readonly transactionId: string
+  readonly shown: string
+}
+
+/** The same for the first rows of a table. The version is written where Lance would write it. */
+export async function createArrived<T>(
+  core: AnyRowsContext,
+  target: CreateTarget,
+  rows: Rows,
+  work: WorkOptions,
+  create: {
+    held(rows: Rows): Promise<T>
+    made(staged: StagedVersion, count: number): Promise<T>
+  },
+): Promise<T> {
+  const found = await arrivedFor(core, { ...target, overwrite: false }, rows, work)
+  if ('held' in found) return create.held(found.held)
+  const { dataset, count } = found
+  try {
+    await dataset.moveTo('', work.signal)
+    const uuid = randomUUID()
+    const made = firstOfArrived(await dataset.manifest(), { uuid, millis: core.now() })
+    const { content, prefix, objectPath } = datasetFolderOf(core, target.table)!
+    const path = `${versionsFolderOf('')}${nameAfter('18446744073709551615.manifest')}-${uuid}`
+    await content.put(prefix + path, made.manifest)
+    const file = made.transactionFile
+    if (file) await content.put(prefix + transactionsFolderOf('') + file.name, file.bytes)
+    const staged = { branch: '', version: 1, manifest_path: objectPath + path, naming_scheme: 'V2' }
+    return await create.made({ ...staged, manifest_size: made.manifest.length }, count)
+  } finally {
+    await dataset.remove()
+  }
+}
