@@ -56,6 +56,7 @@ const byField: Readonly<Record<string, string>> = {
   'alterTableAddColumns.request.virtual_column': 'Readonly<Record<string, unknown>> | null',
   'queryTable.response.data': 'Uint8Array',
   'tableChanges.response.data': 'Uint8Array',
+  'fetchTableBlobs.response.data': 'Uint8Array',
   'describeTable.response.schema': 'JsonArrowSchema',
 }
 

@@ -122,6 +122,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   migrate: 'needs a database: database.test.ts',
   'import-iceberg': 'needs a server of Iceberg REST: test/iceberg/remote/import.test.ts',
   'backup-lease': 'runs another command: backup-lease.test.ts',
+  'fetch-table-blobs': 'needs a table of Lance: ../catalog/lance/blobs.test.ts',
   'prewarm-table-index': 'needs a table of Lance: ../catalog/lance/warm.test.ts',
   'analyze-table-query-plan': 'tells times, which differ: below',
   'list-dropped-tables': 'needs a catalog that holds dropped tables: serve.test.ts',

@@ -133,8 +133,9 @@ async function clone(
     throw asked.source == null && isGone ? new TargetReplaced(sourceId, { cause: error }) : error
   })
   const { snapshot: shared } = source
-  if (shared) await requireReadable(options, shared.schema)
-  else if (options[clientRules]) await requireReadable(options, await schemaOfLance(core, sourceId, source))
+  if (shared) await requireReadable(options, shared.schema, { isOfLance: false })
+  else if (options[clientRules])
+    await requireReadable(options, await schemaOfLance(core, sourceId, source), { isOfLance: true })
   const target = newTable(core, id, asked.properties ?? source.table.record.properties)
   const isShallow = shared !== undefined && (asked.is_shallow ?? true)
   const from = requireContentFolder(core, sourceId, source.table)

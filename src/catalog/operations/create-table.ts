@@ -228,7 +228,7 @@ async function create(
         // A source may be slow, and must not keep others from their work.
         if (isRowsSource(data)) transaction.releaseSlot()
         const { rows, work } = await pending.build(given)
-        await requireReadable(options, rows.schema)
+        await requireReadable(options, rows.schema, { isOfLance: isLances })
         let kept: FoundTable | undefined
         const commit: CommitTable = (putFirst) =>
           transaction.commit((change) => {

@@ -188,15 +188,24 @@ async function details(
     if (record.rows === undefined && error instanceof CatalogError) return undefined
     throw error
   })
-  return { ...names, version, ...(described && (await describeRows(id, described, options))) }
+  return {
+    ...names,
+    version,
+    ...(described && (await describeRows(id, described, isOfLance(record), options))),
+  }
 }
 
-async function describeRows(id: readonly string[], rows: DescribedRows, options: OperationOptions) {
+async function describeRows(
+  id: readonly string[],
+  rows: DescribedRows,
+  isLances: boolean,
+  options: OperationOptions,
+) {
   const { toJsonSchema } = await import('../../engine/table/index.ts')
   const json = toJsonSchema(rows.schema)
   const rules = options[clientRules]
   return {
-    schema: rules ? describedColumns(rules, id, json) : json,
+    schema: rules ? describedColumns(rules, id, json, isLances) : json,
     metadata: Object.fromEntries(rows.metadata),
     ...(rows.deletedRows !== undefined && {
       stats: { num_deleted_rows: rows.deletedRows, num_fragments: rows.fragments },

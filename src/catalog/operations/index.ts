@@ -31,6 +31,7 @@ import { dropNamespace } from './drop-namespace.ts'
 import { dropTable } from './drop-table.ts'
 import { dropTableIndex } from './drop-table-index.ts'
 import { explainTableQueryPlan } from './explain-table-query-plan.ts'
+import { fetchTableBlobs } from './fetch-table-blobs.ts'
 import { getLsmWriteSpec } from './get-lsm-write-spec.ts'
 import { getTableStats } from './get-table-stats.ts'
 import { getTableTagVersion } from './get-table-tag-version.ts'
@@ -98,6 +99,7 @@ export const operations = {
   mergeInsertIntoTable,
   countTableRows,
   queryTable,
+  fetchTableBlobs,
   tableChanges,
   explainTableQueryPlan,
   analyzeTableQueryPlan,
@@ -175,6 +177,7 @@ export {
   dropTable,
   dropTableIndex,
   explainTableQueryPlan,
+  fetchTableBlobs,
   getLsmWriteSpec,
   getTableStats,
   getTableTagVersion,

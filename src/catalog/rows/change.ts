@@ -224,7 +224,7 @@ function refusingUnreadable<Checked, Prepared>(
     ...change,
     apply: async (found, prepared, current, work) => {
       const changed = await change.apply(found, prepared, current, work)
-      await requireReadable(options, changed.snapshot.schema, current?.schema)
+      await requireReadable(options, changed.snapshot.schema, { before: current?.schema, isOfLance: false })
       return changed
     },
   }

@@ -10,21 +10,31 @@ type Schema = Snapshot['schema']
 type Field = Schema['fields'][number]
 
 /** Refuses columns that the requesting client cannot read. Those that `before` has are accepted. */
-export async function requireReadable(options: RowsOptions, schema: Schema, before?: Schema): Promise<void> {
+export async function requireReadable(
+  options: RowsOptions,
+  schema: Schema,
+  { before, isOfLance }: { readonly before?: Schema | undefined; readonly isOfLance: boolean },
+): Promise<void> {
   const rules = options[clientRules]
   if (rules === undefined || schema === before) return
   const { toJsonSchema } = await import('../../engine/table/index.ts')
   const there = new Set(before && toJsonSchema(before).fields.map((field) => JSON.stringify(field)))
   const found = rules.unreadable(
     toJsonSchema(schema).fields.filter((field) => !there.has(JSON.stringify(field))),
+    isOfLance,
   )
   if (found === undefined) return
   throw invalid(`Column ${JSON.stringify(found.path)} ${found.fault}. Use ${found.instead} instead.`)
 }
 
 /** The columns of a table under types that a client with these rules can read. */
-export function describedColumns(rules: ClientRules, id: Identifier, json: JsonArrowSchema): JsonArrowSchema {
-  const found = rules.unreadable(json.fields)
+export function describedColumns(
+  rules: ClientRules,
+  id: Identifier,
+  json: JsonArrowSchema,
+  isOfLance: boolean,
+): JsonArrowSchema {
+  const found = rules.unreadable(json.fields, isOfLance)
   if (found === undefined) return { ...json, fields: json.fields.map(rules.plain) }
   throw unsupported(
     `Column ${JSON.stringify(found.path)} of the table ${formatIdentifier(id)} ${found.fault}.`,

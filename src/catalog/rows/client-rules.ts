@@ -13,8 +13,11 @@ export const readsLance = Symbol('readsLance')
 export interface ClientRules {
   /** A column under a type that the client knows, with the same values; the same object where it knows the type. */
   plain(field: JsonArrowField): JsonArrowField
-  /** The first column that the client cannot read under any type; undefined where it can read all of them. */
-  unreadable(fields: readonly JsonArrowField[]): UnreadableColumn | undefined
+  /**
+   * The first column that the client cannot read under any type; undefined where it can read all of them. `isOfLance` says
+   * whether the columns are those of a table of Lance.
+   */
+  unreadable(fields: readonly JsonArrowField[], isOfLance: boolean): UnreadableColumn | undefined
   /** Whether `createTable` with the mode ExistOk refuses a table that has other columns than the given ones. */
   readonly comparesColumns: boolean
 }

@@ -114,7 +114,7 @@ export async function createDeclaredByLance(
   return runLong(core, options, about, async (transaction, given) => {
     if (awaitsSource) transaction.releaseSlot()
     const { rows, work } = await pending.build(given)
-    await requireReadable(options, rows.schema)
+    await requireReadable(options, rows.schema, { isOfLance: true })
     const commit: CommitTable = (putFirst) =>
       transaction.commit((change) => {
         const now = lookUpTable(change.writer, id)

@@ -32,6 +32,7 @@ export function lanceRows(
   return {
     count: async (predicate, work) => (await core.lance()).count(dataset, predicate, work),
     query: async (asked) => (await core.lance()).query(dataset, asked),
+    blobs: async (wanted, work) => (await core.lance()).blobs(dataset, wanted, work),
     explain: async (asked) => (await core.lance()).explain(dataset, asked),
     async stats() {
       const { totalBytes, numRows, numIndices, fragmentStats } = await (await core.lance()).stats(dataset)

@@ -25,6 +25,12 @@ export function ownRows({ rows }: VersionRecord, open: () => Promise<Opened>): V
       const { engine, snapshot } = await open()
       return engine[inParts ? 'streamRows' : 'queryRows'](snapshot, asked)
     },
+    async blobs() {
+      throw unsupported(
+        "Only tables of Lance have blobs, and the rows of this one are the catalog's own.",
+        'Its columns of bytes are read by a query.',
+      )
+    },
     async explain(asked) {
       refuseText(asked)
       const { engine, snapshot } = await open()

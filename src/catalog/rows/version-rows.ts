@@ -1,5 +1,12 @@
 import type { Schema } from '@uwdata/flechette'
-import type { LanceIndexFound, SearchTuning, TextSearch, WriteSpec } from '../../engine/lance/index.ts'
+import type {
+  BlobsToRead,
+  BlobsWork,
+  LanceIndexFound,
+  SearchTuning,
+  TextSearch,
+  WriteSpec,
+} from '../../engine/lance/index.ts'
 import type { QueryOptions, WorkOptions } from '../../engine/table/index.ts'
 
 /*
@@ -43,6 +50,8 @@ export interface VersionRows {
   count(predicate: string | undefined, work: WorkOptions): Promise<number>
   /** The bytes of an Arrow IPC file. In parts, if `inParts` and there are many. */
   query(asked: RowsQuery, inParts: boolean): Promise<Uint8Array | AsyncIterable<Uint8Array>>
+  /** Blobs of rows as an Arrow IPC file. Throws `Unsupported` where rows have none. */
+  blobs(wanted: BlobsToRead, work: BlobsWork): Promise<Uint8Array>
   explain(asked: RowsQuery): Promise<readonly string[]>
   stats(): Promise<RowsStats>
   describe(): Promise<DescribedRows>

@@ -5,6 +5,7 @@ import { queryChanges, streamChanges } from '../table/changes/changes.ts'
 import { ReportedWork } from '../table/job.ts'
 import type { ChangesOptions, WorkOptions } from '../table/table-engine.ts'
 import { answerOf } from './answer.ts'
+import { type BlobsToRead, type BlobsWork, readBlobs } from './blobs.ts'
 import { ownColumns, type RowChange, type RowsChanged } from './change.ts'
 import { type DatasetToCompare, lancePair } from './changes/changes.ts'
 import { columnsToWrite } from './columns.ts'
@@ -21,6 +22,7 @@ import type { LanceSession } from './session.ts'
 import { errorOf, type LanceOptions, LanceSessions } from './sessions.ts'
 import { type WriteSpec, writeSpecOf } from './write-spec.ts'
 
+export type { BlobsToRead, BlobsWork } from './blobs.ts'
 export type { Dataset, DatasetVersion, DatasetVersions, StagedVersion } from './bridge.ts'
 export type { RowChange, RowsChanged } from './change.ts'
 export type { DatasetToCompare } from './changes/changes.ts'
@@ -54,6 +56,11 @@ export class LanceEngine {
     return this.#read(dataset, asked, async (table, lance) =>
       answerOf(await buildQuery(lance, table, asked), asked),
     )
+  }
+
+  /** Blobs of rows of a version as the bytes of an Arrow IPC file. */
+  blobs(dataset: DatasetToRead, wanted: BlobsToRead, work: BlobsWork): Promise<Uint8Array> {
+    return this.#read(dataset, work, (table) => readBlobs(table, dataset.shown, wanted, work))
   }
 
   /** Columns of some rows of a version, in the order in which it has them, as batches of Arrow that are read on demand. */

@@ -14,6 +14,14 @@ export interface NativeTable {
   countRows(filter?: string): Promise<number>
   stats(): Promise<NativeStats>
   query(): NativeQuery
+  /** A query for the rows with these ids. Those that are not there are left out. */
+  takeRowIds(ids: readonly bigint[]): Pick<NativeQuery, 'selectColumns' | 'withRowId' | 'execute'>
+  /** The columns of blobs, and fields of structs that are, by their paths. */
+  blobColumns(): Promise<readonly string[]>
+  /** The blobs of rows, in the order of their ids. Fails where a row is not there. */
+  fetchBlobs(column: string, ids: readonly bigint[]): Promise<readonly (Uint8Array | null | undefined)[]>
+  /** A handle of the blob of one row, which is not null. */
+  fetchBlobFiles(column: string, ids: readonly [bigint]): Promise<readonly NativeBlobFile[]>
   add(rows: Uint8Array, mode: 'append' | 'overwrite'): Promise<unknown>
   delete(predicate: string): Promise<{ readonly numDeletedRows: number }>
   update(
@@ -130,6 +138,13 @@ export interface NativeQuery {
 export interface NativeBatches {
   next(): Promise<Uint8Array | null>
   /** Leaves the rest, where Lance runs in another process. */
+  close?(): void
+}
+
+/** A handle of a blob. */
+export interface NativeBlobFile {
+  readRange(start: bigint, end: bigint): Promise<Uint8Array>
+  /** Leaves the handle, where Lance runs in another process. */
   close?(): void
 }
 

@@ -89,11 +89,11 @@ export async function openHttpCore(
     failure: (exchange, error) => failure(context, exchange, error),
     headersOf: (answer, exchange) => {
       const { requestId, headers: received, dialect } = exchange
-      const headers: Record<string, string> = { [requestIdHeader]: requestId, ...dialect?.headers }
+      const headers: Record<string, string> = { [requestIdHeader]: requestId }
       if (received[passedOnHeader] !== undefined) headers[serverHeader] = context.server.instance
       if (answer.type !== undefined) headers['content-type'] = answer.type
       if (closesConnections || exchange.isUnread) headers.connection = 'close'
-      return answer.headers === undefined ? headers : { ...answer.headers, ...headers }
+      return { ...dialect?.headers, ...answer.headers, ...headers }
     },
     advertise: (url) => context.server.advertise(url),
     drain: () => readiness.shutDown(),

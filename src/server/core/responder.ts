@@ -171,6 +171,7 @@ export function responder(context: HttpContext): Responder {
     }
     const idempotencyKey = keyOf(exchange, definition)
     const make = async () => {
+      const rules = dialect.rules?.()
       const result = await methods[operation](request, {
         ...(route.rows &&
           hold && {
@@ -186,14 +187,16 @@ export function responder(context: HttpContext): Responder {
         ...(operation === 'createTableVersion' && { signal: disconnectSignal(exchange) }),
         ...(transaction !== undefined && { transaction }),
         ...(idempotencyKey !== undefined && { idempotencyKey }),
-        ...(dialect.rules && { [clientRules]: dialect.rules }),
+        ...(rules && { [clientRules]: rules }),
         ...(dialect.readsLance && { [readsLance]: true }),
         ...(definition.changes && { [requestId]: exchange.requestId }),
         ...(authorizer && { [callerHook]: authorizer.ofResolved(exchange, content) }),
       })
       begun.record(operation, request, result, principal)
       const response = children ? childrenResponse(operation, request, result) : result
-      return answerOf(route, response, dialect.response?.(operation, response) ?? response)
+      const answer = await answerOf(route, response, dialect.response?.(operation, response) ?? response)
+      const headers = rules?.headers()
+      return headers ? { ...answer, headers: { ...answer.headers, ...headers } } : answer
     }
     // Never cached inside a transaction, which has its own snapshot and changes.
     return transaction === undefined ? cache.answer(exchange, bytes, request, make) : make()

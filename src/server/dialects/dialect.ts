@@ -6,6 +6,11 @@ import type { ErrorStatus } from '../../protocol/status.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
+/** What a client expects of the tables and columns of one request, and the headers that its answer gets by what they are. */
+export interface RequestRules extends ClientRules {
+  headers(): Readonly<Record<string, string>> | undefined
+}
+
 /** How a group of clients deviates from the protocol. Without a member, the client follows the service document. */
 export interface Dialect {
   readonly name: string
@@ -23,8 +28,8 @@ export interface Dialect {
   readonly response?: (operation: OperationName, response: Fields) => unknown
   /** The field for the body of an operation, if the client sends Arrow bytes instead of JSON. */
   readonly arrowField?: (operation: OperationName) => string | undefined
-  /** The client's requirements for tables and columns. */
-  readonly rules?: ClientRules
+  /** The client's requirements for the tables and columns of one request. */
+  readonly rules?: () => RequestRules
   /** Whether its clients read the files of Lance's tables by themselves, and need not be told the columns. */
   readonly readsLance?: boolean
   /** Headers of every answer. */

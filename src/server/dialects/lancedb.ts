@@ -4,7 +4,7 @@ import { limits } from '../../base/model/fields.ts'
 import type { ClientRules, UnreadableColumn } from '../../catalog/index.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import type { ErrorStatus } from '../../protocol/status.ts'
-import type { Dialect, Fields } from './dialect.ts'
+import type { Dialect, Fields, RequestRules } from './dialect.ts'
 
 /*
  * All deviations of LanceDB's clients (0.39) from the protocol. The remote client, by `connect('db://…', …)` with
@@ -12,15 +12,18 @@ import type { Dialect, Fields } from './dialect.ts'
  * few, and nothing identifies it. A server for that client needs `listing: 'children'`.
  */
 
+/** By what the answers to opening and creating a table say here, the client chooses how to use that table. */
+const versionHeader = 'phalanx-version'
+
 export const lancedbDialect: Dialect = {
   name: 'lancedb',
   // The client does not encode identifiers in the path.
   plusIsSpace: false,
   // From 0.2.0 on, the client sends several vectors in one query, not one query for each. From 0.3.0 on it sends all
   // clauses of full-text queries, and from 0.4.0 on it inserts in several parts.
-  headers: { 'phalanx-version': '0.3.0' },
+  headers: { [versionHeader]: '0.3.0' },
   listing: 'children',
-  rules: { comparesColumns: true, plain, unreadable },
+  rules: rulesOfRequest,
   // The client requests all tables when it means those of the root.
   operation: (operation) => (operation === 'listAllTables' ? 'listTables' : operation),
   // Columns of nulls arrive as a stream with their schema and no rows.
@@ -244,15 +247,39 @@ const instead: ReadonlyMap<string, readonly [called: string, instead: string]> =
 /** The value types of dictionaries that the client knows: those without parameters. */
 const dictionaryValues: ReadonlySet<string> = new Set([...numbers, ...floats, ...texts, 'bool', 'null'])
 
-/** An extension type that the client's companion library decodes to objects, from which the client cannot make rows. */
+/** The extension type of blobs of Lance. */
 const blobs = 'lance.blob.v2'
 
-function unreadable(fields: readonly Field[]): UnreadableColumn | undefined {
-  for (const field of fields) {
-    const found = faultOf(field, field.name)
-    if (found !== undefined) return found
+/**
+ * Blobs of a table of Lance are read by requests of their own, which the client sends to servers of 0.5.0 or newer. Only the
+ * answers about such tables say that, since the client then inserts more than a million rows in several parts.
+ */
+function rulesOfRequest(): RequestRules {
+  let hasBlobs = false
+  return {
+    comparesColumns: true,
+    plain(field) {
+      hasBlobs ||= holdsBlob(field)
+      return plain(field)
+    },
+    unreadable(fields, isOfLance) {
+      for (const field of fields) {
+        const found = faultOf(field, field.name, isOfLance)
+        if (found !== undefined) return found
+      }
+      hasBlobs ||= fields.some(holdsBlob)
+      return undefined
+    },
+    headers: () => (hasBlobs ? { [versionHeader]: '0.5.0' } : undefined),
   }
-  return undefined
+}
+
+function isBlob(field: Field): boolean {
+  return field.metadata?.['ARROW:extension:name'] === blobs
+}
+
+function holdsBlob(field: Field): boolean {
+  return isBlob(field) || (field.type.fields?.some(holdsBlob) ?? false)
 }
 
 function plain(field: Field): Field {
@@ -275,9 +302,9 @@ function withKnownParameters(name: string): string {
     .replace(/^(timestamp:\w+:[+-]\d\d):(\d\d)$/, '$1$2')
 }
 
-function faultOf(field: Field, path: string): UnreadableColumn | undefined {
-  if (field.metadata?.['ARROW:extension:name'] === blobs)
-    return { path, fault: cannotRead('a blob'), instead: 'large_binary' }
+function faultOf(field: Field, path: string, isOfLance: boolean): UnreadableColumn | undefined {
+  if (isBlob(field) && !isOfLance)
+    return { path, fault: cannotRead('a blob', ' outside of tables of Lance'), instead: 'large_binary' }
   const { type, fields } = plainType(field.type)
   const [kind = type, ...parameters] = type.split(':')
   if (kind === 'timestamp' && parameters.length !== 2) {
@@ -293,12 +320,12 @@ function faultOf(field: Field, path: string): UnreadableColumn | undefined {
     return { path, fault: cannotRead(called), instead: other }
   }
   for (const child of fields ?? []) {
-    const found = faultOf(child, `${path}.${child.name}`)
+    const found = faultOf(child, `${path}.${child.name}`, isOfLance)
     if (found !== undefined) return found
   }
   return undefined
 }
 
-function cannotRead(called: string): string {
-  return `is ${called}, which LanceDB's clients cannot read`
+function cannotRead(called: string, where = ''): string {
+  return `is ${called}, which LanceDB's clients cannot read${where}`
 }

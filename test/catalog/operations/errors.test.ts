@@ -404,6 +404,14 @@ const refusals: {
       says: ['kept in memory'],
     },
   },
+  fetchTableBlobs: {
+    TableNotFound: noTable({ column: 'b', row_ids: [0] }),
+    TableVersionNotFound: noVersion({ column: 'b', row_ids: [0] }),
+    TableTagNotFound: noTag({ column: 'b', row_ids: [0] }),
+    TableBranchNotFound: noBranch({ column: 'b', row_ids: [0] }),
+    InvalidTableState: foreign({ column: 'b', row_ids: [0] }),
+    Unsupported: { request: async () => ({ ...rows, column: 'n', row_ids: [0] }), says: ['by a query'] },
+  },
   getLsmWriteSpec: {
     TableNotFound: noTable(),
     TableVersionNotFound: noVersion(),

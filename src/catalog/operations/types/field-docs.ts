@@ -227,6 +227,8 @@ const requests: Docs = {
   'updateFieldMetadata.metadata': 'Pairs to set. A value of null takes the key away.',
   'updateFieldMetadata.replace': 'Whether the pairs replace all that the field has. Default: false.',
 
+  'fetchTableBlobs.column': 'The column of blobs, or the path of a field of a struct.',
+  row_ids: 'The ids of rows, as `with_row_id` of a query answers them.',
   column: 'The column to index, or the path of a field of a struct.',
   index_type: 'The type of the index, such as `BTREE` or `IVF_PQ`.',
   index_name: 'The name of the index.',

@@ -2,6 +2,7 @@ import type {
   Connection,
   LancePackage,
   NativeBatches,
+  NativeBlobFile,
   NativeMerge,
   NativeQuery,
   NativeTable,
@@ -97,15 +98,33 @@ function remoteConnection(caller: Caller, connection: number): Connection {
 
 function remoteTable(caller: Caller, table: number): NativeTable {
   return recording((name, args) => {
-    if (name === 'query') return remoteQuery(caller, table)
+    if (name === 'query' || name === 'takeRowIds') return remoteQuery(caller, table, [name, args])
+    if (name === 'fetchBlobFiles') return remoteBlobFiles(caller, table, args)
     if (name === 'mergeInsert') return remoteMerge(caller, table, args)
     if (name === 'close') return caller.release(table)
     return caller.call(table, [[name, args]]).then(({ value }) => value)
   })
 }
 
-function remoteQuery(caller: Caller, table: number): NativeQuery {
-  const made: Step[] = [['query', []]]
+/** The handle of a blob. The list of one handle is what stays there. */
+async function remoteBlobFiles(
+  caller: Caller,
+  table: number,
+  args: readonly unknown[],
+): Promise<readonly NativeBlobFile[]> {
+  const { id } = await caller.call(table, [['fetchBlobFiles', args]], true)
+  const first: Step = ['at', [0]]
+  return [
+    {
+      readRange: (...range) =>
+        caller.call(id, [first, ['readRange', range]]).then(({ value }) => value as Uint8Array),
+      close: () => caller.release(id),
+    },
+  ]
+}
+
+function remoteQuery(caller: Caller, table: number, begin: Step): NativeQuery {
+  const made: Step[] = [begin]
   const query: NativeQuery = recording<NativeQuery>((name, args): unknown => {
     const steps: Step[] = [...made, [name, args]]
     if (name === 'execute') {
