@@ -59,6 +59,7 @@ interface Typed extends Passed, TypedAuth, RetentionTyped {
   readonly optimize?: boolean
   readonly transactionIdle?: number
   readonly drain?: number
+  readonly uploadIdle?: number
   readonly page: boolean
   readonly editable?: boolean
   readonly trustProxy?: readonly string[]
@@ -230,6 +231,11 @@ function addRunningOptions(command: Command): void {
       'most Arrow data of rows that are written as they arrive, as 10GiB or 200GiB (default: 64GiB)',
       toBytes,
     )
+    .option(
+      '--upload-idle <time>',
+      'how long rows and other bodies may stand still while they are sent, as 30s or 5m (default: 10s)',
+      toMillis,
+    )
     .option('--audit <file>', 'write each change, and each refused caller, as a line of JSON into this file')
     .addOption(
       new Option('--audit-failure <what>', 'while that file cannot be written: go on, or refuse changes')
@@ -317,9 +323,9 @@ function lanceOptions({ lanceProcess: isolate, lanceMemory: memoryBytes, lanceTi
 function listenOptions({ page, editable, trustProxy, ...typed }: Typed) {
   if (!page && editable) throw new UsageError('--editable is about the page, which --no-page leaves out')
   const { host, port, listing, unknownFields, advertise, staleMillis, drain, log } = typed
-  const { arrowBytes, streamedBytes } = typed
+  const { arrowBytes, streamedBytes, uploadIdle: upload } = typed
   const shown: ServeOptions['page'] = page && editable ? 'editable' : page
-  const timeouts = { drain, linger: lingerMillis }
+  const timeouts = { drain, upload, linger: lingerMillis }
   const limits = {
     ...(arrowBytes !== undefined && { arrowBytes }),
     ...(streamedBytes !== undefined && { streamedBytes }),

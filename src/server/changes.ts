@@ -29,7 +29,7 @@ export function isChangesPath(path: string, mounted: number): boolean {
 export function changesResponder(context: HttpContext): (exchange: Exchange) => Promise<StreamableAnswer> {
   const { authenticate, authorizer, rateLimit, streams, admission } = context
   const { catalog } = context.options
-  const heartbeatMillis = Math.min(quietMillis, admission.silences.download / 3)
+  const heartbeatMillis = Math.min(quietMillis, admission.times.download / 3)
 
   return async (exchange) => {
     const known = authenticate(exchange)

@@ -45,14 +45,18 @@ const names: OptionNames<ServeOptions> = {
 export interface TimeoutOptions {
   /** For the headers of a request. Default: 10 s. */
   readonly headers?: number | undefined
-  /** For a complete request. Default: 5 min. */
+  /**
+   * For a body that is read whole before the operation begins; the server then answers 400. Rows that are written while
+   * they arrive may take longer. Default: 5 min.
+   */
   readonly request?: number | undefined
   /** How long an idle connection is kept. Default: 72 s, longer than the minute of most proxies. */
   readonly keepAlive?: number | undefined
   /** How long a connection with a request in flight may be idle. Default: 10 min. */
   readonly silence?: number | undefined
   /**
-   * How long the body of a request may stall. A body stalls when less than 16 KiB of it arrives in this time. The
+   * How long the body of a request may stall. A body stalls when less than 16 KiB of it arrives in this time. Rows that
+   * are written while they arrive stall when nothing arrives in this time, or less than 16 KiB in six times this. The
    * server then answers 400. Default: 10 s.
    */
   readonly upload?: number | undefined
@@ -118,14 +122,18 @@ export async function serveWith(
   const callerAddress = callerAddressOf(options.trustProxy)
   const core = await openHttpCore(
     { ...options, catalog },
-    { log: serverLog, silences: { upload: timeouts.upload, download: timeouts.download } },
+    {
+      log: serverLog,
+      times: { upload: timeouts.upload, request: timeouts.request, download: timeouts.download },
+    },
     extension,
   )
   const server = nodeServer(core, {
     node: {
       maxHeaderSize: options.headerBytes ?? 16 * 1024,
       headersTimeout: timeouts.headers ?? 10_000,
-      requestTimeout: timeouts.request ?? 300_000,
+      // The core bounds bodies, and knows which of them are large and may take long.
+      requestTimeout: 0,
       keepAliveTimeout: timeouts.keepAlive ?? 72_000,
       connectionsCheckingInterval: 1_000,
     },

@@ -141,6 +141,56 @@ it('a stream that stands still, is cut off or is too long is refused', async () 
   await untouched()
 })
 
+it('a slow stream may take longer than a body that is read whole', async () => {
+  const { catalog, port } = await running({ timeouts: { request: 200, upload: 5_000 } })
+  const bytes = large()
+  const { socket, text } = await begun(port, bytes.subarray(0, 2_000_000))
+  // Node looks at the times of requests each second.
+  for (let at = 2_000_000; at < bytes.length; at += 60_000) {
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    const part = bytes.subarray(at, at + 60_000)
+    socket.write(`${part.length.toString(16)}\r\n`)
+    socket.write(part)
+    socket.write('\r\n')
+  }
+  socket.write('0\r\n\r\n')
+  await expect.poll(text).toMatch(/200 OK/)
+  expect(await countOf(catalog, id)).toBe(3_001)
+})
+
+it('a stream that drips is refused, and so is a file that takes too long', async () => {
+  const { port, untouched } = await running({ timeouts: { request: 200, upload: 400 } })
+  const dripped = await begun(port, large().subarray(0, 2_000_000))
+  const dripping = setInterval(() => dripped.socket.write('1\r\nx\r\n'), 20)
+  onTestFinished(() => clearInterval(dripping))
+  await expect.poll(dripped.text).toMatch(/400 Bad Request[\s\S]*less than 16384 bytes of it came in 2.4 s/)
+  await untouched()
+  const file = await begun(port, large('file').subarray(0, 100_000))
+  const feeding = setInterval(() => file.socket.write(`4e20\r\n${'x'.repeat(20_000)}\r\n`), 20)
+  onTestFinished(() => clearInterval(feeding))
+  await expect.poll(file.text).toMatch(/400 Bad Request[\s\S]*too long to arrive/)
+  await untouched()
+})
+
+it('streams that stand open leave room for other requests', async () => {
+  const { url, port, untouched } = await running({
+    limits: { bodyBytes: 100 * 2 ** 20, arrowBytes: 16 * 2 ** 20 },
+  })
+  const first = await begun(port, large().subarray(0, 2_000_000))
+  const second = await begun(port, large().subarray(0, 2_000_000))
+  await expect
+    .poll(async () =>
+      Number(/^tabularium_body_bytes (\d+)/m.exec(await (await fetch(`${url}/metrics`)).text())?.[1]),
+    )
+    .toBeGreaterThan(64 * 2 ** 20)
+  const headers = { 'content-type': 'application/json' }
+  const query = await fetch(`${url}/v1/table/t/query`, { method: 'POST', body: '{}', headers })
+  expect(query.status).toBe(200)
+  first.socket.destroy()
+  second.socket.destroy()
+  await untouched()
+})
+
 it('a row that does not fit, and a schema that does not, end the request early', async () => {
   const { url, untouched } = await running()
   await using client = connect(url)

@@ -321,11 +321,12 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['or 64 MiB of them', 'src/stores/staged/staged-store.ts', 'bytes: 64 * 1024 * 1024'],
     ['1,000,000 records read', 'src/stores/staged/staged-store.ts', 'reads: 1_000_000'],
     ['| 5 s, then', 'src/server/servers/hop.ts', 'connectMillis = 5_000'],
-    [
-      '| 10 s; 60 s |',
-      'src/server/core/context.ts',
-      'silences.upload ?? 10_000, download: silences.download ?? 60_000',
-    ],
+    ['| 10 s; 60 s |', 'src/server/core/context.ts', 'times.upload ?? 10_000'],
+    ['10 s; 60 s', 'src/server/core/context.ts', 'times.download ?? 60_000'],
+    ['| 5 min |', 'src/server/core/context.ts', 'times.request ?? 300_000'],
+    ['less than 16 KiB in', 'src/server/core/body.ts', 'minBytes = 16 * 1024'],
+    ['in a minute', 'src/server/core/body.ts', 'streamPeriods = 6'],
+    ['three quarters', 'src/server/limits/admission-control.ts', 'limits.bodyBytes * 3) / 4'],
     ['more than 128 KiB', 'src/engine/arrow/ipc/decompress.ts', 'smallBytes = 128 * 1024'],
     ['up to 64 KiB are not counted', 'src/server/core/body.ts', 'uncounted = 64 * 1024'],
     [

@@ -3,9 +3,9 @@ import type { Readable } from 'node:stream'
 import { type CatalogError, invalid } from '../../base/errors.ts'
 import type { Hold } from '../../base/scheduling/byte-budget.ts'
 import { TimeSlice } from '../../base/scheduling/time-slice.ts'
-import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../base/time.ts'
+import { clearInterval, clearTimeout, performance, setInterval, setTimeout } from '../../base/time.ts'
 import { arrowFileType, arrowStreamType, bytesType, jsonType, type Route } from '../../protocol/wire.ts'
-import type { AdmissionControl } from '../limits/admission-control.ts'
+import { type AdmissionControl, arrivingBytes, type TransferTimes } from '../limits/admission-control.ts'
 import type { Exchange } from './exchange.ts'
 
 /** The body of a request. */
@@ -53,17 +53,15 @@ export function readBody(
 /** A body of unknown length whose rows are written while they arrive begins with more than this. */
 const fewBytes = 1024 * 1024
 
-/** About the memory that rows take while they arrive and are written. */
-const arrivingBytes = 64 * 1024 * 1024
-
 /**
  * Reads an Arrow body of unknown length, or returns a larger one as it arrives. Its memory does not grow with its rows.
  * An Arrow file is read whole, because it is read from its end.
  */
 export async function readOrStream(exchange: Exchange, admission: AdmissionControl): Promise<Body> {
-  const { limits, memory, silences } = admission
+  const { limits, memory, times } = admission
   checkHeaders(exchange.headers, 'arrow')
-  const chunks = chunksOf(exchange.body, silences.upload)
+  const chunks = chunksOf(exchange.body, times.upload)
+  const started = performance.now()
   const hold = memory.hold(arrivingBytes)
   const buffer = new BodyBuffer(undefined)
   try {
@@ -72,10 +70,14 @@ export async function readOrStream(exchange: Exchange, admission: AdmissionContr
       if (done) return { bytes: await buffer.complete(), hold }
       if (buffer.size === 0) isFile = isArrowFile(value)
       buffer.add(value)
+      if (isFile && performance.now() - started > times.request) throw tooSlow(times.request)
       if (buffer.size > limits.arrowBytes) throw tooLarge(limits.arrowBytes)
       if (buffer.size > Math.max(uncounted, hold.held)) await hold.take(buffer.size - hold.held)
     }
     const first = await buffer.complete()
+    const room = admission.arriving.hold(arrivingBytes)
+    exchange.onClose(() => room.release())
+    await room.take(arrivingBytes)
     await hold.take(Math.max(0, arrivingBytes - hold.held))
     return { bytes: none.bytes, hold, arriving: limited(first, chunks, limits.streamedBytes) }
   } catch (error) {
@@ -108,19 +110,33 @@ async function* limited(
   }
 }
 
+/** A stream with fewer than `minBytes` in so many idle periods is stalled. Its source may pause now and then. */
+const streamPeriods = 6
+
 /**
- * The chunks of a body, read only when they are asked for. Fails when the body breaks off, or when nothing of it arrives
- * for `idleMillis` milliseconds while it is asked for.
+ * The chunks of a body, read only when they are asked for. Fails when the body breaks off, and when it stalls while it is
+ * asked for: nothing of it arrives for `idleMillis` milliseconds, or too little for longer.
  */
 async function* chunksOf(stream: Readable, idleMillis: number): AsyncGenerator<Buffer, undefined> {
   // An `error` event without a listener would crash the process.
   stream.on('error', () => {})
   // The connection stays open for the answer.
   const chunks = stream.iterator({ destroyOnReturn: false })
+  const longMillis = streamPeriods * idleMillis
+  let waited = 0
+  let recent = 0
   try {
     for (;;) {
+      const asked = performance.now()
       const { done, value } = await within(chunks.next(), idleMillis)
       if (done) return undefined
+      recent += value.length
+      waited += performance.now() - asked
+      if (waited > longMillis) {
+        if (recent < minBytes) throw stalled(longMillis)
+        waited = 0
+        recent = 0
+      }
       yield typeof value === 'string' ? Buffer.from(value) : value
     }
   } finally {
@@ -139,12 +155,12 @@ async function readStream(
   stream: Readable,
   length: number | undefined,
   limit: number,
-  { memory, silences }: AdmissionControl,
+  { memory, times }: AdmissionControl,
 ): Promise<Body> {
   const hold = memory.hold(length ?? limit)
   const buffer = new BodyBuffer(length)
   try {
-    await eachChunk(stream, silences.upload, (chunk) => {
+    await eachChunk(stream, times, (chunk) => {
       buffer.add(chunk)
       const { size } = buffer
       if (size > (length ?? limit)) throw length === undefined ? tooLarge(limit) : incomplete()
@@ -201,11 +217,11 @@ const minBytes = 16 * 1024
 
 /**
  * Calls `take` with every chunk. The stream is paused while a promise of `take` is pending. An error of `take` ends the
- * reading, and the rest of the stream is ignored. So does a stall of `idleMillis` milliseconds.
+ * reading, and the rest of the stream is ignored. So do a stall, and a stream that takes too long.
  */
 function eachChunk(
   stream: Readable,
-  idleMillis: number,
+  { upload: idleMillis, request: wholeMillis }: TransferTimes,
   take: (chunk: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -216,9 +232,11 @@ function eachChunk(
       if (waiting === undefined && recent < minBytes) stop(stalled(idleMillis))
       recent = 0
     }, idleMillis)
+    const end = setTimeout(() => stop(tooSlow(wholeMillis)), wholeMillis)
     // The listeners stay, because an `error` event without a listener would crash the process.
     const finish = (settle: () => void) => {
       clearInterval(timer)
+      clearTimeout(end)
       open = false
       settle()
     }
@@ -293,6 +311,12 @@ function incomplete(): CatalogError {
 function stopped(millis: number): CatalogError {
   return invalid(
     `The body stood still: nothing of it came in ${millis / 1_000} seconds. Nothing was written. Send the request again, on a faster way or in parts.`,
+  )
+}
+
+function tooSlow(millis: number): CatalogError {
+  return invalid(
+    `The request took too long to arrive: its body was not there after ${millis / 1_000} seconds. Send it again, on a faster way or in parts.`,
   )
 }
 

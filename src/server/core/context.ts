@@ -8,7 +8,7 @@ import type { Principal } from '../auth/principal.ts'
 import {
   AdmissionControl,
   type EventLoopWatch,
-  type Silences,
+  type TransferTimes,
   watchEventLoop,
 } from '../limits/admission-control.ts'
 import { EventStreams } from '../limits/event-streams.ts'
@@ -32,8 +32,8 @@ export interface AdapterOptions {
   readonly prefix?: string
   /** The event loop's delay, for applications that already measure it. */
   readonly eventLoop?: Pick<EventLoopWatch, 'isLate'> | undefined
-  /** Idle timeouts of bodies and answers that differ from the defaults, in milliseconds. */
-  readonly silences?: { readonly [Name in keyof Silences]?: number | undefined }
+  /** Times of bodies and answers that differ from the defaults, in milliseconds. */
+  readonly times?: { readonly [Name in keyof TransferTimes]?: number | undefined }
 }
 
 /** The state that all parts of one served catalog share. */
@@ -74,7 +74,7 @@ export function requireCatalog(catalog: unknown): void {
 /** Checks the options and makes a context. */
 export async function openContext(
   options: PluginOptions,
-  { log, prefix = '', eventLoop, silences = {}, upkeepMillis = 600_000 }: AdapterOptions,
+  { log, prefix = '', eventLoop, times = {}, upkeepMillis = 600_000 }: AdapterOptions,
 ): Promise<HttpContext> {
   const { auth, catalog } = options
   requireCatalog(catalog)
@@ -91,7 +91,11 @@ export async function openContext(
   const watch = watchEventLoop(eventLoop ? 0 : limits.eventLoopDelay)
   const admission = new AdmissionControl(
     limits,
-    { upload: silences.upload ?? 10_000, download: silences.download ?? 60_000 },
+    {
+      upload: times.upload ?? 10_000,
+      request: times.request ?? 300_000,
+      download: times.download ?? 60_000,
+    },
     limits.eventLoopDelay > 0 && eventLoop ? eventLoop : watch,
   )
   const mounted = prefix.split('/').length - 1

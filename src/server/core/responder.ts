@@ -241,7 +241,7 @@ async function respondWith(
     context.admission.enter()
     entered = true
     const answered = await answer(exchange)
-    if (answered.body instanceof Readable) exchange.setReadTimeout(context.admission.silences.download)
+    if (answered.body instanceof Readable) exchange.setReadTimeout(context.admission.times.download)
     return answered
   } catch (error) {
     return failure(context, exchange, error)
@@ -286,7 +286,7 @@ export function reserveAnswer(
   { body }: StreamableAnswer,
 ): boolean {
   if (body instanceof Readable) {
-    exchange.setReadTimeout(admission.silences.download)
+    exchange.setReadTimeout(admission.times.download)
     return true
   }
   if (body.length <= uncounted || exchange.isClosed) return false
@@ -294,7 +294,7 @@ export function reserveAnswer(
   if (!hold.tryTake(body.length))
     throw new Throttled('Answers that wait for their readers take all the memory that they may')
   exchange.onClose(() => hold.release())
-  exchange.setReadTimeout(admission.silences.download)
+  exchange.setReadTimeout(admission.times.download)
   return true
 }
 

@@ -6,29 +6,37 @@ import { clearInterval, setInterval } from '../../base/time.ts'
 import type { Limits } from '../options.ts'
 import { Throttled } from './rate-limit.ts'
 
-/** Idle timeouts of transfers, in milliseconds. */
-export interface Silences {
-  /** For the body of a request. */
+/** Times of transfers, in milliseconds. */
+export interface TransferTimes {
+  /** How long the body of a request may stall. */
   readonly upload: number
-  /** For a large answer that the client reads. */
+  /** For a body that is read whole, in total. */
+  readonly request: number
+  /** How long the client may stop reading a large answer. */
   readonly download: number
 }
+
+/** About the memory that rows take while they arrive and are written. */
+export const arrivingBytes = 64 * 1024 * 1024
 
 /** Counts the requests in flight, and refuses those above the limits. */
 export class AdmissionControl {
   readonly limits: Limits
   /** The memory budget of all requests: bodies, as received and decoded, and answers in flight. */
   readonly memory: ByteBudget
-  readonly silences: Silences
+  /** The room of rows that are written while they arrive. They may take long, and leave some to other requests. */
+  readonly arriving: ByteBudget
+  readonly times: TransferTimes
   readonly #eventLoop: Pick<EventLoopWatch, 'isLate'>
   #inFlight = 0
   #closing = false
 
-  constructor(limits: Limits, silences: Silences, eventLoop: Pick<EventLoopWatch, 'isLate'>) {
+  constructor(limits: Limits, times: TransferTimes, eventLoop: Pick<EventLoopWatch, 'isLate'>) {
     this.limits = limits
-    this.silences = silences
+    this.times = times
     this.#eventLoop = eventLoop
     this.memory = new ByteBudget(limits.bodyBytes)
+    this.arriving = new ByteBudget(Math.max(arrivingBytes, (limits.bodyBytes * 3) / 4))
   }
 
   get inFlight(): number {
