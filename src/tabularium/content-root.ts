@@ -56,7 +56,7 @@ export async function requireReachable(url: string): Promise<void> {
 }
 
 /** The content at a URL for a new catalog. Refuses one that has an owner, unless `isThere` says that it is no new one. */
-export async function newContent(url: string, isThere: () => boolean): Promise<Content> {
+export async function newContent(url: string, isThere: () => Promise<boolean>): Promise<Content> {
   const [{ openContentAt }, { claimRefusal }] = await Promise.all([
     import('../contents/open.ts'),
     import('../base/content/claim.ts'),
@@ -64,7 +64,7 @@ export async function newContent(url: string, isThere: () => boolean): Promise<C
   const { content, root } = await openContentAt(url)
   const refusal = await claimRefusal(content, root)
   // Another process may have opened the same new catalog meanwhile. Its store is there before its claim.
-  if (refusal !== undefined && !isThere()) throw refusal
+  if (refusal !== undefined && !(await isThere())) throw refusal
   return content
 }
 

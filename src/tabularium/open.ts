@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Content } from '../base/content/content.ts'
 import { CatalogError, invalid, unsupported } from '../base/errors.ts'
 import type { MemorySnapshot } from '../base/memory/state.ts'
@@ -229,9 +228,13 @@ async function openDirectory(
   ])
   const { readOnly = false } = options
   const further = await optionRoots(options)
-  const isThere = () => existsSync(join(directory, storeFiles[0]!))
+  const isThere = () =>
+    realpath(resolve(directory, storeFiles[0]!)).then(
+      () => true,
+      () => false,
+    )
   // What a new catalog cannot use is refused before there is one.
-  if (isThere() || readOnly) {
+  if (readOnly || (await isThere())) {
     if (content !== undefined) await requireReachable(content)
   } else {
     const own = content === undefined ? undefined : await newContent(content, isThere)

@@ -9,9 +9,9 @@ import {
   message,
   numberIn,
 } from './manifest-file.ts'
+import type { MadeVersion, MakeManifest, NextVersion } from './own-version.ts'
 import { manifestField, type OwnVersion, ownVersion } from './own-version.ts'
 import { type Field, readFields, writeFields } from './protobuf.ts'
-import type { MadeVersion, MakeManifest, NextVersion } from './schema-metadata.ts'
 
 /*
  * Rows that arrive are written by Lance to a dataset of their own, which has the columns of the table. At the end, one

@@ -8,7 +8,6 @@ import {
   sectionAt,
 } from './manifest-file.ts'
 import { type Field, writeFields } from './protobuf.ts'
-import type { MadeVersion, NextVersion } from './schema-metadata.ts'
 
 /*
  * Versions that the catalog makes itself: the manifest of another version with some fields replaced. What lies before
@@ -44,7 +43,31 @@ const own = [
 ]
 /** Says that the transactions of versions lie in their manifests alone. */
 const noTransactionFilesFlag = 0b10_0000n
-const transactionField = { readVersion: 1, uuid: 2 }
+export const transactionField = { readVersion: 1, uuid: 2 }
+
+/** The version that another one follows on. */
+export interface VersionBefore {
+  readonly version: number
+  readonly manifest: Uint8Array
+}
+
+/** What the catalog says of the next version. */
+export interface NextVersion {
+  /** The id of its transaction, a UUID. */
+  readonly uuid: string
+  /** When it is made, in milliseconds since the epoch. */
+  readonly millis: number
+}
+
+/** The next version of a dataset. */
+export interface MadeVersion {
+  readonly manifest: Uint8Array
+  /** The file of its transaction. Undefined where the dataset keeps them in manifests alone. */
+  readonly transactionFile: { readonly name: string; readonly bytes: Uint8Array } | undefined
+}
+
+/** Makes the version after another one. Undefined where the dataset has features that are not known here. */
+export type MakeManifest = (before: VersionBefore, next: NextVersion) => MadeVersion | undefined
 
 /** How a version differs from the one whose manifest it takes. */
 export interface OwnVersion {
@@ -70,7 +93,7 @@ export function ownVersion(
     { number: transactionField.uuid, value: Buffer.from(uuid) },
     operation,
   ])
-  const sectionField = fields.findLast(({ number }) => manifestField.transactionSections.includes(number))
+  const sectionField = transactionSectionOf(fields)
   const before = withoutTransaction(file.subarray(0, manifestStart(file)), sectionField)
   const name = `${version - 1}-${uuid}.txn`
   const hasFile = sectionField === undefined || (manifestFlags(fields) & noTransactionFilesFlag) === 0n
@@ -86,6 +109,11 @@ export function ownVersion(
     manifest: manifestFile(sectionField ? [before, ...section(transaction)] : [before], next, file),
     transactionFile: hasFile ? { name, bytes: transaction } : undefined,
   }
+}
+
+/** The field that says where this dataset's writer put the transaction: releases differ. */
+export function transactionSectionOf(fields: readonly Field[]): Field | undefined {
+  return fields.findLast(({ number }) => manifestField.transactionSections.includes(number))
 }
 
 /** The sections before a manifest. The transaction of the other version is left out where it is the last one. */

@@ -6,9 +6,9 @@ import { onBranch } from '../lookup/versions.ts'
 import type { LanceContext } from './context.ts'
 import { toVersionFor } from './dataset.ts'
 import { bufferOf, manifestFields, numberIn, sectionAt } from './manifest-file.ts'
+import { manifestField, transactionField, transactionSectionOf } from './own-version.ts'
 import { readFields } from './protobuf.ts'
 import type { StagedManifests, VersionToPublish } from './publish.ts'
-import { manifestField, sectionFieldOf, transactionField } from './schema-metadata.ts'
 
 /*
  * Releases of Lance before 12 take a lost answer for a conflict: the server may have committed the version, and the writer
@@ -68,9 +68,8 @@ function transactionOf(manifest: Uint8Array): Transaction | undefined {
     const name = fields.findLast(({ number }) => number === manifestField.transactionFile)?.value
     const [, read, uuid] = /^(\d+)-(.+)\.txn$/.exec(name instanceof Uint8Array ? textOf(name) : '') ?? []
     if (read !== undefined && uuid !== undefined) return { read: Number(read), uuid }
-    const section = sectionFieldOf(fields)
-    const position = section === undefined ? undefined : numberIn(fields, section)
-    if (position === undefined) return undefined
+    const position = transactionSectionOf(fields)?.value
+    if (typeof position !== 'bigint') return undefined
     const message = readFields(sectionAt(file, position))
     const id = message.findLast(({ number }) => number === transactionField.uuid)?.value
     if (!(id instanceof Uint8Array)) return undefined

@@ -12,7 +12,7 @@ import type {
   WorkOptions,
   WritingEngine,
 } from '../../engine/table/index.ts'
-import type { MakeManifest } from '../lance/schema-metadata.ts'
+import type { MakeManifest } from '../lance/own-version.ts'
 import type { ChangeInline } from '../locations/inline-objects.ts'
 import type { ContentFolder } from '../locations/locations.ts'
 import type { FoundTable } from '../lookup/names.ts'

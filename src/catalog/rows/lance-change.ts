@@ -10,10 +10,10 @@ import type {
   StagedVersion,
 } from '../../engine/lance/index.ts'
 import { datasetFolderOf, toVersionFor } from '../lance/dataset.ts'
+import type { MakeManifest } from '../lance/own-version.ts'
 import { publishing, type StagedManifests } from '../lance/publish.ts'
 import { reconcile } from '../lance/reconcile.ts'
 import { createVersion, type VersionEntry } from '../lance/record-version.ts'
-import type { MakeManifest } from '../lance/schema-metadata.ts'
 import { isLastPublished } from '../lance/unchanged-files.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { nameAfter, nameOf, transactionsFolderOf, versionsFolderOf } from '../locations/lance-files.ts'
