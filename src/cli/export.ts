@@ -58,7 +58,7 @@ export function importCommand(io: Io, signal: AbortSignal): Command {
   return maintenanceCommand(
     'import',
     'Import an export into a catalog.',
-    'An import into a directory is one change, with versions, tags and branches. An import into a server goes table by table, with the latest rows only.',
+    'An import into a directory is one change, with versions, tags and branches. An import into a server goes table by table, with the latest rows only, and is refused where tables come as files of Lance.',
     '  $ tabularium import ./files ./catalog\n  $ tabularium import ./files http://127.0.0.1:2333\n',
   )
     .argument('<folder>', 'folder of an export')

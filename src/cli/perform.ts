@@ -91,6 +91,10 @@ export async function withTypedRows(
   // With an idempotency key, rows are compared with those of an earlier command before they are written.
   const streams =
     operations[operation as OperationName].definition.route.streams && options.idempotencyKey === undefined
+  if (schema !== undefined && (data instanceof ArrowRows || data instanceof Uint8Array))
+    throw new UsageError(
+      '--schema gives the types of CSV and JSON, and rows in Arrow or Parquet have their own: leave --schema out',
+    )
   if (data instanceof ArrowRows) return { ...request, data: streams ? data.items : await data.whole() }
   if (!(data instanceof TextRows)) return request
   const merges = operation === 'mergeInsertIntoTable'

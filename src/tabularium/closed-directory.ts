@@ -82,6 +82,7 @@ export async function restoreCatalog(
  * Imports the latest rows of an export into any catalog, also one behind a server. Creates missing namespaces, and each
  * table with its properties and indexes. Versions, tags and branches are not imported; `importFrom` of a local catalog
  * imports those, too. An error states how many tables were imported before it.
+ * `Unsupported` where a table comes as files of Lance, before anything is imported.
  */
 export async function importTables(
   catalog: Catalog,

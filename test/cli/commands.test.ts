@@ -165,7 +165,7 @@ describe('commands on a directory', () => {
     expect((await run([...insert, '-'], { stdin: 'origin,delay,late\nJFK,3,true\n' })).code).toBe(0)
     expect(lines(await run(['count', location, 'prod.flights']))).toEqual([{ count: 10 }])
     const wrong = await run([...insert, '-'], { stdin: 'origin,delya\nJFK,3\n' })
-    expect(wrong.err).toMatch(/^tabularium: line 2 of standard input has column "delya", which is not/)
+    expect(wrong.err).toMatch(/^tabularium: line 1 of standard input: Column "delya" is not in .* mean "delay"\?/)
   })
 
   it('list tables and namespaces, all of them unless told otherwise', async () => {

@@ -201,7 +201,7 @@ describe('what cannot be exact is refused by line and column', () => {
     await refused('binary', '!!', /base64/)
     await refused('string', '"x",3', /record 2 has 2 fields/)
     const { ran } = await create('a.csv', 'n,m\n1,2\n', '--schema', schema('int8'))
-    expect(ran.err).toMatch(/line 2 of .* has column "m", which is not among the table's columns: n/)
+    expect(ran.err).toMatch(/line 1 of .*: Column "m" is not in the table, which has "n"\./)
     const bare = await create('a.csv', 'n\n1\n', '--schema', '{"fields":[{"name":"n"}]}')
     expect(bare.ran.err).toMatch(/fields\[0\] is no field\. Give each as /)
   })

@@ -5,6 +5,7 @@ import { openCatalog } from '../../src/tabularium/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { filesIn } from '../support/contents.ts'
 import { lines, run } from './run.ts'
+import { overHttpServer } from './server.ts'
 
 async function seeded(): Promise<{ folder: string; catalog: string }> {
   const folder = await freshFolder()
@@ -81,4 +82,23 @@ test('a copy says where the rows lie that it left out, and fails then', async ()
   expect(lines(await run(['count', target, 't']))).toEqual([{ count: 2 }])
   await run(['deregister', catalog, 'far'])
   expect((await run(['copy', catalog, join(folder, 'whole')])).code).toBe(0)
+})
+
+test('an import into a server that would leave tables without rows changes nothing', async () => {
+  const folder = await freshFolder()
+  const [first, files] = [join(folder, 'first'), join(folder, 'files')]
+  for (const name of ['a', 'lance', 'z']) await run(['create', first, name, '--data', '[{"x":1}]'])
+  await run(['export', first, files])
+  const json = join(files, 'lance', 'table.json')
+  const { versions, ...table } = JSON.parse(readFileSync(json, 'utf8'))
+  const bare = versions.map(({ files: _, ...version }: { readonly files: unknown }) => version)
+  const dataset = { location: 'file:///elsewhere' }
+  writeFileSync(json, JSON.stringify({ ...table, versions: bare, dataset }))
+  const url = await overHttpServer()
+  const ran = await run(['import', files, url])
+  expect(ran).toMatchObject({ code: 1, out: '' })
+  expect(ran.err).toMatch(
+    /Unsupported: .*does not take: lance\. Nothing was imported\. .*directory or database/,
+  )
+  expect(lines(await run(['list', url]))).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { UsageError } from '../usage.ts'
 import { toJson } from '../values.ts'
-import type { TextRow } from './text-rows.ts'
+import type { ReadHeader, TextRow } from './text-rows.ts'
 
 /** Most bytes of one record, so that a quote without an end does not take the whole file into memory. */
 const maxRecordBytes = 16 * 1024 * 1024
@@ -13,6 +13,7 @@ const maxRecordBytes = 16 * 1024 * 1024
 export async function* csvRows(
   texts: AsyncIterable<string>,
   source: string,
+  header?: ReadHeader,
 ): AsyncGenerator<readonly TextRow[]> {
   let names: readonly string[] | undefined
   let line = 1
@@ -26,6 +27,7 @@ export async function* csvRows(
       count++
       if (names === undefined) {
         names = columnsOf(fields, source)
+        header?.(names, at)
         continue
       }
       if (fields.length !== names.length) {
@@ -57,6 +59,10 @@ type Fields = readonly (string | null)[]
 
 function columnsOf(header: Fields, source: string): string[] {
   const names = header.map((field) => field ?? '')
+  if (names.some((name) => name.includes('\0')))
+    throw new UsageError(
+      `${source} has NUL bytes in the names of its columns: it is no CSV, or not in UTF-8. Give CSV, JSON, Arrow or Parquet, with text in UTF-8`,
+    )
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw new UsageError(`${source} names column ${JSON.stringify(twice)} twice`)
   return names

@@ -6,7 +6,7 @@ import { csvRows } from './csv.ts'
 import { type Input, inputOf, peek, textOf, wholeOf } from './input.ts'
 import { isJsonLine, json, jsonLines, jsonWhole } from './json-rows.ts'
 import type { Spool } from './spool.ts'
-import { type TextRow, TextRows } from './text-rows.ts'
+import { type ReadHeader, type TextRow, TextRows } from './text-rows.ts'
 
 /** Rows to write: Arrow IPC bytes, rows of Arrow that may be many, or rows of a text. */
 export type Rows = Uint8Array | ArrowRows | TextRows
@@ -53,16 +53,20 @@ export async function readRows(source: string, io: Io): Promise<Rows> {
     throw new UsageError(`--data ${source} is not an Arrow IPC file or stream`)
   const { read, isCsv, label } = formatOf(input, head)
   let begun: AsyncIterable<Uint8Array> | undefined = all
-  const rows = () => {
+  const rows = (header?: ReadHeader) => {
     const bytes = begun ?? input.open()
     begun = undefined
-    return read(textOf(bytes, source), input.name)
+    return read(textOf(bytes, source), input.name, header)
   }
   return new TextRows({ rows, isCsv, isFile: input.isFile, label })
 }
 
 interface Format {
-  readonly read: (texts: AsyncIterable<string>, source: string) => AsyncGenerator<readonly TextRow[]>
+  readonly read: (
+    texts: AsyncIterable<string>,
+    source: string,
+    header?: ReadHeader,
+  ) => AsyncGenerator<readonly TextRow[]>
   readonly isCsv: boolean
   /** Describes where a row is. */
   readonly label: (at: number) => string

@@ -1,3 +1,4 @@
+import { unknownColumns } from '../../base/model/unknown-columns.ts'
 import { UsageError } from '../usage.ts'
 import { type Convert, converterOf, isObject, Mismatch } from './convert.ts'
 import { type Source, TypeInference } from './infer.ts'
@@ -18,9 +19,12 @@ export interface TypedRows {
   readonly schema: unknown
 }
 
+/** Called with the names of a header, and its line. */
+export type ReadHeader = (names: readonly string[], at: number) => void
+
 interface TextSource extends Pick<Source, 'isCsv' | 'label'> {
   /** Reads the rows from the first one, some at a time. CSV values are texts or null; JSON values come from `parseJson`. */
-  readonly rows: () => AsyncGenerator<readonly TextRow[]>
+  readonly rows: (header?: ReadHeader) => AsyncGenerator<readonly TextRow[]>
   /** Whether they can be read again. */
   readonly isFile: boolean
 }
@@ -57,7 +61,10 @@ export class TextRows {
    * again, they are those of the first ones.
    */
   async typed(schema: unknown, note: Source['note'], isWhole: boolean): Promise<TypedRows> {
-    const rows = objectsOf(this.#source)
+    const header: ReadHeader = (names, at) => {
+      if (isSchema(schema)) this.#requireKnown(names, new Set(schema.fields.map(({ name }) => name)), at)
+    }
+    const rows = objectsOf(this.#source, header)
     const first = await take(rows, isWhole ? Number.POSITIVE_INFINITY : fewRows)
     const hasMore = first.length >= fewRows && !isWhole
     // The catalog reports what is wrong with the schema.
@@ -99,26 +106,23 @@ export class TextRows {
     return ({ values, at }) => {
       // In their place: a new object for each row would take longer than all else.
       const row = values as Record<string, unknown>
-      for (const name of Object.keys(row))
-        row[name] = this.#convert(converters.get(name), name, row[name], at, fields)
+      for (const name of Object.keys(row)) {
+        const convert = converters.get(name)
+        if (convert === undefined) this.#requireKnown(Object.keys(row), converters, at)
+        else row[name] = this.#convert(convert, name, row[name], at)
+      }
       return row
     }
   }
 
-  #convert(
-    convert: Convert | undefined,
-    name: string,
-    value: unknown,
-    at: number,
-    fields: readonly JsonField[],
-  ): unknown {
+  #requireKnown(names: readonly string[], known: Known, at: number): void {
+    const unknown = names.filter((name) => !known.has(name))
+    if (unknown.length > 0)
+      throw new UsageError(`${this.#source.label(at)}: ${unknownColumns(unknown, [...known.keys()])}`)
+  }
+
+  #convert(convert: Convert, name: string, value: unknown, at: number): unknown {
     const { label } = this.#source
-    if (convert === undefined) {
-      const known = fields.map((field) => field.name).join(', ')
-      throw new UsageError(
-        `${label(at)} has column ${JSON.stringify(name)}, which is not among the table's columns: ${known}`,
-      )
-    }
     try {
       return convert(value)
     } catch (error) {
@@ -131,12 +135,18 @@ export class TextRows {
   }
 }
 
+/** Names of columns. */
+type Known = Pick<ReadonlyMap<string, unknown>, 'has' | 'keys'>
+
 interface ObjectRow extends TextRow {
   readonly values: Row
 }
 
-async function* objectsOf({ rows, label }: TextSource): AsyncGenerator<readonly ObjectRow[]> {
-  for await (const some of rows()) {
+async function* objectsOf(
+  { rows, label }: TextSource,
+  header?: ReadHeader,
+): AsyncGenerator<readonly ObjectRow[]> {
+  for await (const some of rows(header)) {
     for (const { values, at } of some)
       if (!isObject(values))
         throw new UsageError(`${label(at)} is ${kindOf(values)}, and each row must be an object`)

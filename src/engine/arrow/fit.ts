@@ -1,5 +1,6 @@
 import { type DataType, type Field, Type } from '@uwdata/flechette'
 import { CatalogError } from '../../base/errors.ts'
+import { unknownColumns } from '../../base/model/unknown-columns.ts'
 import { type AnyBatch, type AnyColumn, byteLength, makeBatch, makeColumn, partsOf } from './batch.ts'
 import { CastFailure, canAssign, castBatch, differsInLayout } from './cast/cast.ts'
 import { castSize } from './cast/cast-size.ts'
@@ -121,11 +122,17 @@ function partial(path: string): CatalogError {
   return schemaMismatch(`Field ${JSON.stringify(path)} is missing. Send structs with all of their fields.`)
 }
 
-/** The error for a column that is not in the table. */
-export function unknownColumn(path: string): CatalogError {
-  return schemaMismatch(
-    `Column ${JSON.stringify(path)} is not in the table. Leave it out, or add it to the table first.`,
-  )
+/** Refuses columns that are not among those of a table. `path` leads to the fields of a struct. */
+export function requireKnown(fields: readonly Field[], known: readonly Field[], path = ''): void {
+  const names = new Set(known.map(({ name }) => name))
+  const unknown = fields.filter(({ name }) => !names.has(name)).map(({ name }) => path + name)
+  if (unknown.length > 0)
+    throw schemaMismatch(
+      unknownColumns(
+        unknown,
+        [...names].map((name) => path + name),
+      ),
+    )
 }
 
 /** Most bytes of nulls that are created at a time. */
@@ -173,9 +180,7 @@ function childFits(wanted: Field, given: Field, path: string, filling: Filling |
     return into.map((child, i) => childFit(child, from[i]!, i, `${path}.${child.name}`, filling))
   }
   const indices = new Map(from.map(({ name }, i) => [name, i]))
-  const names = new Set(into.map(({ name }) => name))
-  const extra = from.find(({ name }) => !names.has(name))
-  if (extra) throw unknownColumn(`${path}.${extra.name}`)
+  requireKnown(from, into, `${path}.`)
   return into.map((child) => {
     const index = indices.get(child.name)
     const childPath = `${path}.${child.name}`

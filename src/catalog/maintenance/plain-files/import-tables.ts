@@ -1,4 +1,4 @@
-import { CatalogError } from '../../../base/errors.ts'
+import { CatalogError, unsupported } from '../../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../../base/model/identifier.ts'
 import { createNamespace } from '../../operations/create-namespace.ts'
 import { createTable } from '../../operations/create-table.ts'
@@ -15,13 +15,14 @@ import { type ExportItem, exportItems } from './read-export.ts'
  * Imports the latest rows of an export into any catalog, including one behind a server, through its operations.
  * Creates the namespaces that are missing, and each table as a new one with its properties and indexes. Does not import versions,
  * tags and branches; `importFrom` of a local catalog does. An error says how many tables were imported before, and
- * whether one was imported in part.
+ * whether one was imported in part. `Unsupported` before anything is imported, where tables come as files of Lance.
  */
 export async function importTables(
   catalog: Invocable,
   source: string,
   options: ImportOptions = {},
 ): Promise<ImportReport> {
+  await requireRows(source, options.signal)
   const withoutRows: Identifier[] = []
   const inPlace: TableInPlace[] = []
   const report = { namespaces: 0, tables: 0, versions: 0, rows: 0, withoutRows, inPlace }
@@ -54,6 +55,24 @@ export async function importTables(
       },
     )
   }
+}
+
+const maxNamed = 5
+
+/** Reads all of an export, so that a fault of it is told first. Operations take rows, and no files of Lance. */
+async function requireRows(source: string, signal: AbortSignal | undefined): Promise<void> {
+  const ofLance: string[] = []
+  for await (const item of exportItems(source)) {
+    signal?.throwIfAborted()
+    if (item.kind === 'table' && item.dataset !== undefined) ofLance.push(formatIdentifier(item.id))
+  }
+  if (ofLance.length === 0) return
+  const more =
+    ofLance.length > maxNamed ? ` and ${(ofLance.length - maxNamed).toLocaleString('en')} more` : ''
+  throw unsupported(
+    `Tables of this export come as files of Lance, which a server does not take: ${ofLance.slice(0, maxNamed).join(', ')}${more}. Nothing was imported.`,
+    'Import it where the catalog of the server lies: name its directory or database in place of the URL.',
+  )
 }
 
 /** Imports a table. Returns its number of rows, or what else became of it when the export has no rows of it. */

@@ -1,5 +1,6 @@
 import { type DataType, type Field, Type } from '@uwdata/flechette'
 import { CatalogError } from '../../../base/errors.ts'
+import { unknownColumns } from '../../../base/model/unknown-columns.ts'
 import { type AnyBatch, type BatchParts, emptyBytes, makeBatch, makeColumn, type Values } from '../batch.ts'
 import { storeWords } from '../decimals.ts'
 import { childFields, layoutOf } from '../layout.ts'
@@ -287,8 +288,8 @@ function structs(
   for (const [i, value] of values.entries()) {
     if (isNullish(value)) continue
     if (!isPlainObject(value)) throw valueMismatch(position(i), value, 'an object')
-    const extra = keysOf([value]).find((key) => !names.has(key))
-    if (extra !== undefined) throw unknownField(`${column}.${extra}`, rows[i]!)
+    const given = keysOf([value])
+    if (given.some((key) => !names.has(key))) throw unknownFields(given, names, rows[i]!, `${column}.`)
   }
   return fields.map((field) => {
     const inner = values.map((value) =>
@@ -298,11 +299,18 @@ function structs(
   })
 }
 
-/** The error for a name that is not in the schema. */
-export function unknownField(column: string, row: number): CatalogError {
+/** The error for names in a row that are not in the schema. `path` leads to the fields of a struct. */
+export function unknownFields(
+  given: readonly string[],
+  known: ReadonlySet<string>,
+  row: number,
+  path = '',
+): CatalogError {
+  const of = (names: readonly string[]) => names.map((name) => path + name)
+  const unknown = of(given.filter((name) => !known.has(name)))
   return new CatalogError(
     'TableSchemaValidationError',
-    `Row ${row} has column ${JSON.stringify(column)}, which is not in the schema. Leave it out or add it to the schema.`,
+    `Row ${row}: ${unknownColumns(unknown, of([...known]), 'schema')}`,
   )
 }
 

@@ -9,7 +9,7 @@ import { isOpen, typedSchema } from '../null-types.ts'
 import { checkColumns, fromJsonSchema, type JsonArrowSchema } from '../schema.ts'
 import { sliceBatch } from '../take/take.ts'
 import { type ApacheTable, fromApacheTable, isApacheTable } from './apache.ts'
-import { buildBatch, unknownField } from './build.ts'
+import { buildBatch, unknownFields } from './build.ts'
 import { checkedTable } from './checked-table.ts'
 import { described, Inference, ownValue } from './infer.ts'
 
@@ -243,7 +243,7 @@ async function checkNames(
   for (const [i, row] of rows.entries()) {
     requireObject(row, firstRow + i)
     for (const name of Object.keys(row)) {
-      if (!names.has(name)) throw unknownField(name, firstRow + i)
+      if (!names.has(name)) throw unknownFields(Object.keys(row), names, firstRow + i)
       used.add(name)
     }
     if (i % fewRows === 0 && timeSlice.due) await timeSlice.rest()

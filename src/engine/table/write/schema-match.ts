@@ -7,9 +7,9 @@ import {
   fitting,
   missingColumn,
   nullColumn,
+  requireKnown,
   schemaMismatch,
   UnfitValue,
-  unknownColumn,
 } from '../../arrow/fit.ts'
 import { childFields } from '../../arrow/layout.ts'
 import { sliceBatch } from '../../arrow/take/take.ts'
@@ -60,9 +60,8 @@ interface Match {
 
 function matchFields(table: Table, schema: Schema, filling: Filling | undefined): (Match | undefined)[] {
   const { fields } = table.schema
-  const wantedNames = new Set(schema.fields.map(({ name }) => name))
   const indices = new Map(fields.map(({ name }, i) => [name, i]))
-  for (const { name } of fields) if (!wantedNames.has(name)) throw unknownColumn(name)
+  requireKnown(fields, schema.fields)
   return schema.fields.map((wanted) => {
     const index = indices.get(wanted.name)
     if (index === undefined) return undefined
