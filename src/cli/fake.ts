@@ -62,7 +62,10 @@ export function fakeCommand(io: Io, signal: AbortSignal): Command {
       'end when standard input does, and so with the process that holds its other end, however that ends',
     )
     .addOption(
-      new Option('--listing <kind>', 'what a listing of tables answers: full identifiers, or direct children')
+      new Option(
+        '--listing <kind>',
+        'what a listing of tables answers: full identifiers, or direct children, for connectNamespace of LanceDB',
+      )
         .choices(['recursive', 'children'])
         .default('recursive'),
     )

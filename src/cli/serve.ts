@@ -124,7 +124,10 @@ export function addListenOptions(command: Command, port: number): Command {
 function addAnswerOptions(command: Command): void {
   command
     .addOption(
-      new Option('--listing <kind>', 'what a listing of tables answers: full identifiers, or direct children')
+      new Option(
+        '--listing <kind>',
+        'what a listing of tables answers: full identifiers, or direct children, for connectNamespace of LanceDB',
+      )
         .choices(['recursive', 'children'])
         .default('recursive'),
     )

@@ -188,7 +188,7 @@ export function responder(context: HttpContext): Responder {
         ...(transaction !== undefined && { transaction }),
         ...(idempotencyKey !== undefined && { idempotencyKey }),
         ...(rules && { [clientRules]: rules }),
-        ...(dialect.readsLance && { [readsLance]: true }),
+        ...(dialect.readsLance?.(built) && { [readsLance]: true }),
         ...(definition.changes && { [requestId]: exchange.requestId }),
         ...(authorizer && { [callerHook]: authorizer.ofResolved(exchange, content) }),
       })

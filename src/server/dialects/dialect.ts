@@ -30,8 +30,8 @@ export interface Dialect {
   readonly arrowField?: (operation: OperationName) => string | undefined
   /** The client's requirements for the tables and columns of one request. */
   readonly rules?: () => RequestRules
-  /** Whether its clients read the files of Lance's tables by themselves, and need not be told the columns. */
-  readonly readsLance?: boolean
+  /** Whether the sender of a request, in its own form, reads the files of Lance's tables for their columns. */
+  readonly readsLance?: (request: Fields) => boolean
   /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>
   /** The status of an error, if the client interprets statuses differently. */

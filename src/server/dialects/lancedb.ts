@@ -42,7 +42,8 @@ export const lancedbDialect: Dialect = {
 export const namespaceDialect: Dialect = {
   name: 'namespace',
   plusIsSpace: true,
-  readsLance: true,
+  // The client opens a table without asking for its columns. Whoever asks is told.
+  readsLance: ({ load_detailed_metadata }) => !load_detailed_metadata,
   listing: 'children',
   request: (operation, request) => namespaceRequests[operation]?.(request) ?? request,
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { CatalogError } from '../../../src/base/errors.ts'
+import { connect } from '../../../src/client/index.ts'
 import { serve } from '../../../src/server/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { predicates } from '../../engine/predicate/reference/grammar.ts'
@@ -137,6 +138,11 @@ describe('rows of Lance', () => {
     const db = await lance.connectNamespace('rest', { uri: server.url })
     const branch = await (await (await db.openTable('d')).branches()).create('dev')
     await branch.add(numbered(1, 99))
+    // Whoever asks for the columns is told. The client of Lance does not ask, and reads them from the files.
+    await using client = connect(server.url)
+    const asked = await client.describeTable({ id, load_detailed_metadata: true })
+    expect(asked.schema!.fields.map(({ name }) => name)).toEqual(['n', 'half', 'name', 'odd'])
+    expect((await client.describeTable({ id })).schema).toBeUndefined()
     await server.close()
     expect(await countOf(catalog, id)).toBe(15)
     expect(await countOf(catalog, id, { version: 1 })).toBe(10)
