@@ -57,16 +57,30 @@ test('the latest changes are those heard of, then those listed, each once', () =
     { timestamp_millis: 2, transaction_id: 'y', changes: [part] },
     { timestamp_millis: 1, transaction_id: 'x', changes: [table('removed', 'b')] },
   ]
-  const listed = ['z', 'y', 'part', 'x', 'w'].map((transaction_id) => ({
+  const listed = ['z', 'y', 'part', 'x', 'v', 'w'].map((transaction_id) => ({
     transaction_id,
     operation: 'DeclareTable',
     subject: ['c'],
     created_at: '1970-01-01T00:00:00.000Z',
+    // Of a large transaction, only this is known.
+    ...(transaction_id !== 'w' && { changes: [inserted, table('removed', 'd')], num_changes: 9 }),
   }))
   const shown = latestChanges(heard, listed)
-  expect(shown.map(({ key }) => key)).toEqual(['z 0', 'z 1', 'z 2', 'z 3', 'z 4', 'y 0', 'x 0', 'w'])
-  expect(shown.map(({ further }) => further)).toEqual([0, 0, 0, 0, 3, 0, 0, 0])
+  expect(shown.map(({ key }) => key)).toEqual([
+    'z 0',
+    'z 1',
+    'z 2',
+    'z 3',
+    'z 4',
+    'y 0',
+    'x 0',
+    'v 0',
+    'v 1',
+    'w',
+  ])
+  expect(shown.map(({ further }) => further)).toEqual([0, 0, 0, 0, 3, 0, 0, 0, 7, 0])
   expect(shown[5]).toMatchObject({ version: 4, route: { view: 'table', id: ['a'], tab: 'versions' } })
+  expect(shown[7]).toMatchObject({ version: 4, operation: 'AnyOperation', id: ['a'] })
   // A removed subject links to the transaction that removed it.
   expect(shown[6]!.route).toEqual({ view: 'activity', transaction: 'x' })
 })

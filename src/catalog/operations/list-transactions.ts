@@ -12,16 +12,28 @@ import {
   version,
 } from '../../base/model/fields.ts'
 import type { Position } from '../../base/model/page-token.ts'
+import type { SubjectChange } from '../../base/model/subject-change.ts'
 import { keys, type TransactionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import { PageItems, readPage } from '../listing/paging.ts'
 import { LapsesToRecord, withRecordedLapses } from '../transactions/lapsed.ts'
+import { changesIn } from '../transactions/recorded-changes.ts'
 import { type Asking, areShown, transactionStatuses } from '../transactions/transaction-record.ts'
 import { principalOf } from './framework/inside.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
+import { visibleChange } from './framework/visible-changes.ts'
 
 const status = v.picklist(transactionStatuses)
+
+const change = v.object({
+  operation: text,
+  kind: v.picklist(['namespace', 'table']),
+  id: v.array(text),
+  effect: v.picklist(['created', 'replaced', 'changed', 'moved', 'removed']),
+  to: v.optional(v.array(text)),
+  versions: v.optional(v.array(v.object({ branch: v.optional(text), first: version, last: version }))),
+})
 
 const transaction = v.object({
   transaction_id: text,
@@ -33,7 +45,12 @@ const transaction = v.object({
   failure: v.optional(text),
   failure_code: v.optional(text),
   properties: stringMap,
+  changes: v.optional(v.array(change)),
+  num_changes: v.optional(version),
 })
+
+/** The most changes of one transaction that are listed. */
+const maxChanges = 5
 
 type Listed = v.InferOutput<typeof transaction>
 
@@ -41,6 +58,9 @@ type Listed = v.InferOutput<typeof transaction>
  * Lists transactions, the newest first, a page at a time: those under way, and those that ended and are still recorded.
  * `status` asks for some statuses only, and `since_millis` for those that began then or later. A page may be short, or
  * empty, and still have a `page_token`: one request looks at a few thousand records at most.
+ *
+ * `changes` has what a transaction that succeeded changed, in the form of the feed: five at most, of `num_changes`. Both
+ * are left out where there are more than its record holds, as of a large batch.
  *
  * Not part of the protocol. Transactions of `beginTransaction` are listed for the caller who began them, and for
  * callers without a name. With hooks, other transactions are listed for callers who may describe their subjects.
@@ -151,16 +171,44 @@ function pageOfTransactions(
     asked.map(({ record }) => record),
     wanted,
   )
-  const isListed = new Set(asked.filter((_, index) => shown[index]).map(({ id }) => id))
+  const shownOnes = asked.filter((_, index) => shown[index])
+  const changes = visibleOf(
+    shownOnes.slice(0, size + 1).map(({ record }) => changesIn(record)),
+    wanted.access,
+  )
+  const listings = new Map(shownOnes.map(({ id, record }, at) => [id, listed(id, record, changes[at] ?? [])]))
   let position: Position = after ?? []
-  for (const { id, record } of looked) {
-    if (isListed.has(id) && !page.add(listed(id, record))) return { items: page.items, next: position }
+  for (const { id } of looked) {
+    const listing = listings.get(id)
+    if (listing !== undefined && !page.add(listing)) return { items: page.items, next: position }
     position = [id]
   }
   return isOver || looked.length < most ? { items: page.items } : { items: page.items, next: position }
 }
 
-function listed(id: string, record: TransactionRecord): Listed {
+/** The changes of several transactions, as the caller may see them. */
+function visibleOf(
+  changes: readonly (readonly SubjectChange[])[],
+  access: Asking['access'],
+): readonly (readonly SubjectChange[])[] {
+  if (access === undefined) return changes
+  // In one call, so that the hooks of all changes run together.
+  const subjects = changes.flat().flatMap(({ kind, id, to = id }) => [
+    { kind, id },
+    { kind, id: to },
+  ])
+  const answers = access.mayRead(subjects)
+  let from = 0
+  return changes.map((some) =>
+    some.flatMap((change) => {
+      const [mayReadId, mayReadTo] = answers.slice(from, from + 2)
+      from += 2
+      return visibleChange(change, mayReadId === true, mayReadTo) ?? []
+    }),
+  )
+}
+
+function listed(id: string, record: TransactionRecord, changes: readonly SubjectChange[]): Listed {
   const { finished_at, failure } = record
   return {
     transaction_id: id,
@@ -171,5 +219,27 @@ function listed(id: string, record: TransactionRecord): Listed {
     ...(finished_at !== undefined && { finished_at: new Date(finished_at).toISOString() }),
     ...(failure && { failure: failure.message, failure_code: failure.code }),
     properties: record.properties,
+    ...(changes.length > 0 && {
+      changes: changes.slice(0, maxChanges).map(listedChange),
+      num_changes: changes.length,
+    }),
+  }
+}
+
+function listedChange({
+  operation,
+  kind,
+  id,
+  effect,
+  to,
+  versions,
+}: SubjectChange): v.InferOutput<typeof change> {
+  return {
+    operation,
+    kind,
+    id: [...id],
+    effect,
+    ...(to !== undefined && { to: [...to] }),
+    ...(versions !== undefined && { versions: versions.map((span) => ({ ...span })) }),
   }
 }

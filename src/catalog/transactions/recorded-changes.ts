@@ -86,20 +86,22 @@ export function wholeEntry(reader: Reader, entry: StoredEntry): FeedRecord | und
   }
   const record = reader.get<TransactionRecord>(keys.transaction(entry))
   if (record?.changes === undefined) return undefined
-  const { operation, subject, changes, parts = 0, finished_at, created_at, origin } = record
+  const { parts = 0, finished_at, created_at, origin } = record
   return {
     v: recordFormat,
     transaction: entry,
     time: finished_at ?? created_at,
-    changes:
-      parts > 0
-        ? furtherChanges(reader, entry, parts)
-        : changes.map((change) => {
-            const { operation: own = operation, kind = 'table', id = subject, ...rest } = change
-            return { operation: own, kind, id, ...rest }
-          }),
+    changes: parts > 0 ? furtherChanges(reader, entry, parts) : changesIn(record),
     ...origin,
   }
+}
+
+/** The changes that the record of a transaction holds itself: all of them, or none where they do not fit it. */
+export function changesIn({ operation, subject, changes = [] }: TransactionRecord): SubjectChange[] {
+  return changes.map((change) => {
+    const { operation: own = operation, kind = 'table', id = subject, ...rest } = change
+    return { operation: own, kind, id, ...rest }
+  })
 }
 
 function furtherChanges(reader: Reader, transaction: string, parts: number): SubjectChange[] {

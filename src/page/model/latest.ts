@@ -1,4 +1,5 @@
 import type { Identifier } from '../../base/model/identifier.ts'
+import type { SubjectChange } from '../../base/model/subject-change.ts'
 import { type CommittedChange, shownChange } from './affected-parts.ts'
 import type { Route } from './route.ts'
 
@@ -9,6 +10,8 @@ export interface ListedTransaction {
   readonly subject: readonly string[]
   readonly created_at: string
   readonly finished_at?: string
+  readonly changes?: readonly SubjectChange[]
+  readonly num_changes?: number
 }
 
 /** An entry in the list of the latest changes. */
@@ -32,8 +35,8 @@ const maxSubjects = 5
 const maxShown = 100
 
 /**
- * The latest changes, latest first. Those from the stream (`fromStream`) come with their versions. Older ones come from
- * transactions (`listed`), which have only the requested operation and subject.
+ * The latest changes, latest first. Older ones than those from the stream (`fromStream`) come from transactions
+ * (`listed`). Of large ones, only the requested operation and subject are known.
  */
 export function latestChanges(
   fromStream: readonly CommittedChange[],
@@ -43,20 +46,23 @@ export function latestChanges(
   const parts = new Set(fromStream.flatMap(({ changes }) => changes.map((change) => change.transaction_id)))
   const before = listed
     .filter(({ transaction_id: id }) => !known.has(id) && !parts.has(id))
-    .map((transaction): LatestChange => {
-      const { transaction_id, operation, subject, created_at, finished_at } = transaction
+    .flatMap((transaction): LatestChange[] => {
+      const { transaction_id, operation, subject, created_at, finished_at, changes, num_changes } =
+        transaction
       const millis = Date.parse(finished_at ?? created_at)
-      return { key: transaction_id, millis, transaction: transaction_id, operation, id: subject, further: 0 }
+      if (changes !== undefined)
+        return shownOf({ timestamp_millis: millis, transaction_id, changes }, num_changes)
+      return [
+        { key: transaction_id, millis, transaction: transaction_id, operation, id: subject, further: 0 },
+      ]
     })
-  return [...fromStream.flatMap(shownOf), ...before].slice(0, maxShown)
+  return [...fromStream.flatMap((change) => shownOf(change)), ...before].slice(0, maxShown)
 }
 
-function shownOf({
-  timestamp_millis: millis,
-  transaction_id,
-  principal,
-  changes,
-}: CommittedChange): LatestChange[] {
+function shownOf(
+  { timestamp_millis: millis, transaction_id, principal, changes }: CommittedChange,
+  count = changes.length,
+): LatestChange[] {
   const shown = changes.slice(0, maxSubjects)
   return shown.map((change, index) => ({
     ...shownChange(change, transaction_id),
@@ -64,6 +70,6 @@ function shownOf({
     millis,
     transaction: transaction_id,
     ...(principal !== undefined && { by: principal }),
-    further: index === shown.length - 1 ? changes.length - shown.length : 0,
+    further: index === shown.length - 1 ? count - shown.length : 0,
   }))
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { SubjectChange } from '../../../src/base/model/subject-change.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
@@ -14,6 +15,11 @@ import { changesSince, listed, Replayed, take } from './watch-model.ts'
 // It replays random histories from each of their tokens.
 limitEach(60)
 
+/** The members of a change that listings of transactions have. */
+function pick({ operation, kind, id, effect, to, versions }: SubjectChange) {
+  return { operation, kind, id, effect, to, versions }
+}
+
 const t = ['t']
 const seeds = [1, 2, 3]
 
@@ -28,6 +34,19 @@ async function followsHistories(open: () => Promise<LocalCatalog>): Promise<void
     for (const change of all) replayed.take(change)
     expect(replayed.shown(), `seed ${seed}`).toEqual(await listed(catalog))
     expect(new Set(all.map(({ transaction_id }) => transaction_id)).size).toBe(all.length)
+    // What transactions are listed with is what the feed tells of them.
+    const listings = new Map<string, object>()
+    for await (const { transaction_id, changes, num_changes } of catalog.transactions())
+      listings.set(transaction_id, { changes, num_changes })
+    let large = 0
+    for (const { transaction_id, changes } of all) {
+      // The record of a transaction holds no more, and a page says nothing of others.
+      if (changes.length > 16) large++
+      const first = changes.slice(0, 5).map((change) => pick(change))
+      const expected = changes.length > 16 ? {} : { changes: first, num_changes: changes.length }
+      expect(listings.get(transaction_id)).toEqual(expected)
+    }
+    expect(large).toBeLessThan(all.length / 2)
     for (const { transaction_id } of all)
       await expect(catalog.describeTransaction({ id: [transaction_id] })).resolves.toMatchObject({
         status: 'Succeeded',
@@ -292,6 +311,15 @@ eachLocalCatalog((open) => {
       { id: ['u'], effect: 'removed' },
     ])
     expect(JSON.stringify(seen)).not.toMatch(/secret/)
+    const batch = [{ declare_table: { id: ['v'] } }, { declare_table: { id: ['secret', 'w'] } }]
+    await catalog.batchCommitTables({ operations: batch, context: { principal: 'ada' } })
+    const { transactions } = await catalog.listTransactions({ context: { principal: 'ada' } })
+    expect(JSON.stringify(transactions)).not.toMatch(/secret/)
+    expect(transactions.map(({ changes, num_changes }) => [changes, num_changes])).toMatchObject([
+      [[{ id: ['v'], effect: 'created' }], 1],
+      [[{ id: ['u'], effect: 'removed' }], 1],
+      [[{ id: ['u'], effect: 'created' }], 1],
+    ])
   })
 
   test('a watch tells who asked for a change', async () => {

@@ -49,6 +49,8 @@ eachCatalog((open) => {
       created_at: properties.created_at,
       finished_at: properties.finished_at,
       properties: {},
+      changes: [{ operation: 'CreateTableTag', kind: 'table', id, effect: 'changed' }],
+      num_changes: 1,
     })
     expect(deleted).toMatchObject({ failure: expect.stringContaining('none'), failure_code: 'InvalidInput' })
   })

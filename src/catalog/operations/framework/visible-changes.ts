@@ -19,16 +19,22 @@ export async function visibleChanges(
   for (const change of changes) {
     const operation = change.kind === 'table' ? 'describeTable' : 'describeNamespace'
     const mayReadId = await mayRead(operation, change.id)
-    if (change.to === undefined) {
-      if (mayReadId) visible.push(change)
-      continue
-    }
-    const mayReadTo = await mayRead(operation, change.to)
-    if (mayReadId && mayReadTo) visible.push(change)
-    else if (mayReadTo) visible.push(asCreated(change, change.to))
-    else if (mayReadId) visible.push(asRemoved(change))
+    const shown = visibleChange(change, mayReadId, change.to && (await mayRead(operation, change.to)))
+    if (shown !== undefined) visible.push(shown)
   }
   return visible
+}
+
+/** One change as a caller may see it, who may see its identifiers or not; undefined when it stays hidden. */
+export function visibleChange(
+  change: SubjectChange,
+  mayReadId: boolean,
+  mayReadTo: boolean | undefined,
+): SubjectChange | undefined {
+  const { to } = change
+  if (to !== undefined && mayReadTo) return mayReadId ? change : asCreated(change, to)
+  if (!mayReadId) return undefined
+  return to === undefined ? change : asRemoved(change)
 }
 
 function asCreated({ to: _, ...change }: SubjectChange, id: Identifier): SubjectChange {

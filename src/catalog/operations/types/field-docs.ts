@@ -347,6 +347,10 @@ const responses: Docs = {
     'The names of the table or namespace that it changes, as they were. Empty where it changes several.',
   'listTransactions.created_at': 'When it began, as ISO 8601.',
   'listTransactions.properties': 'The properties that callers set: pairs of strings.',
+  'listTransactions.changes':
+    'What it changed, as the feed tells it: the first five changes that the caller may see.',
+  'listTransactions.num_changes':
+    'How many changes the caller may see. Absent, as `changes` is, where they do not fit the record of the transaction.',
   finished_at: 'When it ended, as ISO 8601. Absent while it is under way.',
   failure: 'Why it failed, where it did.',
   failure_code: 'The error code of the failure.',
