@@ -15,6 +15,7 @@ import { publishing, type StagedManifests } from '../lance/publish.ts'
 import { reconcile } from '../lance/reconcile.ts'
 import { createVersion, type VersionEntry } from '../lance/record-version.ts'
 import { isLastPublished } from '../lance/unchanged-files.ts'
+import { ownCredentials } from '../locations/credentials.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { nameAfter, nameOf, transactionsFolderOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { locationOf } from '../locations/locations.ts'
@@ -184,6 +185,7 @@ class Commits {
   dataset(latest: FoundVersion): DatasetToChange {
     const { id, branch } = this.#change
     const { id: internalId, record } = this.#table
+    const location = locationOf(this.#core.contentRoots, internalId, record)
     // Within a transaction, others are at work on the same branch outside.
     const isKept = this.#core.staging === undefined
     return {
@@ -191,7 +193,8 @@ class Commits {
         head: this.#headAt(latest.version, latest.record),
         headAfter: () => this.#headAfter(latest),
       }),
-      location: locationOf(this.#core.contentRoots, internalId, record),
+      location,
+      storageOptions: () => ownCredentials(this.#core, location, id),
       branch,
       shown: shownAs(id, latest),
       versions: {

@@ -5,6 +5,7 @@ import type { WorkOptions } from '../../engine/table/index.ts'
 import { isReachedByLance, type TableAt } from '../lance/dataset.ts'
 import { publishing, type StagedManifests } from '../lance/publish.ts'
 import { createVersion, type VersionEntry } from '../lance/record-version.ts'
+import { ownCredentials } from '../locations/credentials.ts'
 import { locationOf } from '../locations/locations.ts'
 import { type FoundTable, lookUpTable } from '../lookup/names.ts'
 import type { ChangeContext } from '../transactions/commit.ts'
@@ -74,8 +75,10 @@ export async function createDataset(
   }
   const lance = await core.lance()
   const shown = `the new table ${formatIdentifier(id)}`
+  const location = locationOf(core.contentRoots, table.id, table.record)
   const dataset = {
-    location: locationOf(core.contentRoots, table.id, table.record),
+    location,
+    storageOptions: () => ownCredentials(core, location, id),
     branch: '',
     shown,
     versions: { latest: async () => undefined, find: async () => undefined, create: record },

@@ -5,6 +5,7 @@ import { keys, type VersionRecord } from '../../base/store/records.ts'
 import type { DatasetToCompare, DatasetToRead, DatasetVersions } from '../../engine/lance/index.ts'
 import { isWaiting, toVersionFor } from '../lance/dataset.ts'
 import { layoutOf } from '../lance/layout.ts'
+import { ownCredentials } from '../locations/credentials.ts'
 import { nameOf, versionOfName, versionsFolderOf, waitingPathOf } from '../locations/lance-files.ts'
 import { locationOf } from '../locations/locations.ts'
 import type { FoundTable } from '../lookup/names.ts'
@@ -134,6 +135,7 @@ export function toRead(
     shown: shownAs(id, found),
     key: JSON.stringify([table.id, branch, version, manifest_path, e_tag, transaction_id, staging]),
     versions: readVersions(core, id, table, found),
+    storageOptions: () => ownCredentials(core, location, id),
   }
 }
 

@@ -38,6 +38,8 @@ export interface Dataset {
   /** The URL of its folder. */
   readonly location: string
   readonly versions: DatasetVersions
+  /** Options and credentials for its location. Lance asks again before they expire. */
+  storageOptions?(): Promise<Readonly<Record<string, string>> | undefined>
 }
 
 /** Most bytes of a request of Lance: the names of versions, and no rows. */
@@ -110,9 +112,11 @@ export class Bridge {
     const { location, versions } = dataset
     switch (action) {
       case 'declare':
-        return { location, managed_versioning: true, properties: {} }
-      case 'describe':
-        return { location, managed_versioning: true, is_only_declared: false, properties: {} }
+      case 'describe': {
+        const storage_options = await dataset.storageOptions?.()
+        const described = { location, managed_versioning: true, properties: {}, storage_options }
+        return action === 'declare' ? described : { ...described, is_only_declared: false }
+      }
       case 'version/list': {
         const latest = await versions.latest(branchOf(url.searchParams.get('branch')))
         return { versions: latest === undefined ? [] : [latest] }
