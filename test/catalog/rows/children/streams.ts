@@ -20,7 +20,10 @@ const id = ['t']
 const location = folder.startsWith('postgres:') ? folder : join(folder, 'catalog')
 const { STREAMED_CONTENT: content } = process.env
 const open = () =>
-  openCatalog(location, content === undefined ? {} : { content }) as ReturnType<typeof openCatalog>
+  openCatalog(location, {
+    ...(content !== undefined && { content }),
+    ...(kind === 'lance' && { format: 'lance' as const, lance: { isolate: false } }),
+  }) as ReturnType<typeof openCatalog>
 
 const length = 50_000
 const columns = {
@@ -60,6 +63,11 @@ async function command(args: readonly string[], stdin: AsyncIterable<Uint8Array>
 
 const kinds = {
   async batches() {
+    await using catalog = await open()
+    await catalog.createTable({ id, data: batches() })
+  },
+  /** A table that Lance writes, in this process. */
+  async lance() {
     await using catalog = await open()
     await catalog.createTable({ id, data: batches() })
   },
