@@ -29,6 +29,7 @@ const scripts = [
   'test/catalog/lance/clients/row-writer.ts',
   'test/catalog/lance/clients/writer.ts',
   'test/catalog/lance/kills-child.ts',
+  'test/catalog/lance/arriving-kills-child.ts',
   'test/soak/children/ask.ts',
   'test/soak/children/stall.ts',
   'test/processes/changes-child.ts',
