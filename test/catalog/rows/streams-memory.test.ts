@@ -26,6 +26,7 @@ async function peakOf(kind: Kind, count: number, folder?: string): Promise<numbe
 it.each<[Kind, number]>([
   ['batches', 12_000_000],
   ['served', 12_000_000],
+  ['lance', 5_000_000],
   ['objects', 1_000_000],
   ['parquet', 1_500_000],
   ['piped', 700_000],
