@@ -106,12 +106,17 @@ async function runOnce(run: FunctionRun, work: Parameters<Transact>[0], signal: 
 
 function handleOf(run: FunctionRun, underWay: UnderWay, state: { readonly ended: boolean }): Transaction {
   const handle: Partial<ReturnType<typeof createHandle>> = createHandle({
-    run: async (operation, request, options) => {
-      if (state.ended) throw usedAfterEnd(operation.name)
-      // The function's own end ends the transaction.
-      if (beginsOrEnds(operation.name)) throw nested()
-      requireSame(run.transactionId, operation, request, options)
-      return underWay.run(operation.name, options, (given) => run.run(operation, request, given))
+    // Not async, which would add waits to each operation.
+    run: (operation, request, options) => {
+      try {
+        if (state.ended) throw usedAfterEnd(operation.name)
+        // The function's own end ends the transaction.
+        if (beginsOrEnds(operation.name)) throw nested()
+        requireSame(run.transactionId, operation, request, options)
+        return underWay.run(operation.name, options, (given) => run.run(operation, request, given))
+      } catch (error) {
+        return Promise.reject(error)
+      }
     },
     transact: () => Promise.reject(nested()),
     watch: () => {

@@ -189,8 +189,8 @@ export class TransactionRun {
   }
 
   #inside(operation: AnyOperation, work: (core: OperationContext) => Promise<unknown>): Promise<unknown> {
-    const run = () => work(operation.changes ? this.#inner : this.#reading)
-    return operation.name === 'insertIntoTable' ? run() : this.#appends.alone(run)
+    const core = operation.changes ? this.#inner : this.#reading
+    return operation.name === 'insertIntoTable' ? work(core) : this.#appends.alone(() => work(core))
   }
 
   /** The error by which this run lost a race, if it did. `error` is that of an operation or of a function, if one failed. */
@@ -321,7 +321,14 @@ export class TransactionRun {
 
   /** Runs what was deferred to the commit. The transaction has succeeded by then, so a failure here is no error. */
   async #afterCommit(): Promise<void> {
-    await Promise.allSettled(this.#afterwards.map(async (work) => work()))
+    const waits: unknown[] = []
+    for (const work of this.#afterwards) {
+      try {
+        const done = work()
+        if (done !== undefined) waits.push(done)
+      } catch {}
+    }
+    await Promise.allSettled(waits)
     for (const { change, version } of this.#steps) this.#core.background?.changed(change, version)
   }
 

@@ -4,7 +4,10 @@ import type { OperationOptions } from '../operations/framework/operation.ts'
 
 /** The operations of a transaction that are under way. */
 export class UnderWay {
-  readonly #running = new Map<Promise<unknown>, string>()
+  /** How many there are, by the names of their operations. */
+  readonly #running = new Map<string, number>()
+  #count = 0
+  readonly #onIdle: (() => void)[] = []
   readonly #stop = new AbortController()
   readonly #signal: AbortSignal
 
@@ -16,11 +19,11 @@ export class UnderWay {
   }
 
   get names(): readonly string[] {
-    return [...new Set(this.#running.values())]
+    return [...this.#running].flatMap(([name, count]) => (count > 0 ? name : []))
   }
 
   get isEmpty(): boolean {
-    return this.#running.size === 0
+    return this.#count === 0
   }
 
   /** Runs an operation that is stopped with the transaction. */
@@ -30,9 +33,10 @@ export class UnderWay {
       ...given,
       signal: signal ? anySignal(signal, this.#signal) : this.#signal,
     })
-    this.#running.set(result, name)
+    this.#add(name, 1)
     const gone = () => {
-      this.#running.delete(result)
+      this.#add(name, -1)
+      if (this.#count === 0) for (const idle of this.#onIdle.splice(0)) idle()
     }
     result.then(gone, gone)
     return result
@@ -40,8 +44,15 @@ export class UnderWay {
 
   /** Stops what is under way with a reason, and waits until it has stopped. */
   async stop(reason: Error): Promise<void> {
-    if (this.#running.size === 0) return
+    if (this.#count === 0) return
     this.#stop.abort(reason)
-    await Promise.allSettled(this.#running.keys())
+    await new Promise<void>((resolve) => {
+      this.#onIdle.push(resolve)
+    })
+  }
+
+  #add(name: string, count: number): void {
+    this.#running.set(name, (this.#running.get(name) ?? 0) + count)
+    this.#count += count
   }
 }

@@ -3,6 +3,7 @@ import type { SubjectChange } from '../../base/model/subject-change.ts'
 import { append } from '../../base/store/append.ts'
 import { keys, recordFormat, type TransactionRecord } from '../../base/store/records.ts'
 import type { Writer } from '../../base/store/store.ts'
+import { withMembers } from '../../base/with-members.ts'
 import { type FoundTable, findTable, identifierOf } from '../lookup/names.ts'
 import type { CommitContext } from './context.ts'
 import { NotingWriter } from './noting-writer.ts'
@@ -74,7 +75,7 @@ export async function commit<T extends object>(
     const changes = recordChange(core, writer, change, noted)
     const record = succeeded(core, operation, noted.kept(subject), noted, { now, changes })
     writer.put(keys.transaction(transactionId), record)
-    return { ...result, transaction_id: transactionId }
+    return withMembers(result, { transaction_id: transactionId })
   })
   // Changes inside of a transaction are part of its commit.
   if (isMade && core.staging === undefined) core.counts.commits++
@@ -167,7 +168,9 @@ export function recordChange(
   }
   if (staging) {
     // Frozen, so that the store need not copy them.
-    const named = changes.map((change) => Object.freeze({ ...change, transaction_id: transactionId }))
+    const named = changes.map((change) =>
+      Object.freeze(withMembers(change, { transaction_id: transactionId })),
+    )
     writer.put(keys.stagedChange(transactionId), {
       v: recordFormat,
       at: at ?? 0,

@@ -3,6 +3,7 @@ import type { Identifier } from '../../base/model/identifier.ts'
 import { anySignal } from '../../base/scheduling/signals.ts'
 import { keys, type TransactionRecord, type TransactionStatus } from '../../base/store/records.ts'
 import type { Writer } from '../../base/store/store.ts'
+import { withMembers } from '../../base/with-members.ts'
 import type { WorkOptions } from '../../engine/table/index.ts'
 import { afterChange, type ChangeContext, type RecordedChange, recordChange } from './commit.ts'
 import type { CommitContext, LongWorkContext, LongWorkOptions } from './context.ts'
@@ -203,14 +204,10 @@ export function succeed<T>(
   const { subjectId = current.subject_id } = noted
   const change = { transactionId, now, operation, subject, subjectId, at }
   const changes = recordChange(core, writer, change, noted)
-  writer.put(keys.transaction(transactionId), {
-    ...current,
-    // A change of many subjects has no single one.
-    ...(subjectId !== undefined && subject.length > 0 && { subject_id: subjectId }),
-    status: 'Succeeded',
-    finished_at: now,
-    ...changes,
-  })
+  // A change of many subjects has no single one.
+  const single = subjectId !== undefined && subject.length > 0 ? { subject_id: subjectId } : undefined
+  const ended = { status: 'Succeeded', finished_at: now, ...single, ...changes }
+  writer.put(keys.transaction(transactionId), withMembers(current, ended))
   return result
 }
 

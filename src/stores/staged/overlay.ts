@@ -17,9 +17,12 @@ interface Undo {
 
 /** The staged changes, by the codes of their keys. The changes of one body can be rolled back. */
 export class Overlay {
+  readonly #changes = new Map<string, Staged>()
+  /** The same in order, made when a range is read: most transactions read few. */
   readonly #edit = new MapEdit<Staged>(OrderedMap.empty)
-  /** The changes as an immutable map; undefined when something changed since it was made. */
-  #map: OrderedMap<Staged> | undefined = OrderedMap.empty
+  #map: OrderedMap<Staged> = OrderedMap.empty
+  /** What changed since that map was made. */
+  #behind: string[] = []
   #undo: Undo[] = []
   /** The number of changed records. */
   size = 0
@@ -27,12 +30,24 @@ export class Overlay {
   bytes = 0
 
   find(code: string): Staged | undefined {
-    return this.#edit.find(code)?.value
+    return this.#changes.get(code)
+  }
+
+  /** All changes, in no order of keys. */
+  all(): Iterable<readonly [code: string, staged: Staged]> {
+    return this.#changes
   }
 
   /** All changes in order, as they are now. */
   map(): OrderedMap<Staged> {
-    this.#map ??= this.#edit.map()
+    if (this.#behind.length === 0) return this.#map
+    for (const code of this.#behind) {
+      const staged = this.#changes.get(code)
+      if (staged === undefined) this.#edit.remove(code)
+      else this.#edit.put(code, staged)
+    }
+    this.#behind = []
+    this.#map = this.#edit.map()
     return this.#map
   }
 
@@ -47,18 +62,19 @@ export class Overlay {
 
   /** Keeps the changes since the last `keep`. */
   keep(): void {
-    this.#undo = []
+    if (this.#undo.length > 0) this.#undo = []
   }
 
   /** Rolls back the changes since the last `keep`. */
   rollBack(): void {
     const undo = this.#undo
+    if (undo.length === 0) return
     this.#undo = []
     for (const { code, before } of undo.reverse()) this.#replace(code, this.find(code), before)
   }
 
   #replace(code: string, before: Staged | undefined, after: Staged | undefined): void {
-    this.#map = undefined
+    this.#behind.push(code)
     if (before) {
       this.size--
       this.bytes -= code.length + sizeOf(before.value)
@@ -66,9 +82,9 @@ export class Overlay {
     if (after) {
       this.size++
       this.bytes += code.length + sizeOf(after.value)
-      this.#edit.put(code, after)
+      this.#changes.set(code, after)
     } else {
-      this.#edit.remove(code)
+      this.#changes.delete(code)
     }
   }
 }

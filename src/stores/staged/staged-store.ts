@@ -57,8 +57,10 @@ export class StagedStore implements Store {
   /** How often `harden` was called outside of a read. */
   #hardenings = 0
   #busy = false
-  /** Settled after the last run of the previous body. */
+  /** Settled after the last run of the latest body. */
   #latest: Promise<unknown> = Promise.resolve()
+  /** How many bodies run or wait. */
+  #waiting = 0
 
   constructor(
     below: Store,
@@ -121,7 +123,7 @@ export class StagedStore implements Store {
       },
       harden: () => {
         this.#hardenings++
-        this.#latest = this.#latest.then(() => {
+        void this.#inOrder(async () => {
           try {
             for (const [group, values] of touched) this.#context.readSet.harden(group, values)
           } catch (error) {
@@ -129,6 +131,7 @@ export class StagedStore implements Store {
           }
           this.#context.readSet.keep()
           this.#comparedAt = undefined
+          this.#waiting--
         })
       },
     }
@@ -158,7 +161,7 @@ export class StagedStore implements Store {
 
   /** Makes all changes, within a write of the store below. `last` may change a value as it is written. */
   apply(writer: Writer, last: (key: Key, value: Value) => Value = (_, value) => value): void {
-    for (const [, { key, value }] of this.#context.overlay.map().entries()) {
+    for (const [, { key, value }] of this.#context.overlay.all()) {
       if (value === undefined) writer.remove(key)
       else writer.put(key, last(key, value))
     }
@@ -167,7 +170,7 @@ export class StagedStore implements Store {
   /** Drops the staged changes and the reads of some groups. */
   forget(groups: ReadonlySet<string>): void {
     const { overlay } = this.#context
-    for (const [code, { group }] of overlay.map().entries()) {
+    for (const [code, { group }] of overlay.all()) {
       if (group !== undefined && groups.has(group)) overlay.remove(code)
     }
     this.#context.readSet.forget(groups)
@@ -217,46 +220,40 @@ export class StagedStore implements Store {
   /** Runs a body on a snapshot of the store below in which all earlier reads give the same results. */
   #enqueue<T>(body: (below: Reader) => T): Promise<T> {
     if (this.#busy) return Promise.reject(nestedError())
-    // One after the other: what a body did may be rolled back until its last run.
-    const done = this.#latest.then(() => this.#runNow(body))
-    this.#latest = done.catch(() => {})
+    return this.#inOrder(() => this.#runNow(body))
+  }
+
+  /**
+   * One after the other: what a body did may be rolled back until its last run. At its end, work counts itself out of
+   * those that wait.
+   */
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#waiting++ === 0 ? work() : this.#latest.then(work, work)
+    this.#latest = done
     return done
   }
 
   async #runNow<T>(body: (below: Reader) => T): Promise<T> {
-    if (this.#failure) throw this.#failure
-    // A failed read was recorded, too.
-    this.#requireShare?.(this.bytes)
     const { overlay, readSet } = this.#context
-    const hardenings = this.#hardenings
-    // Usually nothing was committed since the last comparison. If something was, the state after the read tells.
-    const isCurrent = this.#comparedAt !== undefined
-    const before = this.#comparedAt ?? this.#below.state?.()
-    const compareMoved = async () => {
-      const hasMoved = this.#below.state!() !== before
-      if (isCurrent && hasMoved) await this.#below.read((below) => this.check(below))
-      return hasMoved
-    }
     try {
-      const reading = this.#below.read((below) => {
-        // The store below may run this again, on another snapshot.
-        readSet.rollBack()
-        overlay.rollBack()
-        this.#busy = true
-        try {
-          if (!isCurrent) this.check(below)
-          return body(below)
-        } finally {
-          this.#busy = false
-        }
-      })
-      const result = await reading.catch(async (error) => {
+      if (this.#failure) throw this.#failure
+      // A failed read was recorded, too.
+      this.#requireShare?.(this.bytes)
+      const hardenings = this.#hardenings
+      // Usually nothing was committed since the last comparison. If something was, the state after the read tells.
+      const isCurrent = this.#comparedAt !== undefined
+      const before = this.#comparedAt ?? this.#below.state?.()
+      let result: T
+      try {
+        result = await this.#below.read((below) => this.#runOn(below, body, isCurrent))
+      } catch (error) {
         // An error depends on the reads as a result does.
-        if (isCurrent) await compareMoved()
+        if (isCurrent && this.#below.state!() !== before) await this.#compare()
         throw error
-      })
+      }
       if (before === undefined) return result
-      const hasMoved = await compareMoved()
+      const hasMoved = this.#below.state!() !== before
+      if (hasMoved && isCurrent) await this.#compare()
       this.#comparedAt = hasMoved || hardenings !== this.#hardenings ? undefined : before
       return result
     } catch (error) {
@@ -266,7 +263,26 @@ export class StagedStore implements Store {
       // The reads of a failed body count: its error depends on them.
       readSet.keep()
       overlay.keep()
+      this.#waiting--
     }
+  }
+
+  #runOn<T>(below: Reader, body: (below: Reader) => T, isCurrent: boolean): T {
+    const { overlay, readSet } = this.#context
+    // The store below may run this again, on another snapshot.
+    readSet.rollBack()
+    overlay.rollBack()
+    this.#busy = true
+    try {
+      if (!isCurrent) this.check(below)
+      return body(below)
+    } finally {
+      this.#busy = false
+    }
+  }
+
+  #compare(): Promise<unknown> {
+    return this.#below.read((below) => this.check(below))
   }
 
   #requireRoom({ size, bytes }: Overlay): void {

@@ -1,4 +1,5 @@
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
+import { withMembers } from '../../../base/with-members.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
 import { fragmentsOf, type LoadedSnapshot } from '../format/snapshot.ts'
@@ -72,7 +73,7 @@ export async function findOrdered(
     held = bytes
     return taken
   }
-  const finding = { ...ordered, wanted: skip + limit, hold }
+  const finding = withMembers(ordered, { wanted: skip + limit, hold })
   const find = isByFragment(snapshot, finding) ? byFragment : inTurn
   const { best, sources } = await find(job, snapshot, finding, reader)
   const sorted = await best.sorted(job)

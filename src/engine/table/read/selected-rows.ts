@@ -1,4 +1,5 @@
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
+import { withMembers } from '../../../base/with-members.ts'
 import { type Bitmap, countRows } from '../../arrow/bitmap.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import { readLive } from '../format/deletions.ts'
@@ -105,7 +106,7 @@ export async function* matchingRows(
       const isLeftOut = verdict === 'none' || (verdict === 'all' && passes(inFragment))
       if (!isLeftOut) {
         const found = matches ? await matches() : await readLive(storage, prefix, entry)
-        yield { entry: { ...entry, liveBefore }, found }
+        yield { entry: withMembers(entry, { liveBefore }), found }
       }
       job.report(entry.rows, rowsTotal)
       if (job.due) await job.rest()

@@ -1,5 +1,6 @@
 import { type Field, type Schema, uint64 } from '@uwdata/flechette'
 import { unsupported } from '../../../base/errors.ts'
+import { withMembers } from '../../../base/with-members.ts'
 import { type AnyBatch, makeBatch } from '../../arrow/batch.ts'
 import { addRow, type Bitmap, bitsOf, clearTrailing, countRows, hasRow, noRows } from '../../arrow/bitmap.ts'
 import { rowsOfRuns } from '../../arrow/take/runs.ts'
@@ -53,7 +54,7 @@ export async function* withPositions(
 ): AsyncGenerator<FragmentEntry & FragmentPosition> {
   let liveBefore = 0
   for await (const entry of entries) {
-    yield { ...entry, liveBefore }
+    yield withMembers(entry, { liveBefore })
     liveBefore += liveRowsOf(entry)
   }
 }

@@ -1,4 +1,5 @@
 import { prefetch } from '../../../base/scheduling/prefetch.ts'
+import { withMembers } from '../../../base/with-members.ts'
 import type { Values } from '../../arrow/batch.ts'
 import type { Predicate } from '../../predicate/index.ts'
 import type { FragmentEntry } from '../format/manifest.ts'
@@ -64,7 +65,7 @@ export async function findNearest(
       scan,
     )) {
       if (nearest) {
-        const first = fragments.push({ ...entry, liveBefore }) - 1
+        const first = fragments.push(withMembers(entry, { liveBefore })) - 1
         const result = await nearest()
         merge(result, first * fragmentPlaces, found)
         vectors.add(result, first * fragmentPlaces)
