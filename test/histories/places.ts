@@ -31,7 +31,7 @@ interface Opened {
 }
 
 /** The power of a process. When it is cut, no change begins any more, and none under way gets its answer. */
-export class Power {
+class Power {
   #left = Number.POSITIVE_INFINITY
   readonly #cut = gate()
   #isCut = false

@@ -3,7 +3,8 @@ import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeWith } from '../support/describe-with.ts'
 import { temporaryDirectory } from '../support/folders.ts'
 import { pythonPrograms } from '../support/python-clients.ts'
 import { scriptPath } from '../support/scripts.ts'
@@ -16,11 +17,8 @@ limitEach(240)
 
 const source = fileURLToPath(new URL('../../python', import.meta.url))
 const command = `"${process.execPath}" "${scriptPath('src/cli/index.ts')}"`
-const python = await pythonPrograms()
-const [programs, isLeftOut] =
-  typeof python === 'string' ? [{ bin: '' }, `, left out: ${python}`] : [python, '']
 
-describe.skipIf(isLeftOut !== '')(`tabularium-testing${isLeftOut}`, () => {
+describeWith('tabularium-testing', await pythonPrograms(), (programs) => {
   let folder: string
   let wheel: string
   beforeAll(async () => {

@@ -81,10 +81,7 @@ async function register(at: StepContext): Promise<void> {
 }
 
 /** Registers the content of a deregistered table again, and reads it. */
-export async function takeBack(
-  { catalog, client }: Omit<StepContext, 'draw'>,
-  table: OwnTable,
-): Promise<void> {
+async function takeBack({ catalog, client }: Omit<StepContext, 'draw'>, table: OwnTable): Promise<void> {
   const name = client.newName('own')
   const done = await changeOf(client, table, () =>
     catalog.registerTable({ id: [name], location: table.location }),

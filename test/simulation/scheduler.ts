@@ -39,7 +39,7 @@ export const beginning = Date.UTC(2026, 0, 1)
 const mostEvents = 400_000
 
 /** A deadlock or an infinite loop in a run. */
-export class Stuck extends Error {}
+class Stuck extends Error {}
 
 /**
  * Virtual time with a queue of events. Before the next event, everything that the current one causes without time or

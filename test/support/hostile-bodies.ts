@@ -87,7 +87,7 @@ function lz4Block(size: number): number[] {
 }
 
 /** Zeros as a ZSTD frame: four bytes for each 128 KiB. */
-export function zstdZeros(length: number): Uint8Array {
+function zstdZeros(length: number): Uint8Array {
   const most = 131_072
   // The size stands in the frame, and the window is 128 KiB.
   const head = new Uint8Array(14)

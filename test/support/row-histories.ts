@@ -9,7 +9,7 @@ const field = (name: string, type: string) => ({ name, type: { type }, nullable:
 /** The columns that a history begins with. */
 export const historyColumns = [field('k', 'int32'), field('x', 'double'), field('s', 'string')]
 
-export const historyRow = fc.record({
+const historyRow = fc.record({
   k: fc.nat(12),
   x: fc.constantFrom(null, 0, -0, Number.NaN, 1.5, 2),
   s: fc.constantFrom(null, '', 'a', 'bc'),

@@ -31,7 +31,7 @@ export interface RetainContext extends CommitContext {
 }
 
 /** The grace period for readers, unless a vacuum has another one. */
-export const graceForReaders = 3_600_000
+const graceForReaders = 3_600_000
 
 /** The most versions that one store transaction removes, and the most that are read for it. */
 const inOneStep = 250

@@ -24,7 +24,7 @@ const attempts = 5
  * Whether a manifest is where Lance looks for it, and has the end that manifests have. Lance itself reads many a damaged
  * one as that of a table without rows.
  */
-export async function manifestState(
+async function manifestState(
   core: AnyRowsContext,
   table: FoundTable,
   { branch, record }: FoundVersion,

@@ -133,3 +133,19 @@ const listTypes: ReadonlySet<number> = new Set([
 export function isList({ typeId }: DataType): boolean {
   return listTypes.has(typeId)
 }
+
+/** Whether a typed array has the values of a type as they are. That of halves has their bits. */
+export function hasPlainNumbers(type: DataType): boolean {
+  switch (type.typeId) {
+    case Type.Int:
+    case Type.Date:
+    case Type.Time:
+    case Type.Timestamp:
+    case Type.Duration:
+      return true
+    case Type.Float:
+      return type.precision > 0
+    default:
+      return false
+  }
+}

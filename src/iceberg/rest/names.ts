@@ -80,11 +80,6 @@ export function nameToPath(name: string): string {
   return guardDots(encode(name))
 }
 
-/** A namespace as the value of a query parameter, not yet encoded; empty for the root. Fails as `namespaceToPath` does. */
-export function namespaceToQuery(namespace: Identifier): string {
-  return namespace.length === 0 ? '' : checkLevels(namespace).join(separator)
-}
-
 function checkLevels(namespace: Identifier): Identifier {
   if (namespace.length === 0) throw illegalArgument('Invalid namespace: empty. Give one level at least.')
   for (const level of namespace) {

@@ -62,7 +62,7 @@ export function ofCompactFormat(record: CatalogRecord): CatalogRecord {
 }
 
 /** Writes a compact value with its seal, and returns the end; −1 when it has no such form. */
-export function writeSealed(key: Key, value: Value, target: Buffer): number {
+function writeSealed(key: Key, value: Value, target: Buffer): number {
   target[0] = compactMark
   const end = writeCompact(value, target, 1)
   if (end < 0) return -1

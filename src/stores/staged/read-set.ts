@@ -42,7 +42,7 @@ interface SoftPoint extends Dependence {
 }
 
 /** The entries of a range that were read, in their order. */
-export class RangeRead {
+class RangeRead {
   readonly range: Range
   readonly entries: Entry[] = []
   /** Whether the range was read to its end, so that a further entry is a change. */

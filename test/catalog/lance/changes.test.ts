@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Table } from '@lancedb/lancedb'
 import fc from 'fast-check'
-import { describe, expect, onTestFinished } from 'vitest'
-import { serve } from '../../../src/server/index.ts'
+import { describe, expect } from 'vitest'
 import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { datasetAt, howLanceRuns, lance, lanceIt } from '../../support/lance-package.ts'
 import { countOf, rowsOf } from '../../support/rows.ts'
 import { limitEach } from '../../support/time-limit.ts'
 import { pythonWith, releases } from './clients/python.ts'
+import { servedForLance } from './served.ts'
 
 limitEach(120)
 
@@ -23,13 +23,7 @@ async function managed(options: CatalogOptions = {}) {
   const catalog = closedAfterwards(
     await openCatalog(folder, { managedVersioning: true, ...howLanceRuns, ...options }),
   )
-  const server = await serve(catalog, {
-    auth: false,
-    listing: 'children',
-    port: 0,
-    limits: { eventLoopDelay: 0 },
-  })
-  onTestFinished(() => server.close())
+  const server = await servedForLance(catalog)
   const db = await lance.connectNamespace('rest', { uri: server.url })
   return { catalog, server, db }
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { limitEach } from '../../support/time-limit.ts'
 import { lanceForJava } from './clients/java.ts'
-import { pythonWith, releases } from './clients/python.ts'
+import { foundPythons } from './clients/python.ts'
 import { LanceClients } from './clients/run.ts'
 
 // A client in Java starts again and again beside those in Node and Python. Maven may fetch it first.
@@ -14,7 +14,7 @@ it.skipIf(typeof java === 'string')(
   'what Lance for Java, Python and Node change at once is there once, for each of them, whoever dies',
   async () => {
     if (typeof java === 'string') return
-    const pythons = (await Promise.all(releases.map(pythonWith))).filter((python) => python !== undefined)
+    const pythons = await foundPythons()
     const clients = await LanceClients.begin({ deaths: 0.03, pythons, java })
     try {
       await clients.round(60)

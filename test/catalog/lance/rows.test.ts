@@ -6,7 +6,6 @@ import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { CatalogError } from '../../../src/base/errors.ts'
 import { connect } from '../../../src/client/index.ts'
-import { serve } from '../../../src/server/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { predicates } from '../../engine/predicate/reference/grammar.ts'
 import { agree } from '../../engine/predicate/reference/judges.ts'
@@ -17,6 +16,7 @@ import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { datasetAt, howLanceRuns, lance, lanceIt } from '../../support/lance-package.ts'
 import { countOf, numbered, rowsOf } from '../../support/rows.ts'
 import { limitEach } from '../../support/time-limit.ts'
+import { servedForLance } from './served.ts'
 
 limitEach(120)
 
@@ -28,12 +28,7 @@ async function managed() {
   const catalog = closedAfterwards(
     await openCatalog(await folderWith('a catalog'), { managedVersioning: true, ...howLanceRuns }),
   )
-  const server = await serve(catalog, {
-    auth: false,
-    listing: 'children',
-    port: 0,
-    limits: { eventLoopDelay: 0 },
-  })
+  const server = await servedForLance(catalog)
   return { catalog, server, db: await lance.connectNamespace('rest', { uri: server.url }) }
 }
 
@@ -134,7 +129,7 @@ describe('rows of Lance', () => {
     })
     const id = ['d']
     await catalog.registerTable({ id, location })
-    const server = await serve(catalog, { auth: false, listing: 'children', port: 0 })
+    const server = await servedForLance(catalog)
     const db = await lance.connectNamespace('rest', { uri: server.url })
     const branch = await (await (await db.openTable('d')).branches()).create('dev')
     await branch.add(numbered(1, 99))

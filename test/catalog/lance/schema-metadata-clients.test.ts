@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Table } from '@lancedb/lancedb'
 import fc from 'fast-check'
-import { describe, expect, onTestFinished } from 'vitest'
-import { serve } from '../../../src/server/index.ts'
+import { describe, expect } from 'vitest'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { lance, lanceIt } from '../../support/lance-package.ts'
 import { countOf, rowsOf } from '../../support/rows.ts'
 import { limitEach } from '../../support/time-limit.ts'
-import { pythonWith, releases } from './clients/python.ts'
+import { foundPythons } from './clients/python.ts'
+import { servedForLance } from './served.ts'
 
 limitEach(300)
 
@@ -20,21 +20,8 @@ limitEach(300)
 async function managed() {
   const folder = await freshFolder()
   const catalog = closedAfterwards(await openCatalog(folder, { managedVersioning: true }))
-  const server = await serve(catalog, {
-    auth: false,
-    listing: 'children',
-    port: 0,
-    limits: { eventLoopDelay: 0 },
-  })
-  onTestFinished(() => server.close())
+  const server = await servedForLance(catalog)
   return { catalog, server, db: await lance.connectNamespace('rest', { uri: server.url }) }
-}
-
-async function pythons() {
-  const found = await Promise.all(releases.map(pythonWith))
-  if (found.includes(undefined))
-    console.warn('Lance for Python is left out: `npm run soak -- --only lance` brings it.')
-  return found.filter((python) => python !== undefined)
 }
 
 interface Row {
@@ -136,7 +123,7 @@ function after({ metadata, rows }: { metadata: Metadata; rows: readonly Row[] },
 describe('schema metadata of tables of Lance', () => {
   lanceIt('each version is as a model says, to the catalog and to clients', async () => {
     const { catalog, server, db } = await managed()
-    const [python] = await pythons()
+    const [python] = await foundPythons()
     let number = 0
     const make = async (id: string[], table: Table, step: Step) => {
       if (step.kind === 'metadata') {
@@ -268,7 +255,7 @@ describe('schema metadata of tables of Lance', () => {
     expect(await of({ tag: 'before' })).toEqual({})
     await catalog.restoreTable({ id, tag: 'before' })
     expect(await of({})).toEqual({})
-    for (const python of await pythons()) {
+    for (const python of await foundPythons()) {
       const code = `
 import lance, lance_namespace, sys
 ns = lance_namespace.connect("rest", {"uri": sys.argv[1]})
@@ -324,7 +311,7 @@ print(sorted(t.schema.metadata.items()), t.count_rows())`
   lanceIt('beside writers of several Lances, every change that is acknowledged is there once', async () => {
     const { catalog, server, db } = await managed()
     const rounds = 4
-    const found = await pythons()
+    const found = await foundPythons()
     const names = ['node', ...found.map((_, i) => `python ${i}`)]
     const isOver = { rows: false }
     const work = async (name: string, writing: (name: string) => Promise<unknown>) => {

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { connect, connectNamespace, type Table } from '@lancedb/lancedb'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
-import { serve } from '../../../src/server/index.ts'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { RoundRobin } from '../../support/round-robin.ts'
 import { releases, requirePython } from './clients/python.ts'
 import { HttpTransaction } from './clients/transaction.ts'
+import { servedForLance } from './served.ts'
 
 /* Writers of Lance, in one language and in several, in a transaction over two tables. */
 
@@ -22,14 +22,7 @@ beforeEach(async () => {
   late = 0
   const now = () => Date.now() + late
   const catalog = closedAfterwards(await openCatalog(folder, { managedVersioning: true, now }))
-  const server = await serve(catalog, {
-    limits: { eventLoopDelay: 0 },
-    auth: false,
-    listing: 'children',
-    port: 0,
-  })
-  onTestFinished(() => server.close())
-  url = server.url
+  url = (await servedForLance(catalog)).url
   for (const name of ['lines', 'orders']) {
     // LanceDB opens folders of such names without a catalog, too.
     await catalog.declareTable({ id: [name], location: `${folder}/${name}.lance` })
@@ -149,13 +142,7 @@ it.for(releases)(
 
 it('writers whose requests come to two servers in turns are in one transaction', async () => {
   const other = closedAfterwards(await openCatalog(folder, { managedVersioning: true }))
-  const server = await serve(other, {
-    limits: { eventLoopDelay: 0 },
-    auth: false,
-    listing: 'children',
-    port: 0,
-  })
-  onTestFinished(() => server.close())
+  const server = await servedForLance(other)
   const proxy = await RoundRobin.start([url, server.url])
   onTestFinished(() => proxy[Symbol.asyncDispose]())
   url = proxy.url

@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Table } from '@uwdata/flechette'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { encodeArrow, joinParts } from '../../../src/engine/arrow/index.ts'
 import { readParquet, writeParquet } from '../../../src/engine/parquet/index.ts'
+import { describeWith } from '../../support/describe-with.ts'
 import { parquetPython } from '../../support/parquet-clients.ts'
 import { limitEach } from '../../support/time-limit.ts'
 
@@ -16,21 +17,13 @@ limitEach(600)
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'tabularium-parquet-'))
-const scripts = fileURLToPath(new URL('.', import.meta.url))
-const python = await parquetPython()
+const script = fileURLToPath(new URL('clients.py', import.meta.url))
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const noteOf = (found: unknown) => (typeof found === 'string' ? `, left out: ${found}` : '')
-
-/** Runs a script of Python, and answers with what it printed. */
-async function script(
-  found: { readonly python: string } | string,
-  name: string,
-  ...args: string[]
-): Promise<string> {
-  if (typeof found === 'string') throw new Error(found)
-  return (await run(found.python, [join(scripts, name), ...args], { maxBuffer: 1 << 26 })).stdout
+/** Runs the clients, and answers with what they printed. */
+async function clients(python: string, ...args: string[]): Promise<string> {
+  return (await run(python, [script, ...args], { maxBuffer: 1 << 26 })).stdout
 }
 
 const compressions = ['snappy', 'gzip', 'none'] as const
@@ -51,12 +44,12 @@ async function readAndWriteAgain(base: string, number: number): Promise<void> {
   await writeFile(`${base}.ours`, writeParquet(readParquet(`${base}.parquet`), options))
 }
 
-describe.skipIf(typeof python === 'string')(`Parquet of pyarrow, DuckDB and polars${noteOf(python)}`, () => {
+describeWith('Parquet of pyarrow, DuckDB and polars', await parquetPython(), ({ python }) => {
   it('is read as they mean it, and they read what is written, in all types', async () => {
-    await script(python, 'clients.py', 'write', folder, process.env.FC_SEED ?? '20261120')
+    await clients(python, 'write', folder, process.env.FC_SEED ?? '20261120')
     const names = readdirSync(folder).filter((name) => name.endsWith('.parquet'))
     for (const [i, name] of names.entries()) await readAndWriteAgain(join(folder, name.slice(0, -8)), i)
-    const { files, found } = JSON.parse(await script(python, 'clients.py', 'check', folder))
+    const { files, found } = JSON.parse(await clients(python, 'check', folder))
     expect(found).toEqual([])
     expect(files).toBeGreaterThan(150)
   })
@@ -69,7 +62,7 @@ describe.skipIf(typeof python === 'string')(`Parquet of pyarrow, DuckDB and pola
       { n: null, s: 'b', d: -2 },
     ]
     await writeFile(path, writeParquet([rows]))
-    expect(JSON.parse(await script(python, 'clients.py', 'statistics', path))).toEqual({
+    expect(JSON.parse(await clients(python, 'statistics', path))).toEqual({
       n: ['-5', '7', 1],
       s: ['b', 'ä', 0],
       d: ['-2.0', '1.5', 1],

@@ -4,8 +4,9 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { freshFolder } from '../../support/catalogs.ts'
+import { describeWith } from '../../support/describe-with.ts'
 import { Draw } from '../../support/draw.ts'
 import { parquetPython } from '../../support/parquet-clients.ts'
 import { scriptPath } from '../../support/scripts.ts'
@@ -20,14 +21,12 @@ import { damages } from './damage/damaged.ts'
 limitEach(600)
 
 const run = promisify(execFile)
-const python = await parquetPython()
 const oracle = fileURLToPath(new URL('damage/oracle.py', import.meta.url))
 const seed = Number(process.env.FC_SEED ?? 20_261_120)
 const perFile = 8
 
-async function ask(command: 'write' | 'check', folder: string, ...more: string[]): Promise<string> {
-  if (typeof python === 'string') throw new Error(python)
-  return (await run(python.python, [oracle, command, folder, ...more], { maxBuffer: 1 << 28 })).stdout
+async function askOracle(python: string, ...args: string[]): Promise<string> {
+  return (await run(python, [oracle, ...args], { maxBuffer: 1 << 28 })).stdout
 }
 
 interface Told {
@@ -43,48 +42,45 @@ async function readAll(folder: string): Promise<Told> {
   return JSON.parse((await run(process.execPath, child, { maxBuffer: 1 << 26 })).stdout)
 }
 
-describe.skipIf(typeof python === 'string')(
-  `damaged Parquet files${typeof python === 'string' ? `, left out: ${python}` : ''}`,
-  () => {
-    it('are refused, or have the rows that pyarrow reads, within the memory of sound ones', async () => {
-      const folder = await freshFolder()
-      await ask('write', folder, String(seed))
-      const sound = readdirSync(folder).map((name) => new Uint8Array(readFileSync(join(folder, name))))
-      const names = readdirSync(folder).map((name) => name.replace('.sound', ''))
-      expect(names.length).toBeGreaterThan(40)
+describeWith('damaged Parquet files', await parquetPython(), ({ python }) => {
+  it('are refused, or have the rows that pyarrow reads, within the memory of sound ones', async () => {
+    const folder = await freshFolder()
+    await askOracle(python, 'write', folder, String(seed))
+    const sound = readdirSync(folder).map((name) => new Uint8Array(readFileSync(join(folder, name))))
+    const names = readdirSync(folder).map((name) => name.replace('.sound', ''))
+    expect(names.length).toBeGreaterThan(40)
 
-      // The same files again and again, so that the process has as much garbage as that of the damaged ones.
-      const plain = join(folder, 'plain')
-      await mkdir(plain)
-      const rounds = perFile * Object.keys(damages).length
-      for (let i = 0; i < rounds; i++)
-        for (const [at, file] of sound.entries()) writeFileSync(join(plain, `${i}-${at}.parquet`), file)
-      const usual = await readAll(plain)
-      expect(usual).toMatchObject({ refused: 0, faults: [] })
+    // The same files again and again, so that the process has as much garbage as that of the damaged ones.
+    const plain = join(folder, 'plain')
+    await mkdir(plain)
+    const rounds = perFile * Object.keys(damages).length
+    for (let i = 0; i < rounds; i++)
+      for (const [at, file] of sound.entries()) writeFileSync(join(plain, `${i}-${at}.parquet`), file)
+    const usual = await readAll(plain)
+    expect(usual).toMatchObject({ refused: 0, faults: [] })
 
-      const told = new Map<string, string>()
-      const draw = new Draw(seed)
-      for (const [kind, damage] of Object.entries(damages)) {
-        for (const [at, file] of sound.entries()) {
-          for (let i = 0; i < perFile; i++) {
-            const made = damage(file, draw)
-            const name = `${kind}-${names[at]}-${i}`
-            told.set(name, made.told)
-            writeFileSync(join(folder, `${name}.parquet`), made.file)
-          }
+    const told = new Map<string, string>()
+    const draw = new Draw(seed)
+    for (const [kind, damage] of Object.entries(damages)) {
+      for (const [at, file] of sound.entries()) {
+        for (let i = 0; i < perFile; i++) {
+          const made = damage(file, draw)
+          const name = `${kind}-${names[at]}-${i}`
+          told.set(name, made.told)
+          writeFileSync(join(folder, `${name}.parquet`), made.file)
         }
       }
-      const ours = await readAll(folder)
-      expect(ours.faults).toEqual([])
-      expect(ours.refused).toBeGreaterThan(ours.files / 4)
-      expect(ours.refused).toBeLessThan((ours.files * 3) / 4)
-      // The budget of a reader is 16 MiB.
-      expect(ours.peak).toBeLessThan(usual.peak + 64)
+    }
+    const ours = await readAll(folder)
+    expect(ours.faults).toEqual([])
+    expect(ours.refused).toBeGreaterThan(ours.files / 4)
+    expect(ours.refused).toBeLessThan((ours.files * 3) / 4)
+    // The budget of a reader is 16 MiB.
+    expect(ours.peak).toBeLessThan(usual.peak + 64)
 
-      const verdicts: Record<string, string> = JSON.parse(await ask('check', folder))
-      expect(Object.keys(verdicts)).toHaveLength(ours.files)
-      const wrong = Object.entries(verdicts).filter(([, verdict]) => verdict.startsWith('wrong'))
-      expect(wrong.map(([name, verdict]) => `${name}, ${told.get(name)}: ${verdict}`)).toEqual([])
-    })
-  },
-)
+    const verdicts: Record<string, string> = JSON.parse(await askOracle(python, 'check', folder))
+    expect(Object.keys(verdicts)).toHaveLength(ours.files)
+    const wrong = Object.entries(verdicts).filter(([, verdict]) => verdict.startsWith('wrong'))
+    expect(wrong.map(([name, verdict]) => `${name}, ${told.get(name)}: ${verdict}`)).toEqual([])
+  })
+})

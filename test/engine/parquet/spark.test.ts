@@ -7,11 +7,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Table } from '@uwdata/flechette'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { plainRows, toJsonSchema } from '../../../src/engine/arrow/index.ts'
 import type { JsonArrowField, JsonArrowType } from '../../../src/engine/arrow/types.ts'
 import { readParquet, writeParquet } from '../../../src/engine/parquet/index.ts'
 import { pythonOf } from '../../iceberg/clients/programs.ts'
+import { describeWith } from '../../support/describe-with.ts'
 import { limitEach } from '../../support/time-limit.ts'
 import { columns, leafTypes, type Typed, tableOf, tables } from './random-tables.ts'
 
@@ -21,9 +22,7 @@ limitEach(900)
 const folder = mkdtempSync(join(tmpdir(), 'tabularium-spark-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const python = spawnSync('java', ['-version']).status === 0 ? await pythonOf('spark') : 'there is no java'
-const note = typeof python === 'string' ? `, left out: ${python}` : ''
-if (note !== '') console.warn(`Parquet files of Spark are${note.slice(1)}.`)
+const found = spawnSync('java', ['-version']).status === 0 ? await pythonOf('spark') : 'there is no java'
 
 /** Types of columns whose values Spark reads as another type. */
 const readAs = {
@@ -56,7 +55,7 @@ interface Said {
   readonly types: readonly string[]
 }
 
-describe.skipIf(typeof python === 'string')(`Parquet of Spark${note}`, () => {
+describeWith('Parquet of Spark', found, ({ python }) => {
   const refused = new Map<string, string>()
   let given = 0
   let said: Said
@@ -87,11 +86,10 @@ describe.skipIf(typeof python === 'string')(`Parquet of Spark${note}`, () => {
     }
     const script = fileURLToPath(new URL('spark.py', import.meta.url))
     const seed = process.env.FC_SEED ?? '20261120'
-    const { stdout } = await promisify(execFile)(
-      (python as { python: string }).python,
-      [script, folder, seed],
-      { maxBuffer: 1 << 26, env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' } },
-    )
+    const { stdout } = await promisify(execFile)(python, [script, folder, seed], {
+      maxBuffer: 1 << 26,
+      env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' },
+    })
     said = JSON.parse(stdout.trim().split('\n').at(-1)!)
   })
 

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { fakeServer } from '../../../src/testing/index.ts'
+import { describeWith } from '../../support/describe-with.ts'
 import { limitEach } from '../../support/time-limit.ts'
 import { runFlow } from './flow.ts'
 import { pythonOf } from './programs.ts'
@@ -8,14 +9,10 @@ import { pythonOf } from './programs.ts'
 // A Python that imports a large library.
 limitEach(600)
 
-const found = await pythonOf('pyiceberg')
-const isLeftOut = typeof found === 'string' ? `, left out: ${found}` : ''
-
-describe.skipIf(typeof found === 'string')(`PyIceberg before a fake with faults${isLeftOut}`, () => {
+describeWith('PyIceberg before a fake with faults', await pythonOf('pyiceberg'), ({ python }) => {
   it('meets each of them as the error that it knows', async () => {
-    if (typeof found === 'string') return
     await using server = await fakeServer({ iceberg: true, control: true })
-    const steps = await runFlow(found.python, 'faults_flow.py', {
+    const steps = await runFlow(python, 'faults_flow.py', {
       url: `${server.url}/iceberg`,
       warehouse: tmpdir(),
     })

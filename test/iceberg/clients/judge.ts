@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { describeWith } from '../../support/describe-with.ts'
 import { limitEach } from '../../support/time-limit.ts'
 import { type FlowStep, runFlow } from './flow.ts'
 import { type IcebergClient, icebergForSpark, pythonOf } from './programs.ts'
@@ -24,20 +25,17 @@ export async function testClient(
   ours: readonly string[],
 ): Promise<void> {
   limitEach(600)
-  const found = await judgeOf(client)
-  const isLeftOut = typeof found === 'string' ? `, left out: ${found}` : ''
-  if (isLeftOut !== '') console.warn(`${title} is a client of Iceberg REST that is${isLeftOut.slice(1)}.`)
   const servers = chosenServer === 'ours' ? ours : [chosenServer]
-  describe.skipIf(typeof found === 'string')(`${title}, a client of Iceberg REST${isLeftOut}`, () => {
+  describeWith(`${title}, a client of Iceberg REST`, await judgeOf(client), (judge) => {
     it.each(servers)('does all that its flow asks of the server: %s', async (chosen) => {
       const server = await startIceberg(chosen)
-      await (found as Judge).judge(server).finally(() => server.close())
+      await judge.judge(server).finally(() => server.close())
     })
   })
 }
 
 /** Sets a client up at its first use, or tells why that cannot be. */
-export async function judgeOf(client: IcebergClient): Promise<Judge | string> {
+async function judgeOf(client: IcebergClient): Promise<Judge | string> {
   if (client === 'spark' && spawnSync('java', ['-version']).status !== 0) return 'there is no program java'
   const found = await pythonOf(client)
   if (typeof found === 'string') return found

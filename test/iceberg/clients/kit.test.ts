@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { describeWith } from '../../support/describe-with.ts'
 import { limitEach } from '../../support/time-limit.ts'
 import { knownFailures } from './judge.ts'
 import { icebergRelease, kitClasses, runKit } from './kit.ts'
@@ -6,10 +7,6 @@ import { startIceberg } from './server.ts'
 
 // Some hundred tests in Java, with a request or ten each.
 limitEach(900)
-
-const classes = await kitClasses()
-const isLeftOut = typeof classes === 'string' ? `, left out: ${classes}` : ''
-if (isLeftOut !== '') console.warn(`Iceberg's compatibility kit is left out: ${classes}.`)
 
 /** Only these run, to find out why they fail. */
 const methods = process.env.TABULARIUM_ICEBERG_METHODS?.split(',')
@@ -28,7 +25,7 @@ const leftOut = {
   views: ['listViewsInEmptyNamespace'],
 }
 
-describe.skipIf(isLeftOut !== '')(`the compatibility kit of Iceberg ${icebergRelease}${isLeftOut}`, () => {
+describeWith(`the compatibility kit of Iceberg ${icebergRelease}`, await kitClasses(), () => {
   it.each([
     ['tables', 106],
     ['views', 51],

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { rm } from 'node:fs/promises'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Store } from '../../../src/base/store/store.ts'
@@ -11,7 +10,7 @@ import { fetchHandler, type HttpOptions } from '../../../src/server/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { startChild } from '../../stores/children/child.ts'
-import { temporaryDirectory } from '../../support/folders.ts'
+import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { type Ask, asking, type Reply, serveInMemory } from '../support/ask.ts'
 
 const lancedb = { 'x-lancedb-database': 'db' }
@@ -140,15 +139,9 @@ describe('answers that are kept', () => {
   })
 
   it('are what the catalog answers while another process changes it', async () => {
-    const directory = await temporaryDirectory()
-    const catalog = await openCatalog(directory)
+    const directory = await freshFolder()
+    const catalog = closedAfterwards(await openCatalog(directory))
     const child = startChild('test/server/children/changes.ts', directory)
-    onTestFinished(async () => {
-      child.process.kill('SIGKILL')
-      await child.ended
-      await catalog.close()
-      await rm(directory, { recursive: true })
-    })
     const ask = await pair(catalog)
     await child.printed(1)
     const [steps] = fc.sample(fc.array(fc.nat(changes.length - 1), { minLength: 6, maxLength: 6 }), 1)

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { onTestFinished } from 'vitest'
 import { type Script, scriptPath } from '../../support/scripts.ts'
 
-/** A process that runs a script. */
+/** A process that runs a script. It is killed when the running test ends. */
 export interface Child {
   readonly process: ChildProcess
   /** What it has printed so far, in whole lines. */
@@ -33,6 +34,10 @@ export function startChild(script: Script, ...args: (string | number)[]): Child 
   })
   const lines = () => output.split('\n').slice(0, -1)
   const ended = once(process_, 'close').then(([code]) => (code as number | null) ?? undefined)
+  onTestFinished(async () => {
+    process_.kill('SIGKILL')
+    await ended
+  })
   return {
     process: process_,
     lines,

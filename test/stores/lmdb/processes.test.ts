@@ -1,37 +1,21 @@
-import { rm } from 'node:fs/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { openLmdbStore } from '../../../src/stores/lmdb/index.ts'
-import { temporaryDirectory } from '../../support/folders.ts'
-import type { Script } from '../../support/scripts.ts'
+import { freshFolder } from '../../support/catalogs.ts'
 import { limitEach } from '../../support/time-limit.ts'
-import { type Child, startChild } from '../children/child.ts'
+import { startChild } from '../children/child.ts'
 
 // It starts and kills a dozen processes.
 limitEach(60)
 
 let directory: string
-const children: Child[] = []
-const start = (script: Script, ...args: (string | number)[]) => {
-  const child = startChild(script, ...args)
-  children.push(child)
-  return child
-}
-
 beforeEach(async () => {
-  directory = await temporaryDirectory()
-})
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    child.process.kill('SIGKILL')
-    await child.ended
-  }
-  await rm(directory, { recursive: true })
+  directory = await freshFolder()
 })
 
 test('several processes count together and lose nothing, and no read sees half of a write', async () => {
   const [processes, times] = [3, 3000]
   const counting = Array.from({ length: processes }, () =>
-    start('test/stores/children/increment.ts', directory, times, 32),
+    startChild('test/stores/children/increment.ts', directory, times, 32),
   )
   expect(await Promise.all(counting.map(({ ended }) => ended))).toEqual([0, 0, 0])
 
@@ -51,7 +35,7 @@ test('several processes count together and lose nothing, and no read sees half o
 
 test('a read sees what another process said it wrote', async () => {
   const store = await openLmdbStore(directory)
-  const child = start('test/stores/children/put-on-demand.ts', directory)
+  const child = startChild('test/stores/children/put-on-demand.ts', directory)
   await child.printed(1)
   for (let i = 1; i <= 200; i++) {
     // A look just before, so that there is a snapshot that could be too old.
@@ -70,7 +54,7 @@ test('a read sees what another process said it wrote', async () => {
 test('a state stands for one content while other processes write', async () => {
   const store = await openLmdbStore(directory)
   const children = Array.from({ length: 2 }, () =>
-    start('test/stores/children/increment.ts', directory, 400, 4),
+    startChild('test/stores/children/increment.ts', directory, 400, 4),
   )
   let going = true
   const ended = Promise.all(children.map(({ ended }) => ended)).finally(() => {
@@ -96,7 +80,7 @@ test('a process that is killed leaves every batch it acknowledged, and none in p
   const rounds = 12
   let acknowledgedInAll = 0
   for (let round = 0; round < rounds; round++) {
-    const child = start('test/stores/children/commit-batches.ts', directory, round)
+    const child = startChild('test/stores/children/commit-batches.ts', directory, round)
     await child.printed(1 + Math.floor(Math.random() * 2000))
     // At any moment of a batch.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 20))

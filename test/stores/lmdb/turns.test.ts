@@ -1,31 +1,17 @@
-import { mkdir, readFile, rm, truncate } from 'node:fs/promises'
+import { mkdir, readFile, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { FileLock } from '../../../src/stores/lmdb/file-lock.ts'
 import { openLmdbStore } from '../../../src/stores/lmdb/index.ts'
 import { StoreLock } from '../../../src/stores/lmdb/store-lock.ts'
-import { temporaryDirectory } from '../../support/folders.ts'
-import { type Script, scriptPath } from '../../support/scripts.ts'
-import { type Child, startChild } from '../children/child.ts'
+import { freshFolder } from '../../support/catalogs.ts'
+import { scriptPath } from '../../support/scripts.ts'
+import { startChild } from '../children/child.ts'
 
 let directory: string
-const children: Child[] = []
-const start = (script: Script, ...args: (string | number)[]) => {
-  const child = startChild(script, ...args)
-  children.push(child)
-  return child
-}
-
 beforeEach(async () => {
-  directory = await temporaryDirectory()
-})
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    child.process.kill('SIGKILL')
-    await child.ended
-  }
-  await rm(directory, { recursive: true })
+  directory = await freshFolder()
 })
 
 const keysOf = async () => {
@@ -41,7 +27,7 @@ describe('a process that is stopped', () => {
   test('with the lock in its hands is named to those who write, open and close, and nothing is lost', async () => {
     const open = await openLmdbStore(directory, { busyTimeout: 300 })
     await open.write((writer) => writer.put(['before'], 1))
-    const child = start('test/stores/children/hold-store.ts', directory, 'writing')
+    const child = startChild('test/stores/children/hold-store.ts', directory, 'writing')
     await child.printed(2)
 
     const refused = {
@@ -62,9 +48,9 @@ describe('a process that is stopped', () => {
   })
 
   test('while it waits does not hold up those behind it', async () => {
-    const holder = start('test/stores/children/hold-store.ts', directory, 'writing')
+    const holder = startChild('test/stores/children/hold-store.ts', directory, 'writing')
     await holder.printed(2)
-    const waiter = start('test/stores/children/hold-store.ts', directory, 'waiting')
+    const waiter = startChild('test/stores/children/hold-store.ts', directory, 'waiting')
     const lock = new StoreLock(new FileLock(join(directory, 'catalog.lock')))
     onTestFinished(() => lock.close())
     await expect.poll(() => lock.isWanted(), { interval: 1 }).toBe(true)
@@ -89,7 +75,7 @@ describe('a process that ends without closing', () => {
   ])('keeps what it acknowledged, and ends (%s, %i writes under way)', async (way, inFlight) => {
     const beside = await openLmdbStore(directory)
     for (let round = 0; round < 3; round++) {
-      const child = start('test/stores/children/end-early.ts', directory, way, inFlight)
+      const child = startChild('test/stores/children/end-early.ts', directory, way, inFlight)
       const code = await child.ended
       // Undefined: it was killed, by itself.
       expect([way === 'throw' ? 1 : 0, ...(inFlight > 0 ? [undefined] : [])]).toContain(code)
@@ -115,7 +101,7 @@ test('a thread may write while another one of its process has the store open for
 test('threads of one process share a store with each other and with other processes', async () => {
   const script = scriptPath('test/stores/children/increment.ts')
   const [threads, times] = [3, 300]
-  const other = start('test/stores/children/increment.ts', directory, times, 8)
+  const other = startChild('test/stores/children/increment.ts', directory, times, 8)
   const codes = Array.from({ length: threads }, () => {
     const worker = new Worker(script, { argv: [directory, String(times), '8'] })
     return new Promise((resolve, reject) => worker.once('exit', resolve).once('error', reject))
@@ -145,7 +131,7 @@ test('a data file whose maker was killed after its first page is made anew', asy
 })
 
 test.runIf(process.platform === 'linux')('a process that takes no turns keeps others out', async () => {
-  const child = start('test/stores/children/hold-unlocked.ts', directory)
+  const child = startChild('test/stores/children/hold-unlocked.ts', directory)
   await child.printed(1)
   await expect(openLmdbStore(directory)).rejects.toMatchObject({
     code: 'Unsupported',

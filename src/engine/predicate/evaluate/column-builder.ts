@@ -1,10 +1,10 @@
-import { type DataType, type Field, Type } from '@uwdata/flechette'
+import { type Field, Type } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
 import { type AnyBatch, byteLength, dictionaryBytes, emptyBytes, makeBatch } from '../../arrow/batch.ts'
 import { type Bitmap, countBits, forEachRow } from '../../arrow/bitmap.ts'
 import { widthOf } from '../../arrow/cast/cast-size.ts'
 import { buildBatch } from '../../arrow/input/build.ts'
-import { layoutOf } from '../../arrow/layout.ts'
+import { hasPlainNumbers, layoutOf } from '../../arrow/layout.ts'
 import { assemble, wholeOf } from '../../arrow/take/take.ts'
 import type { Scalar } from '../plan/plan.ts'
 import type { Frame } from './frame.ts'
@@ -44,27 +44,11 @@ export function columnBuilder(
   memory?: Allocate,
 ): ColumnBuilder {
   const { type } = field
-  if (isPlain(type)) return new FixedBuilder(field, capacity, memory)
+  if (hasPlainNumbers(type)) return new FixedBuilder(field, capacity, memory)
   if (type.typeId === Type.Bool) return new BitBuilder(field, capacity)
   const layout = layoutOf(type)
   if (layout.kind === 'bytes') return new BytesBuilder(field, capacity, mostBytes)
   return new ItemBuilder(field, mostBytes)
-}
-
-/** Whether values are stored in a typed array in the same form as in plans. */
-function isPlain(type: DataType): boolean {
-  switch (type.typeId) {
-    case Type.Int:
-    case Type.Date:
-    case Type.Time:
-    case Type.Timestamp:
-    case Type.Duration:
-      return true
-    case Type.Float:
-      return type.precision > 0
-    default:
-      return false
-  }
 }
 
 /** The validity bitmap of the values. */

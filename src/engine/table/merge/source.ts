@@ -3,6 +3,7 @@ import { invalid } from '../../../base/errors.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type AnyBatch, byteLength, bytesOfRow } from '../../arrow/batch.ts'
 import { missingColumn, nullColumn, schemaMismatch } from '../../arrow/fit.ts'
+import { hasPlainNumbers } from '../../arrow/layout.ts'
 import { isRowColumn } from '../../arrow/schema.ts'
 import { assembleColumns } from '../../arrow/take/assemble-columns.ts'
 import { RunBuilder } from '../../arrow/take/runs.ts'
@@ -232,19 +233,7 @@ function keyRange(batch: AnyBatch, values: KeyValues): KeyRange {
 type Within = (min: unknown, max: unknown) => boolean
 
 function numberRange(batch: AnyBatch): Within | undefined {
-  switch (batch.type.typeId) {
-    case Type.Float:
-      if (batch.type.precision === 0) return undefined
-      break
-    case Type.Int:
-    case Type.Date:
-    case Type.Time:
-    case Type.Timestamp:
-    case Type.Duration:
-      break
-    default:
-      return undefined
-  }
+  if (!hasPlainNumbers(batch.type)) return undefined
   const all = (batch.values as Float64Array).subarray(0, batch.length)
   const present = batch.nullCount === 0 ? all.slice() : all.filter((_, i) => batch.isValid(i))
   const sorted = present.sort()

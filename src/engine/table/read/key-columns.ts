@@ -1,7 +1,7 @@
-import { type DataType, Type } from '@uwdata/flechette'
+import type { DataType } from '@uwdata/flechette'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import { type AnyBatch, makeBatch, type Values } from '../../arrow/batch.ts'
-import { layoutOf } from '../../arrow/layout.ts'
+import { hasPlainNumbers, layoutOf } from '../../arrow/layout.ts'
 import type { FoundRows } from './find-ordered.ts'
 import type { Pick } from './projection.ts'
 import type { SortKey } from './sort-keys.ts'
@@ -17,26 +17,9 @@ export function keyOfColumn(
   fields: number,
   { path, field }: Pick,
 ): number | undefined {
-  if (path?.length !== 1 || path[0]! >= fields || !isPlainNumber(field.type)) return undefined
+  if (path?.length !== 1 || path[0]! >= fields || !hasPlainNumbers(field.type)) return undefined
   const key = keys.findIndex((key) => key.path.length === 1 && key.path[0] === path[0])
   return key < 0 ? undefined : key
-}
-
-/** Whether keys have the values themselves, and not others with the same order. */
-function isPlainNumber(type: DataType): boolean {
-  switch (type.typeId) {
-    case Type.Int:
-    case Type.Date:
-    case Type.Time:
-    case Type.Timestamp:
-    case Type.Duration:
-      return true
-    case Type.Float:
-      // Halves are read as other numbers.
-      return type.precision > 0
-    default:
-      return false
-  }
 }
 
 /** The column of a key, with its values for the found rows. */

@@ -21,6 +21,14 @@ export async function pythonWith(release: string): Promise<string | undefined> {
   )
 }
 
+/** All of them that are there. Says on the console if one is not. */
+export async function foundPythons(): Promise<string[]> {
+  const found = await Promise.all(releases.map(pythonWith))
+  if (found.includes(undefined))
+    console.warn('Lance for Python is left out: `npm run soak -- --only lance` brings it.')
+  return found.filter((python) => python !== undefined)
+}
+
 /** As {@link pythonWith}, but skips the running test aloud where there is none. */
 export async function requirePython(release: string, skip: (note: string) => never): Promise<string> {
   const python = await pythonWith(release)

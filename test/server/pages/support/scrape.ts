@@ -15,7 +15,7 @@ export interface Scrape {
 }
 
 /** Reads the text format of Prometheus. */
-export function readScrape(text: string): Scrape {
+function readScrape(text: string): Scrape {
   const types = new Map<string, string>()
   const labels = new Map<string, Set<string>>()
   const values = new Map<string, number>()
