@@ -1,4 +1,12 @@
-import { type Batch, batchType, Column, type DataType, type ExtractionOptions, Type } from '@uwdata/flechette'
+import {
+  type Batch,
+  batchType,
+  Column,
+  type DataType,
+  type ExtractionOptions,
+  IntervalUnit,
+  Type,
+} from '@uwdata/flechette'
 import { layoutOf } from './layout.ts'
 
 /** A batch of values of any type. The engine works on its buffers. */
@@ -82,25 +90,51 @@ export function textOf(bytes: Uint8Array): string {
   return utf8.decode(bytes)
 }
 
-const textClasses = new Map<BatchClass, BatchClass>()
+const ownClasses = new Map<BatchClass, BatchClass>()
 
-/** Flechette's class of a batch. Its own classes of texts drop a byte order mark at the start, so those are replaced. */
+/** Flechette's class of a batch, or one in its place that reads values otherwise. */
 function classOf(type: DataType): BatchClass {
   const known = batchType(type, extraction) as BatchClass
-  if (type.typeId !== Type.Utf8 && type.typeId !== Type.LargeUtf8 && type.typeId !== Type.Utf8View)
-    return known
-  let made = textClasses.get(known)
+  const read = readerOf(type)
+  if (read === undefined) return known
+  let made = ownClasses.get(known)
   if (made === undefined) {
     made = class extends known {
-      override value(index: number): string {
-        const { offsets, values, view } = this as unknown as TextBatch
-        if (offsets === undefined) return textOf(view!.call(this, index))
-        return textOf(values.subarray(Number(offsets[index]), Number(offsets[index + 1])))
+      override value(index: number): unknown {
+        return read(this, index)
       }
     }
-    textClasses.set(known, made)
+    ownClasses.set(known, made)
   }
   return made
+}
+
+type ReadValue = (batch: AnyBatch, index: number) => unknown
+
+/** How values of a type are read, where Flechette drops a byte order mark or throws for many nanoseconds. */
+function readerOf(type: DataType): ReadValue | undefined {
+  switch (type.typeId) {
+    case Type.Utf8:
+    case Type.LargeUtf8:
+    case Type.Utf8View:
+      return readText
+    case Type.Interval:
+      return type.unit === IntervalUnit.MONTH_DAY_NANO ? readInterval : undefined
+    default:
+      return undefined
+  }
+}
+
+function readText(batch: AnyBatch, index: number): string {
+  const { offsets, values, view } = batch as unknown as TextBatch
+  if (offsets === undefined) return textOf(view!.call(batch, index))
+  return textOf(values.subarray(Number(offsets[index]), Number(offsets[index + 1])))
+}
+
+function readInterval({ values }: AnyBatch, index: number): Float64Array {
+  const { buffer, byteOffset } = values as Uint8Array
+  const view = new DataView(buffer, byteOffset + index * 16)
+  return Float64Array.of(view.getInt32(0, true), view.getInt32(4, true), Number(view.getBigInt64(8, true)))
 }
 
 /** Allows a struct's values to have a member `__proto__`. Flechette would set their prototype instead. */

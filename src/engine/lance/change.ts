@@ -14,7 +14,7 @@ import type {
   UpdateOptions,
 } from '../table/table-engine.ts'
 import { matchSchema, matchSome } from '../table/write/schema-match.ts'
-import { newColumns } from './columns.ts'
+import { checkNewName, newColumns } from './columns.ts'
 import { requireOldValues, wholeExpression } from './expressions.ts'
 import { createLanceIndex, dropLanceIndex, type LanceIndex } from './indexes.ts'
 import type { LancePackage, NativeTable } from './native.ts'
@@ -129,6 +129,7 @@ async function changeTable(
 }
 
 function alteration({ path, rename, type, nullable }: ColumnAlteration) {
+  if (rename !== undefined) checkNewName(rename)
   const field = type && { name: '', type, nullable: true, metadata: null }
   const [json] = field ? toJsonSchema({ fields: [field] } as unknown as Schema).fields : []
   return {
@@ -220,6 +221,7 @@ async function addColumns(table: NativeTable, columns: readonly NewColumn[]): Pr
       'Add them by two requests.',
     )
   }
+  for (const { name } of computed) checkNewName(name)
   if (computed.length > 0) await table.addColumns(computed)
   else {
     const empty = encodeArrow(

@@ -1,4 +1,5 @@
 import { type Field, type Schema, utf8 } from '@uwdata/flechette'
+import { unsupported } from '../../base/errors.ts'
 import { decodeSchema } from '../arrow/ipc/decode.ts'
 
 /*
@@ -22,8 +23,21 @@ export function columnsToWrite(bytes: Uint8Array): Schema {
   )
 }
 
+/** Names by which Lance writes a column, and then finds none of the table's rows, or all columns at once. */
+const unreadable = /^(?:|\*|.*`.*)$/s
+
+/** Refuses a name for a new column with which Lance could not read the table. */
+export function checkNewName(name: string): void {
+  if (!unreadable.test(name)) return
+  throw unsupported(
+    `Lance cannot read a table with a column named ${JSON.stringify(name)}.`,
+    'Give the column a name that is not empty, is not *, and has no backtick; or make a table of our own, with the property format arrow.',
+  )
+}
+
 /** Columns of a new table, or new columns of one: bytes that are marked as old blobs without the mark. */
 export function newColumns(schema: Schema): Schema {
+  for (const { name } of schema.fields) checkNewName(name)
   return mapped(schema, (field) => {
     if (!field.metadata?.has(oldBlob)) return field
     const metadata = new Map(field.metadata)

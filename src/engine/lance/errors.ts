@@ -18,7 +18,10 @@ const meanings: readonly (readonly [words: RegExp, code: ErrorCode])[] = [
   // Of the work on values, and not of files.
   [/Assertion failed/i, 'InvalidInput'],
   [/LanceError\(IO\)|not found|No such file|corrupt|protobuf|Object at location/i, 'InvalidTableState'],
-  [/Execution error|Arrow error|Compute error|DataFusion|not implemented|not supported/i, 'InvalidInput'],
+  [
+    /Execution error|Arrow error|Compute error|DataFusion|not (?:yet )?implemented|not supported/i,
+    'InvalidInput',
+  ],
 ]
 
 /** The error of the catalog for one of Lance. `what` says what was read or changed. */

@@ -128,3 +128,75 @@ describe('bytes that are marked as blobs in the old way', () => {
     }
   })
 })
+
+/** Names of any characters, and those that mean something to one of the parsers on their way. */
+const names = fc.oneof(
+  fc.string({
+    unit: fc.constantFrom('a', 'B', 'é', '`', '"', "'", '.', '*', ' ', '\\', '[', '0', '\n'),
+    minLength: 1,
+    maxLength: 4,
+  }),
+  fc.constantFrom('', '*', '`', 'select', '__proto__', '_rowid', '_distance', '𐐷', '日本'),
+)
+
+/** The ways in which a column gets its name. */
+const ways = ['create', 'overwrite', 'rename', 'expression', 'nulls'] as const
+
+describe('names of columns in tables of Lance', () => {
+  lanceIt('one is refused and changes nothing, or the table is read and changed by it', async () => {
+    const catalog = closedAfterwards(
+      await openCatalog(await freshFolder(), { format: 'lance', ...howLanceRuns }),
+    )
+    let number = 0
+    let refusals = 0
+    const examples = ['`', 'a`b', '', '*'].flatMap((name) =>
+      ways.map((way) => [name, way] as [string, typeof way]),
+    )
+    await fc.assert(
+      fc.asyncProperty(names, fc.constantFrom(...ways), async (name, way) => {
+        fc.pre(name !== 'k' && name !== 'K')
+        const id = [`t${number++}`]
+        const row = (n: number) => ({ k: n, [name]: n })
+        const make = async () => {
+          switch (way) {
+            case 'create':
+              return catalog.createTable({ id, data: [row(1)] })
+            case 'overwrite':
+              return catalog.insertIntoTable({ id, data: [row(1)], mode: 'overwrite' })
+            case 'rename':
+              return catalog.alterTableAlterColumns({ id, alterations: [{ path: 'other', rename: name }] })
+            case 'expression':
+              return catalog.alterTableAddColumns({ id, new_columns: [{ name, expression: 'k' }] })
+            case 'nulls':
+              return catalog.alterTableAddColumns({
+                id,
+                new_columns: [{ name, data_type: { type: 'float64' } }],
+              } as never)
+          }
+        }
+        if (way !== 'create') await catalog.createTable({ id, data: [{ k: 1, other: 1 }] })
+        const error = await make().then(
+          () => undefined,
+          (reason: { code: string }) => reason,
+        )
+        if (error !== undefined) {
+          refusals++
+          expect(error.code).toMatch(/^(?:InvalidInput|Unsupported)$/)
+          if (way !== 'create') expect(await rowsOf(catalog, id)).toEqual([{ k: 1, other: 1 }])
+          return
+        }
+        const [there] = await rowsOf(catalog, id)
+        await catalog.insertIntoTable({ id, data: [{ ...there, k: 2, [name]: 2 }] })
+        const quoted = `\`${name.replaceAll('`', '``')}\``
+        expect(await countOf(catalog, id, { predicate: `${quoted} = 2` })).toBe(1)
+        const data = [{ ...there, k: 2, [name]: 3 }]
+        await catalog.mergeInsertIntoTable({ id, on: 'k', data, when_matched_update_all: true })
+        await catalog.deleteFromTable({ id, predicate: `${quoted} = 3` })
+        expect(await rowsOf(catalog, id)).toEqual([there])
+        await catalog.tableChanges({ id, from: way === 'create' ? 1 : 2 })
+      }),
+      { numRuns: examples.length + 10 * Number(process.env.HISTORY_RUNS ?? 1), examples },
+    )
+    expect(refusals).toBeGreaterThanOrEqual(20)
+  })
+})
