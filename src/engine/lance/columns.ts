@@ -23,15 +23,18 @@ export function columnsToWrite(bytes: Uint8Array): Schema {
   )
 }
 
-/** Names by which Lance writes a column, and then finds none of the table's rows, or all columns at once. */
-const unreadable = /^(?:|\*|.*`.*)$/s
+/**
+ * Names with which Lance writes a column, and then finds no row of the table by it, or all columns at once. Those of its
+ * own columns it refuses where a table is made, and not where a column is renamed.
+ */
+const unreadable = /^(?:|\*|.*`.*|_row(?:id|addr|offset|_created_at_version|_last_updated_at_version))$/s
 
 /** Refuses a name for a new column with which Lance could not read the table. */
 export function checkNewName(name: string): void {
   if (!unreadable.test(name)) return
   throw unsupported(
     `Lance cannot read a table with a column named ${JSON.stringify(name)}.`,
-    'Give the column a name that is not empty, is not *, and has no backtick; or make a table of our own, with the property format arrow.',
+    'Choose a name that is not empty, is not *, has no backtick and is none of Lance, such as _rowid; or make a table of our own, with the property format arrow.',
   )
 }
 
