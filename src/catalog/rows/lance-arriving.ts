@@ -6,6 +6,7 @@ import { firstOfArrived, withArrived, withoutRows } from '../lance/arrived-rows.
 import { ArrivingDataset } from '../lance/arriving-dataset.ts'
 import { datasetFolderOf, type TableAt } from '../lance/dataset.ts'
 import type { MakeManifest } from '../lance/own-version.ts'
+import { ownCredentials } from '../locations/credentials.ts'
 import { nameAfter, transactionsFolderOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { locationOf } from '../locations/locations.ts'
 import type { FoundTable } from '../lookup/names.ts'
@@ -24,6 +25,7 @@ type Arrived = { readonly held: Rows } | { readonly dataset: ArrivingDataset; re
 
 /** What rows arrive for. */
 interface Target {
+  readonly id: Identifier
   readonly table: TableAt
   readonly transactionId: string
   /** What errors call it. */
@@ -36,7 +38,7 @@ interface Target {
 /** Waits for all rows of a stream. When it fails, nothing is left. */
 async function arrivedFor(
   core: AnyRowsContext,
-  { table, transactionId, shown, base, overwrite }: Target,
+  { id, table, transactionId, shown, base, overwrite }: Target,
   rows: Rows,
   work: WorkOptions,
 ): Promise<Arrived> {
@@ -54,8 +56,14 @@ async function arrivedFor(
         datasetFolderOf(core, table)!,
         core.staging?.transactionId ?? transactionId,
       )
-      const location = dataset.locationIn(locationOf(core.contentRoots, table.id, table.record))
-      const there = { location, branch: '', shown, versions: dataset.versions }
+      const home = locationOf(core.contentRoots, table.id, table.record)
+      const there = {
+        location: dataset.locationIn(home),
+        storageOptions: () => ownCredentials(core, home, id),
+        branch: '',
+        shown,
+        versions: dataset.versions,
+      }
       if (isFirst && base === undefined) await lance.create(there, portion.rows, work)
       else if (portion.count > 0) {
         if (isFirst) await dataset.begin(base!)
@@ -128,6 +136,7 @@ export async function insertArrived<T>(
 
 /** The table that is made with rows. */
 export interface CreateTarget {
+  readonly id: Identifier
   readonly table: TableAt
   readonly transactionId: string
   readonly shown: string

@@ -83,7 +83,7 @@ export async function createDataset(
     shown,
     versions: { latest: async () => undefined, find: async () => undefined, create: record },
   }
-  return createArrived(core, { table, transactionId, shown }, rows, work, {
+  return createArrived(core, { id, table, transactionId, shown }, rows, work, {
     held: (rows) =>
       lance.create(dataset, rows, work).catch((error) => {
         throw refusal ?? error
