@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { type BackupReport, CatalogError, restoreCatalog } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
@@ -56,6 +58,10 @@ export function restoreCommand(io: Io, signal: AbortSignal): Command {
     .action(async (copy: string, location: string, { force, links, json }: Typed) => {
       if (isUrl(copy) || isUrl(location))
         throw new UsageError('this works on directories; run it on the machine of the catalog')
+      if (existsSync(join(copy, 'catalog.json')) && !existsSync(join(copy, 'catalog.mdb')))
+        throw new UsageError(
+          `${copy} is an export, and no backup: tabularium import ${copy} ${location} imports it`,
+        )
       const {
         outside: _,
         pinned,

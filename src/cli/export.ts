@@ -77,7 +77,7 @@ export function importCommand(io: Io, signal: AbortSignal): Command {
           onProgress: shownBy(show),
         }
         if (!isUrl(location)) {
-          await using catalog = await openLocal(location, true)
+          await using catalog = await openLocal(location, true, {}, io)
           return await catalog.importFrom(folder, options)
         }
         await using catalog = await openLocation(location, false, {

@@ -2,11 +2,14 @@
 const namesInCode: Readonly<Record<string, string>> = {
   '-n': 'limit',
   '--algorithms': 'auth.jwt.algorithms',
+  '--content-cache': 'contentCache.folder',
+  '--content-cache-size': 'contentCache.bytes',
   '--lance-memory': 'lance: memoryBytes',
   '--lance-time': 'lance: callMillis',
   '--no-auth': 'auth: false',
   '--rows': 'limit',
   '--set': 'updates',
+  '--stale': 'staleMillis',
   '--transaction-idle': 'openTransactions: idleSeconds',
 }
 
@@ -17,7 +20,7 @@ export function flagsAsTyped(message: string, args: readonly string[]): string {
   const flags = args.flatMap((word) => /^(?:--[a-z][a-z-]*|-n)(?==|$)/.exec(word) ?? [])
   if (token.test(message))
     return message.replace(token, flags.includes('--token') ? '--token' : 'TABULARIUM_TOKEN')
-  const [, told = ''] = /^(?:\w+: )?(.*)/s.exec(message) ?? []
+  const [, told = ''] = /^(?:The option |\w+: )?(.*)/s.exec(message) ?? []
   for (const flag of flags) {
     const words = flag.slice(2)
     const camel = words.replace(/-([a-z])/g, (_, letter) => letter.toUpperCase())

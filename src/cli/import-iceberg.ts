@@ -107,7 +107,7 @@ async function importAll({ url, namespaces, typed }: Asked, io: Io, signal: Abor
         options,
       )
     }
-    await using catalog = await openLocal(into.location, true, typed)
+    await using catalog = await openLocal(into.location, true, typed, io)
     return await importIceberg(from, catalog, options)
   })
   out.tell(io, typed.into)

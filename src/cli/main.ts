@@ -3,6 +3,7 @@ import { isUnsupported } from '../catalog/index.ts'
 import { CatalogError } from '../tabularium/index.ts'
 import { firstWord, withChosenProfile } from './chosen-profile.ts'
 import { isNamed, listedCommand, operationCommand } from './command.ts'
+import { fieldsAsFlags } from './field-flags.ts'
 import { flagsAsTyped } from './flags-as-typed.ts'
 import type { Io } from './io.ts'
 import { resolveLocations } from './location-argument.ts'
@@ -22,7 +23,13 @@ const exitCodes = { done: 0, refused: 1, usage: 2, interrupted: 130 } as const
  */
 export async function main(args: readonly string[], io: Io, signal: AbortSignal): Promise<number> {
   try {
-    const root = await program(io, signal, firstWord(args))
+    const word = firstWord(args)
+    const root = await program(io, signal, word)
+    // Before its options are read: those of the root, such as `--version`, would be taken for what was asked.
+    if (word && !word.startsWith('-') && word !== 'help' && !hasCommand(root, word)) {
+      const { unknownCommand } = await import('./near-miss.ts')
+      throw unknownCommand(root, word)
+    }
     await root.parseAsync(withChosenProfile(root, args, io), { from: 'user' })
     return exitCodes.done
   } catch (error) {
@@ -33,6 +40,10 @@ export async function main(args: readonly string[], io: Io, signal: AbortSignal)
   }
 }
 
+function hasCommand({ commands }: Command, word: string): boolean {
+  return commands.some((one) => one.name() === word || one.aliases().includes(word))
+}
+
 function describeError(
   error: unknown,
   args: readonly string[],
@@ -40,10 +51,12 @@ function describeError(
 ): [text: string, code: number] {
   if (signal.aborted && error === signal.reason) return ['interrupted', exitCodes.interrupted]
   if (error instanceof UsageError) return [error.message, exitCodes.usage]
-  if (error instanceof CatalogError && error.code === 'InvalidInput')
-    return [`${error.code}: ${flagsAsTyped(error.message, args)}`, exitCodes.refused]
-  if (error instanceof CatalogError)
-    return [`${error.code}: ${error.message}${causeText(error)}`, exitCodes.refused]
+  if (error instanceof CatalogError) {
+    const operation = definitions.find((one) => isNamed(one, firstWord(args)))
+    const told = error.code === 'InvalidInput' ? flagsAsTyped(error.message, args) : error.message
+    const text = operation ? fieldsAsFlags(told, operation, args) : told
+    return [`${error.code}: ${text}${causeText(error)}`, exitCodes.refused]
+  }
   return [error instanceof Error ? error.message : String(error), exitCodes.refused]
 }
 
@@ -123,10 +136,6 @@ export async function program(io: Io, signal: AbortSignal, word?: string): Promi
     signal,
   )
   if (word !== complete.name()) {
-    const { unknownCommand } = await import('./near-miss.ts')
-    root.on('command:*', ([word]: string[]) => {
-      throw unknownCommand(root, word!)
-    })
     await addAll(root, io, signal, (operation) => operationCommand(operation, io, signal))
   }
   // Groups of commands are shown in the order in which they were added, and this one's comes last.

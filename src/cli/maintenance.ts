@@ -4,7 +4,7 @@ import { CatalogError, type Finding, verifyCatalog } from '../tabularium/index.t
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { openLocal, requireDirectory } from './open.ts'
-import { addPrintOptions, addRootOption, type RootOptions, toNumber } from './options.ts'
+import { addPrintOptions, addRootOption, type RootOptions, toLongMillis } from './options.ts'
 import { printerOf } from './print.ts'
 import { withProgress } from './progress.ts'
 import { addRetentionOptions, type RetentionTyped } from './retention-options.ts'
@@ -89,7 +89,7 @@ export function verifyCommand(io: Io, signal: AbortSignal): Command {
 
 interface VacuumTyped extends RootOptions, RetentionTyped {
   readonly dryRun?: boolean
-  readonly graceMillis?: number
+  readonly grace?: number
   readonly json?: boolean
 }
 
@@ -105,16 +105,16 @@ export function vacuumCommand(io: Io, signal: AbortSignal): Command {
     .addArgument(locationArgument('<location>', 'directory of a catalog, or postgres://…'))
     .option('--dry-run', 'only report what would be removed')
     .option(
-      '--grace-millis <number>',
-      'keep objects younger than this, and versions that were the latest within it (default: 3600000, an hour)',
-      toNumber,
+      '--grace <time>',
+      'keep objects younger than this, and versions that were the latest within it, as 30s or 2h (default: 1h)',
+      toLongMillis,
     )
-    .action(async (location: string, { json, dryRun, graceMillis, ...typed }: VacuumTyped) => {
+    .action(async (location: string, { json, dryRun, grace, ...typed }: VacuumTyped) => {
       await using catalog = await openLocal(location, false, typed)
       const report = await catalog.vacuum({
         signal,
         ...(dryRun === undefined ? {} : { dryRun }),
-        ...(graceMillis === undefined ? {} : { graceMillis }),
+        ...(grace === undefined ? {} : { graceMillis: grace }),
       })
       const printer = printerOf(io, json)
       printer.one({ ...report })

@@ -26,6 +26,7 @@ export async function withNearName(
   if (!(error instanceof CatalogError && /^(Table|Namespace)NotFound$/.test(error.code))) return error
   const [, kind, told] =
     /nor a (namespace) (.+?)\. /s.exec(error.message) ??
+    /^No (dropped) table (.+?) is held\. /s.exec(error.message) ??
     /^There is no (table|namespace) (.+?)\. /s.exec(error.message) ??
     []
   const named = ids.flatMap((id) => id.map((_, at) => id.slice(0, at + 1)))
@@ -34,9 +35,15 @@ export async function withNearName(
   const parent = missing.slice(0, -1)
   const listing = { id: parent, limit: maxNames }
   const asked = { ...options, signal: AbortSignal.timeout(patience) }
-  const names: readonly string[] = await (kind === 'table'
-    ? catalog.listTables({ ...listing, recursive: false }, asked).then(({ tables }) => tables)
-    : catalog.listNamespaces(listing, asked).then(({ namespaces }) => namespaces)
+  const names: readonly string[] = await (kind === 'dropped'
+    ? catalog
+        .listDroppedTables({ id: parent, limit: maxNames }, asked)
+        .then(({ dropped }) =>
+          dropped.filter(({ id }) => id.length === missing.length).map(({ id }) => id.at(-1)!),
+        )
+    : kind === 'table'
+      ? catalog.listTables({ ...listing, recursive: false }, asked).then(({ tables }) => tables)
+      : catalog.listNamespaces(listing, asked).then(({ namespaces }) => namespaces)
   ).catch(() => [])
   // Tables may be listed by their whole identifiers.
   const own = names.map((name) => name.slice(name.lastIndexOf('$') + 1))

@@ -8,6 +8,7 @@ import type { Io } from './io.ts'
 import type { RootOptions } from './options.ts'
 import { type RetentionTyped, retentionOptions } from './retention-options.ts'
 import { UsageError } from './usage.ts'
+import { visible } from './values.ts'
 
 /** The credentials for a server. */
 export interface Credentials {
@@ -27,13 +28,14 @@ export async function openLocation(
   location: string,
   mayCreate: boolean,
   access: Credentials,
+  io?: Pick<Io, 'stderr'>,
 ): Promise<Catalog> {
   if (isUrl(location)) {
     const { connect } = await import('../client/index.ts')
     const { token, apiKey } = access
     return connect(location, { token, apiKey })
   }
-  return openLocal(location, mayCreate)
+  return openLocal(location, mayCreate, {}, io)
 }
 
 /** Opens the catalog in a directory, or in a database. */
@@ -45,15 +47,32 @@ export async function openLocal(
     readOnly = false,
     ...typed
   }: RootOptions & RetentionTyped & { readonly readOnly?: boolean } = {},
+  io?: Pick<Io, 'stderr'>,
 ) {
   requireDirectory(location)
   if (!mayCreate && !isDatabaseUrl(location) && location !== 'memory:') await requireCatalog(location)
-  return openCatalog(location, {
-    ...(locationRoots !== undefined && { locationRoots }),
-    ...retentionOptions(typed),
-    // A catalog in memory has no such option.
-    ...(readOnly && location !== 'memory:' && { readOnly }),
-  })
+  const open = () =>
+    openCatalog(location, {
+      ...(locationRoots !== undefined && { locationRoots }),
+      ...retentionOptions(typed),
+      // A catalog in memory has no such option.
+      ...(readOnly && location !== 'memory:' && { readOnly }),
+    })
+  // Scripts take a line on standard error for a fault.
+  return mayCreate && io?.stderr.isTTY ? tellingNew(location, open, io) : open()
+}
+
+/** Opens a catalog, and says so where there was none: a misspelled path would go unnoticed. */
+export async function tellingNew<T>(
+  location: string,
+  open: () => Promise<T>,
+  { stderr }: Pick<Io, 'stderr'>,
+): Promise<T> {
+  const isDirectory = !isDatabaseUrl(location) && location !== 'memory:'
+  const isNew = isDirectory && !(await hasCatalog(location))
+  const catalog = await open()
+  if (isNew) stderr.write(`note: a new catalog was created in ${visible(directoryOf(location))}\n`)
+  return catalog
 }
 
 /** Refuses URLs of servers and unsupported schemes, for commands that need direct access to the catalog. */
@@ -67,18 +86,24 @@ export function requireDirectory(location: string): void {
   )
 }
 
-async function requireCatalog(location: string): Promise<void> {
-  const directory = /^file:/i.test(location) ? fileURLToPath(location) : location
+function directoryOf(location: string): string {
+  return /^file:/i.test(location) ? fileURLToPath(location) : location
+}
+
+async function hasCatalog(location: string): Promise<boolean> {
   const { storeFiles } = await import('../stores/lmdb/index.ts')
-  try {
-    await access(join(directory, storeFiles[0]!))
-  } catch (cause) {
-    throw new CatalogError(
-      'InvalidInput',
-      `There is no catalog in ${directory}. Check the path; creating a namespace or table there creates a catalog.`,
-      { cause },
-    )
-  }
+  return access(join(directoryOf(location), storeFiles[0]!)).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function requireCatalog(location: string): Promise<void> {
+  if (await hasCatalog(location)) return
+  throw new CatalogError(
+    'InvalidInput',
+    `There is no catalog in ${directoryOf(location)}. Check the path; creating a namespace or table there creates a catalog.`,
+  )
 }
 
 /** The delays before each retry, in milliseconds. The last one repeats. */

@@ -192,7 +192,7 @@ export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal):
   if (!isUrl(location)) refuseWithoutServer(operation, transaction)
   const bar = progressBar(io.stderr)
   const printer = printerOf(io, options.json)
-  await using catalog = await openLocation(location, mayCreate, options)
+  await using catalog = await openLocation(location, mayCreate, options, io)
   const inParts = readsRows(operation) && { [requestMemory]: { inParts: true, isOnce: true } }
   const work = { signal, onProgress: bar.onProgress, transaction, idempotencyKey, ...inParts }
   const method = catalog[operation.name] as (request: Fields, options: OperationOptions) => Promise<Fields>

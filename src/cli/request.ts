@@ -76,10 +76,20 @@ export function readIdentifier(text: string, delimiter: string): string[] {
 /** Joins repeated lists of columns, or parses one JSON value. */
 function readColumns(name: string, texts: readonly string[], io: Io): Promise<unknown> | string[] {
   const json = texts.find((text) => /^\s*[[{]/.test(text))
-  if (json === undefined) return texts.flatMap(splitList)
+  if (json === undefined) {
+    const columns = texts.flatMap(splitList)
+    const wrong = name === 'order_by' ? columns.find((key) => wrongOrder.test(key)) : undefined
+    if (wrong === undefined) return columns
+    throw new UsageError(
+      `--order-by ${wrong} is no key: write a column, then asc or desc, then nulls first or nulls last`,
+    )
+  }
   if (texts.length > 1) throw new UsageError(`--${kebab(name)} is given as JSON: give it once`)
   return readJson(name, json, io)
 }
+
+/** A key whose last words look like an order, and are none. */
+const wrongOrder = /\s(?:asc\w+|desc\w+|dsc|nulls?(?: (?!(?:first|last)$)\w*)?)$/i
 
 function splitList(text: string): string[] {
   // A comma inside quotes or parentheses belongs to a name or an expression.
@@ -110,6 +120,12 @@ function readAssignments(name: string, texts: readonly string[], io: Io): Promis
     const [, column, value] = /^\s*((?:`[^`]*`|[^`=])+?)\s*=\s*(.*\S)\s*$/s.exec(text) ?? []
     if (column === undefined || value === undefined)
       throw new UsageError(`--set ${text} is not an assignment: write, for example, 'price = price * 2'`)
+    const [first, ...more] = splitList(value)
+    // No expression has a comma outside of parentheses.
+    if (more.length > 0)
+      throw new UsageError(
+        `--set ${text} has a comma after ${first}: give --set for each column, such as --set '${column} = ${first}' --set '${more[0]}'`,
+      )
     return [column, value]
   })
 }

@@ -11,8 +11,8 @@ import {
 import type { AuditLog } from './audit-log.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
-import { isUrl, openWithRetries } from './open.ts'
-import { toBytes, toCount, toLongMillis, toMillis, toNumber, toPort } from './options.ts'
+import { isUrl, openWithRetries, tellingNew } from './open.ts'
+import { toBytes, toCount, toLongMillis, toMillis, toPort } from './options.ts'
 import { addRetentionOptions, type RetentionTyped, retentionOptions } from './retention-options.ts'
 import { rootOptions } from './root-options.ts'
 import { UsageError } from './usage.ts'
@@ -35,7 +35,7 @@ type Passed = Pick<
   | 'retainDropped'
   | 'arrowBytes'
 > &
-  Pick<ServeOptions, 'host' | 'port' | 'listing' | 'unknownFields' | 'advertise' | 'staleMillis' | 'log'> &
+  Pick<ServeOptions, 'host' | 'port' | 'listing' | 'unknownFields' | 'advertise' | 'log'> &
   Pick<NonNullable<ServeOptions['limits']>, 'streamedBytes'>
 
 /** Whom a command that serves answers, as typed. */
@@ -58,6 +58,7 @@ interface Typed extends Passed, TypedAuth, RetentionTyped {
   readonly lanceTime?: number
   readonly optimize?: boolean
   readonly transactionIdle?: number
+  readonly stale?: number
   readonly drain?: number
   readonly uploadIdle?: number
   readonly page: boolean
@@ -182,9 +183,9 @@ function addStorageOptions(command: Command): void {
     .option('--read-only', 'refuse every change, and write nothing; the catalog must be there')
     .option('--optimize', 'merge small fragments of tables in the background')
     .option(
-      '--transaction-idle <seconds>',
-      'how long a transaction may go without a request (default: 60)',
-      toNumber,
+      '--transaction-idle <time>',
+      'how long a transaction may go without a request, as 30s or 10m (default: 1m)',
+      toMillis,
     )
     .option(
       '--transaction-count <number>',
@@ -215,9 +216,9 @@ function addRunningOptions(command: Command): void {
       collect,
     )
     .option(
-      '--stale-millis <number>',
-      'over a database, let answers of reads be up to so many milliseconds old (default: 0)',
-      toNumber,
+      '--stale <time>',
+      'over a database, let answers of reads be up to so old, as 500ms (default: 0s)',
+      toMillis,
     )
     .option(
       '--drain <time>',
@@ -304,7 +305,7 @@ function catalogOptions(location: string, typed: Typed): DirectoryCatalogOptions
     lance: lanceOptions(typed),
     optimize: typed.optimize ? 'background' : undefined,
     readOnly,
-    openTransactions: transactionIdle === undefined ? undefined : { idleSeconds: transactionIdle },
+    openTransactions: transactionIdle === undefined ? undefined : { idleSeconds: transactionIdle / 1_000 },
     transactionCount,
     transactionAge,
     retainDropped,
@@ -325,7 +326,7 @@ function lanceOptions({ lanceProcess: isolate, lanceMemory: memoryBytes, lanceTi
 
 function listenOptions({ page, editable, trustProxy, ...typed }: Typed) {
   if (!page && editable) throw new UsageError('--editable is about the page, which --no-page leaves out')
-  const { host, port, listing, unknownFields, advertise, staleMillis, drain, log } = typed
+  const { host, port, listing, unknownFields, advertise, stale: staleMillis, drain, log } = typed
   const { arrowBytes, streamedBytes, uploadIdle: upload } = typed
   const shown: ServeOptions['page'] = page && editable ? 'editable' : page
   const timeouts = { drain, upload, linger: lingerMillis }
@@ -363,7 +364,7 @@ async function serveUntil(
   const audit = auditOptions(typed)
   const { serve } = await import('../server/index.ts')
   const opened = await openWithRetries(
-    () => openCatalog(location, options),
+    () => tellingNew(location, () => openCatalog(location, options), io),
     isDatabaseUrl(location),
     signal,
     io,

@@ -216,6 +216,6 @@ it('a namespace is created with its parents, where that is asked for', async () 
 it('a tag without a version says what it takes', async () => {
   await run(['create', catalog, 't', '--data', '[{"n":1}]'])
   expect((await run(['tag', catalog, 't', 'v1'])).err).toContain(
-    'version is missing. Give version, the number of one, or at, a time such as 2026-11-01T00:00:00Z.',
+    'version is missing. Give --version, the number of one, or --at, a time such as 2026-11-01T00:00:00Z.',
   )
 })

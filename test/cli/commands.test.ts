@@ -165,7 +165,9 @@ describe('commands on a directory', () => {
     expect((await run([...insert, '-'], { stdin: 'origin,delay,late\nJFK,3,true\n' })).code).toBe(0)
     expect(lines(await run(['count', location, 'prod.flights']))).toEqual([{ count: 10 }])
     const wrong = await run([...insert, '-'], { stdin: 'origin,delya\nJFK,3\n' })
-    expect(wrong.err).toMatch(/^tabularium: line 1 of standard input: Column "delya" is not in .* mean "delay"\?/)
+    expect(wrong.err).toMatch(
+      /^tabularium: line 1 of standard input: Column "delya" is not in .* mean "delay"\?/,
+    )
   })
 
   it('list tables and namespaces, all of them unless told otherwise', async () => {
@@ -250,7 +252,7 @@ describe('commands on a directory', () => {
 
   it('vacuum tells what it did', async () => {
     const { location } = await catalog()
-    const { out, code } = await run(['vacuum', location, '--grace-millis', '0', '--dry-run'])
+    const { out, code } = await run(['vacuum', location, '--grace', '0s', '--dry-run'])
     expect([code, JSON.parse(out)]).toEqual([0, { examined: expect.any(Number), removed: 0, bytes: 0 }])
     expect((await run(['vacuum', 'http://127.0.0.1:1'])).code).toBe(2)
   })
@@ -259,7 +261,7 @@ describe('commands on a directory', () => {
     const { location, folder } = await catalog()
     const data = join(folder, 'flights.csv')
     for (let n = 0; n < 3; n++) await run(['insert', location, 'prod.flights', '--data', data])
-    const rule = ['--retain-versions', '2', '--grace-millis', '0']
+    const rule = ['--retain-versions', '2', '--grace', '0s']
     const dry = await run(['vacuum', location, ...rule, '--dry-run'])
     expect(lines(dry)).toMatchObject([{ versions: 2 }])
     expect(lines(await run(['versions', location, 'prod.flights']))).toHaveLength(4)

@@ -22,7 +22,7 @@ describe.skipIf(missingPostgres)('a catalog in a database', () => {
     expect(prepared.err).toContain('Make one with --content of migrate or serve')
     expect((await run(['migrate', url])).err).toBe('')
     const without = await run(['create-namespace', url, 'prod'])
-    expect(without.err).toContain('Give the option content')
+    expect(without.err).toContain('Give --content of tabularium migrate or serve')
     expect(lines(await run(['migrate', url, '--content', content]))).toEqual([
       { from: storeFormat, to: storeFormat },
     ])

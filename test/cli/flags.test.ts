@@ -27,7 +27,7 @@ describe('an error about the value of an option names the option', () => {
     ['--port', '99999'],
     ['--port', '1.5'],
     ['--trust-proxy', 'nowhere'],
-    ['--stale-millis', '-1'],
+    ['--stale', '-1'],
     ['--drain', '2h'],
     ['--arrow-bytes', 'x'],
     ['--transaction-idle', '-1'],

@@ -102,3 +102,55 @@ test('an import into a server that would leave tables without rows changes nothi
   )
   expect(lines(await run(['list', url]))).toEqual([])
 })
+
+test('a command that begins a catalog says so once, and one that reads begins none', async () => {
+  const folder = await freshFolder()
+  const location = join(folder, 'catlog')
+  for (const args of [['list'], ['describe', 't'], ['vacuum'], ['export', join(folder, 'files')], ['open']]) {
+    const [command, ...rest] = args as [string, ...string[]]
+    expect(await run([command, location, ...rest])).toMatchObject({ code: 1 })
+    expect(existsSync(location)).toBe(false)
+  }
+  const note = `note: a new catalog was created in ${location}\n`
+  const create = ['create', location, 't', '--data', '[{"x":1}]']
+  expect((await run([...create, '--mode', 'ExistOk'], { terminal: true })).err).toContain(note)
+  expect((await run([...create, '--mode', 'ExistOk'], { terminal: true })).err).not.toContain('note:')
+  const files = join(folder, 'files')
+  await run(['export', location, files])
+  const imported = await run(['import', files, join(folder, 'other')], { terminal: true })
+  expect(imported.err).toContain(`note: a new catalog was created in ${join(folder, 'other')}\n`)
+  for (const expected of [`note: a new catalog was created in ${join(folder, 'served')}\n`, '']) {
+    const stop = new AbortController()
+    const served = run(['serve', join(folder, 'served'), '--no-auth', '--port', '0'], {
+      signal: stop.signal,
+      onOutput: () => stop.abort(),
+    })
+    expect(await served).toMatchObject({ code: 0, err: expected })
+  }
+})
+
+test('a dropped table that is misspelt, and an export in place of a backup, are told', async () => {
+  const folder = await freshFolder()
+  const location = join(folder, 'catalog')
+  await using catalog = await openCatalog(location, { retainDropped: 60_000 })
+  await catalog.createTable({ id: ['flights'], data: [{ x: 1 }] })
+  await catalog.dropTable({ id: ['flights'] })
+  const { code, err } = await run(['undrop', location, 'flihgts'])
+  expect(code).toBe(1)
+  expect(err).toContain('Did you mean flights?')
+  expect((await run(['undrop', location, 'flights'])).code).toBe(0)
+  const files = join(folder, 'files')
+  await run(['export', location, files])
+  const restored = await run(['restore', files, join(folder, 'new')])
+  expect(restored.code).toBe(2)
+  expect(restored.err).toContain(`tabularium import ${files} ${join(folder, 'new')} imports it`)
+  expect(existsSync(join(folder, 'new'))).toBe(false)
+  for (const [grace, code] of [
+    ['30s', 0],
+    ['5m', 0],
+    ['0s', 0],
+    ['30', 2],
+    ['soon', 2],
+  ] as const)
+    expect((await run(['vacuum', location, '--grace', grace])).code).toBe(code)
+})

@@ -229,7 +229,7 @@ function taskOf(asked: Asked): Task {
   }
   if (!updates && !deletes && !inserts && orphans === 'keep') {
     throw invalid(
-      'The merge would change nothing, whatever rows there are. Set when_matched_update_all, when_not_matched_insert_all or another one to true.',
+      'The merge would change nothing, whatever rows there are. Ask for when_matched_update_all, when_not_matched_insert_all or another change.',
     )
   }
   return {

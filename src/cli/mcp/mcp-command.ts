@@ -112,7 +112,7 @@ function authFor(location: string, { token, ...typed }: Typed, io: Io): ReturnTy
 
 async function open(location: string, typed: Typed, io: Io): Promise<Catalog> {
   const { write, apiKey, token: given, locationRoot } = typed
-  if (!isUrl(location)) return openLocal(location, write, { locationRoot, readOnly: !write })
+  if (!isUrl(location)) return openLocal(location, write, { locationRoot, readOnly: !write }, io)
   const typedToken = typeof given === 'object' ? given.at(-1) : given
   return openLocation(location, false, { token: typedToken ?? io.env.TABULARIUM_TOKEN, apiKey })
 }
