@@ -64,6 +64,8 @@ export function nodeServer(
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
     take(request, response, true),
   )
+  // The bytes of headers are bounded. By a count, Node leaves out those above it, such as a token or a transaction.
+  server.maxHeadersCount = 0
   server.setTimeout(silence)
   server.on('clientError', answerClientError)
   if (connections !== undefined) server.maxConnections = connections
