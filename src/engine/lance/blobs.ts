@@ -1,5 +1,5 @@
 import { largeBinary, type Schema } from '@uwdata/flechette'
-import { CatalogError, invalid } from '../../base/errors.ts'
+import { CatalogError, invalid, unsupported } from '../../base/errors.ts'
 import { type AnyBatch, makeBatch } from '../arrow/batch.ts'
 import { decodeArrow } from '../arrow/ipc/decode.ts'
 import { encodeArrow, joinParts } from '../arrow/ipc/encode.ts'
@@ -76,6 +76,24 @@ function noBlobs(shown: string, column: string, columns: readonly string[]): Cat
   )
 }
 
+/** Where a blob lies, as a query answers it. */
+interface BlobPlace {
+  readonly kind: number
+  readonly size: unknown
+  readonly blob_uri: string
+}
+
+/** The kind of a blob at a URL that its writer chose. */
+const external = 3
+
+/** Whoever writes files of a dataset could name any file of this machine, which the caller may not read. */
+function liesElsewhere(column: string, id: number): CatalogError {
+  return unsupported(
+    `The blob in ${JSON.stringify(column)} of the row with the id ${id} lies outside of its table, where the catalog reads nothing.`,
+    'Read it with Lance.',
+  )
+}
+
 /** The sizes of the blobs of rows, by the ids of rows; null for one that is null. Rows that are not there are left out. */
 async function sizesOf(
   table: NativeTable,
@@ -94,8 +112,10 @@ async function sizesOf(
     const found = await decodeArrow(batch)
     const [places, rows] = [found.getChildAt(0), found.getChild(rowId)]
     for (let i = 0; i < found.numRows; i++) {
-      const place = places.at(i) as { readonly size: unknown } | null
-      sizes.set(Number(rows.at(i)), place === null ? null : Number(place.size))
+      const place = places.at(i) as BlobPlace | null
+      const id = Number(rows.at(i))
+      if (place && (place.kind === external || place.blob_uri)) throw liesElsewhere(column, id)
+      sizes.set(id, place === null ? null : Number(place.size))
     }
   }
 }

@@ -1,7 +1,9 @@
-import { tableFromIPC } from '@uwdata/flechette'
+import { tableFromArrays, tableFromIPC, tableToIPC } from '@uwdata/flechette'
 import { tableFromIPC as apacheTable, Field, Int32, Schema, Struct } from 'apache-arrow'
 import * as fc from 'fast-check'
 import { describe, expect, onTestFinished } from 'vitest'
+import { readBlobs } from '../../../src/engine/lance/blobs.ts'
+import type { NativeTable } from '../../../src/engine/lance/native.ts'
 import type { CatalogOptions, LocalCatalog } from '../../../src/tabularium/index.ts'
 import { served } from '../../server/dialects/lancedb/support/served.ts'
 import { lance, lanceIt } from '../../support/lance-package.ts'
@@ -152,6 +154,25 @@ lanceIt('what is asked wrong is refused, and says what would be right', async ()
   await fails(fetch({ id: ['plain'] }), 'TableColumnNotFound', 'It has no column of blobs')
 })
 
+lanceIt('a blob at a place that its writer chose is not read', async () => {
+  // Lance for Node writes none. Whoever writes files of a table by other means may.
+  for (const place of [
+    { kind: 3, size: 9n, blob_uri: '' },
+    { kind: 0, size: 9n, blob_uri: 'file:///etc/hostname' },
+  ]) {
+    const rows = tableToIPC(tableFromArrays({ b: [place], _rowid: [5] }), { format: 'file' })!
+    const batches = [rows, null]
+    const query = {
+      selectColumns() {},
+      withRowId() {},
+      execute: async () => ({ next: async () => batches.shift()! }),
+    }
+    const table = { blobColumns: async () => ['b'], takeRowIds: () => query } as unknown as NativeTable
+    const reading = readBlobs(table, 'version 1 of t', { column: 'b', rowIds: [5] }, {})
+    await fails(reading, 'Unsupported', 'the id 5', 'outside of its table')
+  }
+})
+
 describe('the remote client of LanceDB', () => {
   lanceIt('creates tables with blobs, opens them, adds to them and fetches blobs', async () => {
     const server = await opened()
@@ -164,6 +185,14 @@ describe('the remote client of LanceDB', () => {
       same(await table.fetchBlobs('b', [ids.get(2)!, ids.get(1)!]), [null, Buffer.from('one')])
       await expect(table.fetchBlobs('b', [99])).rejects.toThrow(/no row with the id 99/)
     }
+    // Lance refuses blobs at places that are not the table's.
+    const elsewhere = { data: null, uri: 'file:///etc/hostname' }
+    await expect(made.add([{ n: 3, b: elsewhere as never, s: null }])).rejects.toThrow(/External blob URI/)
+    // Rows of code give a blob as its struct.
+    const id = ['t']
+    await server.catalog.insertIntoTable({ id, data: [{ n: 4, b: { data: bytesOf(9, 4), uri: null } }] })
+    const row_ids = [(await idsOf(server.catalog, id)).get(4)!]
+    same(await fetched(server.catalog, { id, column: 'b', row_ids }), [bytesOf(9, 4)])
     // A table without blobs is used as before.
     const plain = await db.createTable('plain', [{ n: 1 }])
     await expect(plain.fetchBlobs('n', [0])).rejects.toThrow(/not supported on this/)
