@@ -15,6 +15,9 @@ interface Undo {
   readonly before: Staged | undefined
 }
 
+/** The most changes, besides one for each record, that wait for their place in the order. */
+const mostBehind = 1_000
+
 /** The staged changes, by the codes of their keys. The changes of one body can be rolled back. */
 export class Overlay {
   readonly #changes = new Map<string, Staged>()
@@ -74,7 +77,6 @@ export class Overlay {
   }
 
   #replace(code: string, before: Staged | undefined, after: Staged | undefined): void {
-    this.#behind.push(code)
     if (before) {
       this.size--
       this.bytes -= code.length + sizeOf(before.value)
@@ -86,6 +88,9 @@ export class Overlay {
     } else {
       this.#changes.delete(code)
     }
+    this.#behind.push(code)
+    // A record that is changed again and again must not fill the memory.
+    if (this.#behind.length > this.#changes.size + mostBehind) this.map()
   }
 }
 

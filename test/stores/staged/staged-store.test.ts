@@ -279,3 +279,25 @@ test.each([
   })
   await expect(read).rejects.toBeInstanceOf(ReadsChanged)
 })
+
+test('ranges are in order and whole, however often few records changed between them', async () => {
+  const below = memoryStore()
+  const staged = new StagedStore(below)
+  const expected = new Map<number, number>()
+  for (const changes of [1, 3_000, 0, 7, 2_500]) {
+    for (let i = 0; i < changes; i++) {
+      const key = (i * 7919) % 13
+      const isRemoved = i % 5 === 0
+      await staged.write((writer) => (isRemoved ? writer.remove([key]) : writer.put([key], i)))
+      if (isRemoved) expected.delete(key)
+      else expected.set(key, i)
+    }
+    const sorted = [...expected].sort(([a], [b]) => a - b)
+    const found = await staged.read((reader) =>
+      [...reader.range({})].map(({ key, value }) => [key[0], value] as const),
+    )
+    expect(found).toEqual(sorted)
+  }
+  await commit(below, staged)
+  expect(await list(below, {})).toEqual([...expected.keys()].sort((a, b) => a - b).map((key) => [key]))
+})
