@@ -1,17 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import * as fc from 'fast-check'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { fileContent } from '../../../../src/contents/files/index.ts'
-import {
-  type Snapshot,
-  type TableEngine,
-  tableEngine,
-  toArrowTable,
-} from '../../../../src/engine/table/index.ts'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { type Snapshot, type TableEngine, toArrowTable } from '../../../../src/engine/table/index.ts'
 import { ScanWorker } from '../../../../src/engine/table/scan/pool.ts'
 import { limitEach } from '../../../support/time-limit.ts'
+import { enginesWith } from '../scan/engines.ts'
 
 // It computes random columns of forty thousand rows twice, and starts threads.
 limitEach(60)
@@ -20,27 +12,12 @@ limitEach(60)
  * The columns that worker threads compute are those that one thread computes: the same values, statistics and errors.
  */
 
-let folder: string
-let threaded: TableEngine
-let single: TableEngine
 let table: Snapshot
 let now = 0
-
-const engine = (threads: number) =>
-  tableEngine({
-    content: fileContent(folder),
-    // Columns of a fragment take more than what is copied between threads anyway.
-    fragmentRows: 10_240,
-    threads,
-    threadedRows: 0,
-    threadedAfter: 0,
-    now: () => now,
-  })
+// Columns of a fragment take more than what is copied between threads anyway.
+const { engine, threaded, single } = await enginesWith({ fragmentRows: 10_240, now: () => now })
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'computed-'))
-  threaded = engine(2)
-  single = engine(0)
   const rows = Array.from({ length: 40_000 }, (_, i) => ({
     n: i % 11 === 5 ? null : i,
     m: (i * 7) % 13,
@@ -50,11 +27,6 @@ beforeAll(async () => {
   }))
   table = await single.create('t', await toArrowTable(rows))
   table = (await single.deleteRows('m = 3 AND n > 20000').apply(table)).snapshot
-})
-
-afterAll(async () => {
-  await threaded.close()
-  await rm(folder, { recursive: true })
 })
 
 /** A version with columns of some expressions. */

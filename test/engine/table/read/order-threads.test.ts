@@ -1,20 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { field, float64, int32, int64, Table, utf8 } from '@uwdata/flechette'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { fileContent } from '../../../../src/contents/files/index.ts'
 import { makeColumn } from '../../../../src/engine/arrow/batch.ts'
-import {
-  decodeArrow,
-  type Snapshot,
-  type TableEngine,
-  tableEngine,
-} from '../../../../src/engine/table/index.ts'
+import { decodeArrow, type Snapshot, tableEngine } from '../../../../src/engine/table/index.ts'
 import { ScanWorker } from '../../../../src/engine/table/scan/pool.ts'
 import { limitEach } from '../../../support/time-limit.ts'
 import { batchOf } from '../../predicate/evaluate/batches.ts'
+import { enginesWith } from '../scan/engines.ts'
 
 // It starts threads, and sorts thousands of rows.
 limitEach(60)
@@ -34,21 +27,7 @@ interface Row {
 
 type Column = keyof Row | '_rowid' | '_rowoffset'
 
-let folder: string
-let threaded: TableEngine
-let single: TableEngine
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'order-threads-'))
-  const options = { content: fileContent(folder), fragmentRows: 2_500 }
-  threaded = tableEngine({ ...options, threads: 2, threadedRows: 0, threadedAfter: 0 })
-  single = tableEngine({ ...options, threads: 0 })
-})
-
-afterAll(async () => {
-  await threaded.close()
-  await rm(folder, { recursive: true })
-})
+const { folder, threaded, single } = await enginesWith({ fragmentRows: 2_500 })
 
 const special = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0, 0, 1, null]
 

@@ -1,19 +1,13 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import * as fc from 'fast-check'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { fileContent } from '../../../../src/contents/files/index.ts'
-import {
-  type Snapshot,
-  type TableEngine,
-  tableEngine,
-  toArrowTable,
-} from '../../../../src/engine/table/index.ts'
+import { beforeAll, expect, test, vi } from 'vitest'
+import { type Snapshot, toArrowTable } from '../../../../src/engine/table/index.ts'
 import { ScanPool } from '../../../../src/engine/table/scan/pool.ts'
 import { ByteCache } from '../../../../src/engine/table/storage/cache.ts'
 import { limitEach } from '../../../support/time-limit.ts'
+import { enginesWith } from './engines.ts'
 
 // It starts threads, and ends some in their work.
 limitEach(60)
@@ -22,27 +16,11 @@ limitEach(60)
  * What worker threads find is what one thread finds: the same counts, rows and errors.
  */
 
-let folder: string
-let threaded: TableEngine
-let single: TableEngine
 let table: Snapshot
-
 let now = 0
-
-const engine = (threads: number) =>
-  tableEngine({
-    content: fileContent(folder),
-    fragmentRows: 128,
-    threads,
-    threadedRows: 0,
-    threadedAfter: 0,
-    now: () => now,
-  })
+const { folder, engine, threaded, single } = await enginesWith({ fragmentRows: 128, now: () => now })
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'threads-'))
-  threaded = engine(2)
-  single = engine(0)
   const rows = Array.from({ length: 2000 }, (_, i) => ({
     n: i % 11 === 5 ? null : i,
     m: (i * 7) % 13,
@@ -52,11 +30,6 @@ beforeAll(async () => {
   }))
   table = await single.create('t', await toArrowTable(rows))
   table = (await single.deleteRows('n % 19 = 3').apply(table)).snapshot
-})
-
-afterAll(async () => {
-  await threaded.close()
-  await rm(folder, { recursive: true })
 })
 
 const atom = fc.oneof(

@@ -1,19 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from '@lancedb/lancedb'
 import { list, Table } from '@uwdata/flechette'
 import { tableFromIPC } from 'apache-arrow'
 import * as fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fileContent } from '../../../../src/contents/files/index.ts'
+import { expect, test } from 'vitest'
 import { type AnyColumn, makeBatch, makeColumn } from '../../../../src/engine/arrow/batch.ts'
-import {
-  decodeArrow,
-  type Measure,
-  type TableEngine,
-  tableEngine,
-} from '../../../../src/engine/table/index.ts'
+import { decodeArrow, type Measure, type TableEngine } from '../../../../src/engine/table/index.ts'
+import { enginesWith } from '../scan/engines.ts'
 import { distanceOf, type Element, randomNumbers, someValue, vectorTable } from './vectors.ts'
 
 /*
@@ -21,17 +14,8 @@ import { distanceOf, type Element, randomNumbers, someValue, vectorTable } from 
  * what LanceDB finds.
  */
 
-let folder: string
-let engines: readonly TableEngine[]
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'multivectors-'))
-  const options = { fragmentRows: 64, threadedRows: 0, threadedAfter: 0, cacheBytes: 1 << 20 }
-  engines = [0, 2].map((threads) => tableEngine({ content: fileContent(folder), threads, ...options }))
-})
-afterAll(async () => {
-  for (const engine of engines) await engine.close()
-  await rm(folder, { recursive: true })
-})
+const { folder, threaded, single } = await enginesWith({ fragmentRows: 64, cacheBytes: 1 << 20 })
+const engines = [single, threaded]
 
 type Row = readonly (readonly number[] | null)[] | null
 

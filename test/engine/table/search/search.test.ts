@@ -1,9 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import * as fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fileContent } from '../../../../src/contents/files/index.ts'
+import { expect, test } from 'vitest'
 import { memoryContent } from '../../../../src/contents/memory/index.ts'
 import {
   decodeArrow,
@@ -16,6 +12,7 @@ import {
 } from '../../../../src/engine/table/index.ts'
 import { limitEach } from '../../../support/time-limit.ts'
 import { fixture, plain } from '../../arrow/fixtures.ts'
+import { enginesWith } from '../scan/engines.ts'
 import { distanceOf, type Element, randomNumbers, someValue, vectorTable } from './vectors.ts'
 
 // It searches random rows, and compares all distances.
@@ -25,30 +22,7 @@ limitEach(60)
  * A search finds what comparing each vector by the definition of the distance finds: on this thread, and on others.
  */
 
-let folder: string
-let threaded: TableEngine
-let single: TableEngine
-
-const engine = (threads: number) =>
-  tableEngine({
-    content: fileContent(folder),
-    fragmentRows: 128,
-    threads,
-    threadedRows: 0,
-    threadedAfter: 0,
-    cacheBytes: 1 << 20,
-  })
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'search-'))
-  threaded = engine(2)
-  single = engine(0)
-})
-
-afterAll(async () => {
-  await threaded.close()
-  await rm(folder, { recursive: true })
-})
+const { threaded, single } = await enginesWith({ fragmentRows: 128, cacheBytes: 1 << 20 })
 
 type Row = { id: number; s: string; v: number[] | null }
 
