@@ -121,7 +121,6 @@ export interface NativeStats {
 export interface NativeQuery {
   onlyIf(predicate: string): void
   select(columns: readonly (readonly [name: string, expression: string])[]): void
-  selectColumns(names: readonly string[]): void
   limit(rows: number): void
   offset(rows: number): void
   withRowId(): void
