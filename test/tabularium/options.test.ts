@@ -12,6 +12,7 @@ import { closedAfterwards, freshFolder } from '../support/catalogs.ts'
 import { fails } from '../support/refusals.ts'
 
 type Name = keyof DirectoryCatalogOptions
+// biome-ignore lint/suspicious/noExplicitAny: an oracle takes whatever is given.
 type Oracle = (given: any) => boolean
 
 const isFunction: Oracle = (given) => typeof given === 'function'

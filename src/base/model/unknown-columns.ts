@@ -14,7 +14,9 @@ export function unknownColumns(
   holder: 'table' | 'schema' = 'table',
 ): string {
   const [columns, are, them] = unknown.length === 1 ? ['Column', 'is', 'it'] : ['Columns', 'are', 'them']
-  const near = new Set(unknown.slice(0, maxNamed).flatMap((name) => (name.length > 1 && nearest(name, known)) || []))
+  const near = new Set(
+    unknown.slice(0, maxNamed).flatMap((name) => (name.length > 1 && nearest(name, known)) || []),
+  )
   const hint = near.size === 0 ? '' : ` Did you mean ${listed([...near])}?`
   const has = known.length === 0 ? 'no columns' : listed(known)
   return `${columns} ${listed(unknown)} ${are} not in the ${holder}, which has ${has}.${hint} Leave ${them} out, or add ${them} to the ${holder} first.`

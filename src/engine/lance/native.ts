@@ -15,7 +15,7 @@ export interface NativeTable {
   stats(): Promise<NativeStats>
   query(): NativeQuery
   /** A query for the rows with these ids. Those that are not there are left out. */
-  takeRowIds(ids: readonly bigint[]): Pick<NativeQuery, 'selectColumns' | 'withRowId' | 'execute'>
+  takeRowIds(ids: readonly bigint[]): Pick<NativeQuery, 'select' | 'withRowId' | 'execute'>
   /** The columns of blobs, and fields of structs that are, by their paths. */
   blobColumns(): Promise<readonly string[]>
   /** The blobs of rows, in the order of their ids. Fails where a row is not there. */

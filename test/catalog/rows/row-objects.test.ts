@@ -127,5 +127,7 @@ test('what does not fit is told by its row, also among many', async () => {
     /Row 17000 has a string in column "x"/,
   )
   rows[17_000] = { y: 1 }
-  await expect(catalog.insertIntoTable({ id: ['t'], data: rows })).rejects.toThrow(/Row 17000: Column "y" is not in/)
+  await expect(catalog.insertIntoTable({ id: ['t'], data: rows })).rejects.toThrow(
+    /Row 17000: Column "y" is not in/,
+  )
 })

@@ -55,10 +55,7 @@ describe('says where a predicate is wrong, and what to write instead', () => {
     ['nope = 1', 'no column named `nope`, which is used at line 1, column 1 (offset 0).'],
     ['dealy > 60', 'Did you mean `delay`?'],
     ['`S` = 1', 'Did you mean `s`?'],
-    [
-      'st.y = 1',
-      'no field named `y`, which is used at line 1, column 1 (offset 0). There are `x`.',
-    ],
+    ['st.y = 1', 'no field named `y`, which is used at line 1, column 1 (offset 0). There are `x`.'],
     ['s.x = 1', 'the field "x" of a value of type string at line 1, column 1 (offset 0).'],
     [
       "id = '1'",

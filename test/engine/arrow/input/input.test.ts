@@ -161,7 +161,9 @@ describe('row objects with a schema', () => {
   test('refuses a missing value where none may be, and a name it does not have', async () => {
     const schema = schemaOf({ type: 'int32' }, false)
     await expect(toArrowTable([{ a: 1 }, {}], { schema })).rejects.toThrow('Row 1 has no value in column "a"')
-    await expect(toArrowTable([{ a: 1, b: 2 }], { schema })).rejects.toThrow('Row 0: Column "b" is not in the schema, which has "a"')
+    await expect(toArrowTable([{ a: 1, b: 2 }], { schema })).rejects.toThrow(
+      'Row 0: Column "b" is not in the schema, which has "a"',
+    )
     expect((await toArrowTable([], { schema })).numRows).toBe(0)
   })
 
