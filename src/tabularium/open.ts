@@ -222,17 +222,13 @@ async function openDirectory(
   directory: string,
   { content, ...options }: DirectoryCatalogOptions,
 ): Promise<LocalCatalog> {
-  const [{ openLmdbStore, storeFiles }, { fileContent }] = await Promise.all([
+  const [{ holdsLmdbStore, openLmdbStore, storeFiles }, { fileContent }] = await Promise.all([
     import('../stores/lmdb/index.ts'),
     import('../contents/files/index.ts'),
   ])
   const { readOnly = false } = options
   const further = await optionRoots(options)
-  const isThere = () =>
-    realpath(resolve(directory, storeFiles[0]!)).then(
-      () => true,
-      () => false,
-    )
+  const isThere = () => holdsLmdbStore(directory)
   // What a new catalog cannot use is refused before there is one.
   if (readOnly || (await isThere())) {
     if (content !== undefined) await requireReachable(content)

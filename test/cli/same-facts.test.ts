@@ -195,11 +195,16 @@ function steady(text: string): string {
     .replaceAll('\\"', '"')
 }
 
-/** The values in some JSON, except whether a column may be null, which the text omits. */
+/**
+ * The values in some JSON, except whether a column may be null, which the text omits, and changes of transactions, of
+ * which a cell shows the beginning.
+ */
 function valuesIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return value === '' ? [] : [String(value)]
   return Object.entries(value).flatMap(([key, member]) =>
-    key === 'nullable' && member === true && !('column' in value) ? [] : valuesIn(member),
+    (key === 'nullable' && member === true && !('column' in value)) || key === 'changes'
+      ? []
+      : valuesIn(member),
   )
 }
 

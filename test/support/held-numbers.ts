@@ -187,6 +187,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   'docs/lance.md': [
     ['256 MiB', arrow[1], arrow[2]],
     ['the manifests of the 64 versions before', 'src/catalog/lance/repeated-commit.ts', 'mostCompared = 64'],
+    ['of up to 10,000 rows', 'src/base/model/fields.ts', 'page: 10_000'],
     ['at most 1 GiB in one insert', 'src/engine/lance/change.ts', 'mostBytes = 1 << 30'],
     ['| 5 minutes |', 'src/engine/lance/isolated/options.ts', 'idleMillis ?? 5 * 60_000'],
     ['for 30 seconds more', 'src/engine/lance/session.ts', 'abandonedMillis = 30_000'],

@@ -1,14 +1,13 @@
 import { CatalogError } from '../../base/errors.ts'
-import { formatIdentifier } from '../../base/model/identifier.ts'
+import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
 import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { onBranch } from '../lookup/versions.ts'
 import type { LanceContext } from './context.ts'
-import { toVersionFor } from './dataset.ts'
+import { type Publication, type StagedVersion, type TableAt, toVersionFor } from './dataset.ts'
 import { bufferOf, manifestFields, numberIn, sectionAt } from './manifest-file.ts'
 import { manifestField, transactionField, transactionSectionOf } from './own-version.ts'
 import { readFields } from './protobuf.ts'
-import type { StagedManifests, VersionToPublish } from './publish.ts'
 
 /*
  * Releases of Lance before 12 take a lost answer for a conflict: the server may have committed the version, and the writer
@@ -20,6 +19,9 @@ const mostCompared = 64
 /** Manifests that are read at the same time. */
 const depth = 8
 
+/** A version to create. */
+type Version = StagedVersion & { readonly id: Identifier }
+
 /** What a manifest says of its transaction. */
 interface Transaction {
   /** The version that its writer had read. */
@@ -28,7 +30,10 @@ interface Transaction {
 }
 
 /** Refuses versions whose transaction a version before them has already. */
-export async function refuseRepeated(core: LanceContext, staged: StagedManifests): Promise<void> {
+export async function refuseRepeated(
+  core: LanceContext,
+  staged: ReadonlyMap<Version, Publication & { readonly table: TableAt }>,
+): Promise<void> {
   for (const [version, { table, folder }] of staged) {
     const { branch } = version
     const inFolder = folder.prefix + versionsFolderOf(branch)
@@ -82,11 +87,7 @@ function transactionOf(manifest: Uint8Array): Transaction | undefined {
 
 const textOf = (bytes: Uint8Array) => bufferOf(bytes).toString()
 
-function repeated(
-  { id, branch, version }: VersionToPublish,
-  { uuid }: Transaction,
-  made: number,
-): CatalogError {
+function repeated({ id, branch, version }: Version, { uuid }: Transaction, made: number): CatalogError {
   return new CatalogError(
     'ConcurrentModification',
     `Version ${version} of the table ${formatIdentifier(id)}${onBranch(branch)} cannot be created: its transaction ${uuid} is version ${made} already. The change is made, and only its answer was lost. Open the latest version instead.`,

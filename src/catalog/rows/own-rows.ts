@@ -25,7 +25,10 @@ export function ownRows({ rows }: VersionRecord, open: () => Promise<Opened>): V
       const { engine, snapshot } = await open()
       return engine[inParts ? 'streamRows' : 'queryRows'](snapshot, asked)
     },
-    async blobs() {
+    async blobs({ column }) {
+      const { engine, snapshot } = await open()
+      // A column that is not there is told first.
+      await engine.explainQuery(snapshot, { columns: [column] })
       throw unsupported(
         "Only tables of Lance have blobs, and the rows of this one are the catalog's own.",
         'Its columns of bytes are read by a query.',

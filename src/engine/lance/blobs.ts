@@ -103,7 +103,7 @@ async function sizesOf(
   const sizes = new Map<number, number | null>()
   if (ids.length === 0) return sizes
   const query = table.takeRowIds(ids.map(BigInt))
-  query.select([[column, column]])
+  query.selectColumns([column])
   query.withRowId()
   const batches = await query.execute()
   for (;;) {

@@ -15,7 +15,7 @@ export interface NativeTable {
   stats(): Promise<NativeStats>
   query(): NativeQuery
   /** A query for the rows with these ids. Those that are not there are left out. */
-  takeRowIds(ids: readonly bigint[]): Pick<NativeQuery, 'select' | 'withRowId' | 'execute'>
+  takeRowIds(ids: readonly bigint[]): NativeRows
   /** The columns of blobs, and fields of structs that are, by their paths. */
   blobColumns(): Promise<readonly string[]>
   /** The blobs of rows, in the order of their ids. Fails where a row is not there. */
@@ -118,6 +118,11 @@ export interface NativeStats {
 }
 
 /** A query that is built by its setters, and then run. */
+/** A query for rows by their ids. */
+export interface NativeRows extends Pick<NativeQuery, 'withRowId' | 'execute'> {
+  selectColumns(names: readonly string[]): void
+}
+
 export interface NativeQuery {
   onlyIf(predicate: string): void
   select(columns: readonly (readonly [name: string, expression: string])[]): void

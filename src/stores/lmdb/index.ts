@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { CatalogError } from '../../base/errors.ts'
@@ -41,6 +42,11 @@ export interface LmdbStore extends Store {
 export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
   requireRuntime()
   return new LmdbDirectoryStore(await acquire(directory, options), options.readOnly ?? false)
+}
+
+/** Whether a directory holds a store, which another process may still be creating. */
+export async function holdsLmdbStore(directory: string): Promise<boolean> {
+  return existsSync(join(directory, storeFiles[0]!))
 }
 
 /**

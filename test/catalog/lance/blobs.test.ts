@@ -163,7 +163,7 @@ lanceIt('a blob at a place that its writer chose is not read', async () => {
     const rows = tableToIPC(tableFromArrays({ b: [place], _rowid: [5] }), { format: 'file' })!
     const batches = [rows, null]
     const query = {
-      select() {},
+      selectColumns() {},
       withRowId() {},
       execute: async () => ({ next: async () => batches.shift()! }),
     }

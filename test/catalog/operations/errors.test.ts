@@ -410,6 +410,7 @@ const refusals: {
     TableTagNotFound: noTag({ column: 'b', row_ids: [0] }),
     TableBranchNotFound: noBranch({ column: 'b', row_ids: [0] }),
     InvalidTableState: foreign({ column: 'b', row_ids: [0] }),
+    TableColumnNotFound: { request: { ...rows, column: 'other', row_ids: [0] }, says: ['other'] },
     Unsupported: { request: async () => ({ ...rows, column: 'n', row_ids: [0] }), says: ['by a query'] },
   },
   getLsmWriteSpec: {

@@ -273,7 +273,7 @@ eachLocalCatalog((open) => {
     })
 
     it('refuses what it cannot mean', async () => {
-      await fails(open({ optimize: { every: 1 } }), 'InvalidInput', 'optimize.every must be')
+      await fails(open({ optimize: { every: 1 } }), 'InvalidInput', 'optimize.every is 1')
     })
   })
 })

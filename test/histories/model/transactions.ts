@@ -19,6 +19,8 @@ type Listed = readonly {
   readonly transaction_id: string
   readonly operation: string
   readonly subject: Identifier
+  readonly changes?: unknown
+  readonly num_changes?: unknown
 }[]
 
 export const transactions = {
@@ -132,7 +134,13 @@ function expected({ transactions }: State, listed: Listed[number]) {
   if (found === undefined) return 'none that is known'
   const { operation, subject, properties } = found
   const times = { created_at: '#any', finished_at: '#any' }
-  return { transaction_id, status: 'Succeeded', operation, subject, properties, ...times }
+  // watch.test.ts compares changes with those of the feed.
+  const { changes, num_changes } = listed
+  const told = {
+    ...(changes !== undefined && { changes }),
+    ...(num_changes !== undefined && { num_changes }),
+  }
+  return { transaction_id, status: 'Succeeded', operation, subject, properties, ...times, ...told }
 }
 
 function describe(id: string, { operation, subject, properties }: ModelTransaction) {

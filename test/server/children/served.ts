@@ -48,11 +48,14 @@ export class Served implements Disposable {
       : `The server ended with ${signalCode ?? `exit code ${exitCode}`}: ${this.#errors}`
   }
 
-  /** Sends the signal, and answers with how the process ended and what it wrote on standard error. */
+  /**
+   * Sends the signal, and answers with how the process ended and what it wrote on standard error, but for the note of the
+   * first one on a directory.
+   */
   async end(signal: NodeJS.Signals): Promise<{ by: unknown; errors: string }> {
     this.#child.kill(signal)
     const [code, by] = await this.#closed
-    return { by: by ?? code, errors: this.#errors }
+    return { by: by ?? code, errors: this.#errors.replace(/^note: a new catalog was created in .*\n/, '') }
   }
 
   [Symbol.dispose](): void {

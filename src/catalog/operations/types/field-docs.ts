@@ -351,6 +351,12 @@ const responses: Docs = {
     'What it changed, as the feed tells it: the first five changes that the caller may see.',
   'listTransactions.num_changes':
     'How many changes the caller may see. Absent, as `changes` is, where they do not fit the record of the transaction.',
+  'listTransactions.kind': 'Whether it changed a namespace or a table.',
+  'listTransactions.effect': 'What became of it: `created`, `replaced`, `changed`, `moved` or `removed`.',
+  'listTransactions.to': 'The names where it lies now, if it was moved.',
+  'listTransactions.branch': 'The branch of these versions. Absent for the main branch.',
+  'listTransactions.first': 'The first of the new versions.',
+  'listTransactions.last': 'The last of the new versions.',
   finished_at: 'When it ended, as ISO 8601. Absent while it is under way.',
   failure: 'Why it failed, where it did.',
   failure_code: 'The error code of the failure.',
