@@ -16,6 +16,8 @@ import { readFields } from './protobuf.ts'
 
 /** Most versions that are compared with a new one. A writer tries again at once, and few versions come in between. */
 const mostCompared = 64
+/** Larger manifests, of some hundred thousand fragments, are not compared. */
+const mostBytes = 32 << 20
 /** Manifests that are read at the same time. */
 const depth = 8
 
@@ -59,7 +61,8 @@ export async function refuseRepeated(
       )
 
     async function transactionAt(path: string): Promise<Transaction | undefined> {
-      const manifest = await folder.content.get(path)
+      const size = (await folder.shared.sync(path)) ?? 0
+      const manifest = size > mostBytes ? undefined : await folder.content.get(path)
       return manifest && transactionOf(manifest)
     }
   }
