@@ -292,7 +292,11 @@ describe.skipIf(typeof place === 'string')('a catalog in a directory with its ro
     await expect.poll(() => proxy.seen.filter((seen) => seen.startsWith('PUT')).length).toBeGreaterThan(1)
     stop.abort()
     const { code, out, err } = await served
-    expect([code, err, out]).toEqual([0, '', expect.stringMatching(/^tabularium listening on /)])
+    expect([code, err, out]).toEqual([
+      0,
+      expect.stringMatching(/^note: a new catalog was created in .*\n$/),
+      expect.stringMatching(/^tabularium listening on /),
+    ])
     expect((await run(['create', folder, 't', '--data', '[{"a":1},{"a":2}]'])).err).toBe('')
     expect((await paths(await openContent(url), 'tables/')).length).toBeGreaterThan(0)
     expect(lines(await run(['count', folder, 't']))).toEqual([{ count: 2 }])
