@@ -1,5 +1,3 @@
-import { access } from 'node:fs/promises'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDatabaseUrl, shownLocation } from '../base/model/location.ts'
 import { sleep } from '../base/time.ts'
@@ -91,11 +89,8 @@ function directoryOf(location: string): string {
 }
 
 async function hasCatalog(location: string): Promise<boolean> {
-  const { storeFiles } = await import('../stores/lmdb/index.ts')
-  return access(join(directoryOf(location), storeFiles[0]!)).then(
-    () => true,
-    () => false,
-  )
+  const { holdsLmdbStore } = await import('../stores/lmdb/index.ts')
+  return holdsLmdbStore(directoryOf(location))
 }
 
 async function requireCatalog(location: string): Promise<void> {

@@ -176,9 +176,9 @@ function adviceFor(status: number): string {
       return 'Check the credentials that it asks for.'
     case 403:
     case 451:
-      return 'It lets this request not pass: ask whoever runs it.'
+      return 'It does not let this request pass: ask whoever runs it.'
     case 408:
-      return 'The request arrived too slowly: send it again, on a faster way or in parts.'
+      return 'The request arrived too slowly: send it again, faster or in parts.'
     case 413:
       return 'The body is larger than it allows: send less at a time, or raise its limit.'
     case 414:

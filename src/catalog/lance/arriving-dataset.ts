@@ -6,12 +6,12 @@ import {
   arrivingFolderOf,
   branchFolderOf,
   finalNameOf,
-  nameAfter,
   nameOf,
   versionsFolderOf,
 } from '../locations/lance-files.ts'
 import type { DatasetFolder } from './dataset.ts'
 import { filesNamedIn } from './named-files.ts'
+import { firstName } from './stage-version.ts'
 
 /** Files that get their place at the same time. */
 const depth = 4
@@ -49,7 +49,7 @@ export class ArrivingDataset {
 
   /** Makes its first version by a manifest. */
   async begin(manifest: Uint8Array): Promise<void> {
-    const path = versionsFolderOf('') + nameAfter('18446744073709551615.manifest')
+    const path = versionsFolderOf('') + firstName
     await this.#table.content.put(this.#within(path), manifest)
     this.#latest = { version: 1, manifest_path: this.#named(path), manifest_size: manifest.length }
   }

@@ -100,6 +100,23 @@ export interface StagedVersion {
   readonly manifest_path: string
 }
 
+/** A version to create, as a request gives it. */
+export interface VersionToPublish extends StagedVersion {
+  readonly id: Identifier
+}
+
+/** A manifest to publish, which is on disk. */
+export interface StagedManifest extends Publication {
+  readonly table: TableAt
+  /** Undefined when there is no such file. */
+  readonly size: number | undefined
+  /** Whether the work has yet to make the table, and its location already holds versions to adopt. */
+  readonly hasVersionsToAdopt: boolean
+}
+
+/** The manifests to publish, by the versions in the request. */
+export type StagedManifests = ReadonlyMap<VersionToPublish, StagedManifest>
+
 export interface WaitingVersion {
   readonly id: Identifier
   readonly branch: string

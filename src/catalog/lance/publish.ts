@@ -1,6 +1,6 @@
 import type { Content } from '../../base/content/content.ts'
 import { CatalogError } from '../../base/errors.ts'
-import { formatIdentifier, type Identifier, quote } from '../../base/model/identifier.ts'
+import { formatIdentifier, quote } from '../../base/model/identifier.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import { hasManifests } from '../locations/declared-only.ts'
@@ -11,10 +11,12 @@ import { isRetryable } from '../transactions/retry.ts'
 import type { LanceContext, LanceStaging } from './context.ts'
 import {
   type DatasetFolder,
-  type Publication,
   publicationOf,
+  type StagedManifest,
+  type StagedManifests,
   type StagedVersion,
   type TableAt,
+  type VersionToPublish,
   type WaitingVersion,
 } from './dataset.ts'
 import { linkAll, type ManifestLink } from './link-all.ts'
@@ -26,27 +28,10 @@ import { waitingManifests } from './waiting.ts'
  * decides between writers. When the process dies in between, the next request for the branch publishes the manifest.
  */
 
-/** A version to create, as a request gives it. */
-export interface VersionToPublish extends StagedVersion {
-  readonly id: Identifier
-}
-
-/** A manifest to publish, which is on disk. */
-export interface StagedManifest extends Publication {
-  readonly table: TableAt
-  /** Undefined when there is no such file. */
-  readonly size: number | undefined
-  /** Whether the work has yet to make the table, and its location already holds versions to adopt. */
-  readonly hasVersionsToAdopt: boolean
-}
-
 /** Finds the tables that versions are created of. */
 export type FindTables = (reader: Reader, version: VersionToPublish) => TableAt | undefined
 
 const byName: FindTables = (reader, { id }) => lookUpTable(reader, id)
-
-/** The manifests to publish, by the versions in the request. */
-export type StagedManifests = ReadonlyMap<VersionToPublish, StagedManifest>
 
 const none: StagedManifests = new Map()
 

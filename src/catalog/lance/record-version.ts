@@ -8,8 +8,14 @@ import { type ChangeContext, findTableToChange } from '../transactions/commit.ts
 import { TargetReplaced } from '../transactions/retry.ts'
 import { newBranch } from './adopt.ts'
 import type { LanceContext } from './context.ts'
-import { publicationOf, toVersionFor } from './dataset.ts'
-import { requireBranch, type StagedManifest, type StagedManifests, type VersionToPublish } from './publish.ts'
+import {
+  publicationOf,
+  type StagedManifest,
+  type StagedManifests,
+  toVersionFor,
+  type VersionToPublish,
+} from './dataset.ts'
+import { requireBranch } from './publish.ts'
 
 /** A version to record. */
 export interface VersionEntry extends VersionToPublish {

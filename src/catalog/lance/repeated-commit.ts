@@ -1,10 +1,11 @@
 import { CatalogError } from '../../base/errors.ts'
-import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
+import { formatIdentifier } from '../../base/model/identifier.ts'
+import { prefetch } from '../../base/scheduling/prefetch.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
 import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { onBranch } from '../lookup/versions.ts'
 import type { LanceContext } from './context.ts'
-import { type Publication, type StagedVersion, type TableAt, toVersionFor } from './dataset.ts'
+import { type StagedManifests, toVersionFor, type VersionToPublish } from './dataset.ts'
 import { bufferOf, manifestFields, numberIn, sectionAt } from './manifest-file.ts'
 import { manifestField, transactionField, transactionSectionOf } from './own-version.ts'
 import { readFields } from './protobuf.ts'
@@ -21,9 +22,6 @@ const mostBytes = 32 << 20
 /** Manifests that are read at the same time. */
 const depth = 8
 
-/** A version to create. */
-type Version = StagedVersion & { readonly id: Identifier }
-
 /** What a manifest says of its transaction. */
 interface Transaction {
   /** The version that its writer had read. */
@@ -32,18 +30,15 @@ interface Transaction {
 }
 
 /** Refuses versions whose transaction a version before them has already. */
-export async function refuseRepeated(
-  core: LanceContext,
-  staged: ReadonlyMap<Version, Publication & { readonly table: TableAt }>,
-): Promise<void> {
-  for (const [version, { table, folder }] of staged) {
+export async function refuseRepeated(core: LanceContext, staged: StagedManifests): Promise<void> {
+  for (const [version, { table, folder, size }] of staged) {
     const { branch } = version
     const inFolder = folder.prefix + versionsFolderOf(branch)
-    const transaction = await transactionAt(inFolder + nameOf(version.manifest_path))
+    const transaction = await transactionAt(inFolder + nameOf(version.manifest_path), size)
     if (transaction === undefined) continue
     const first = Math.max(transaction.read + 1, version.version - mostCompared)
     const paths = await core.store.read((reader) => {
-      const found: [version: number, path: string][] = []
+      const found: [number, string][] = []
       for (let v = first; v < version.version; v++) {
         const record = reader.get<VersionRecord>(keys.version(table.id, branch, v))
         const path = record && toVersionFor(core, v, record).manifest_path
@@ -52,16 +47,14 @@ export async function refuseRepeated(
       }
       return found
     })
-    for (let at = 0; at < paths.length; at += depth)
-      await Promise.all(
-        paths.slice(at, at + depth).map(async ([made, path]) => {
-          const other = await transactionAt(path)
-          if (other?.uuid === transaction.uuid) throw repeated(version, transaction, made)
-        }),
-      )
+    const repeats = async ([made, path]: readonly [number, string]) => {
+      const other = await transactionAt(path, await folder.shared.sync(path))
+      return other?.uuid === transaction.uuid && made
+    }
+    for await (const made of prefetch(paths, repeats, { depth }))
+      if (made) throw repeated(version, transaction, made)
 
-    async function transactionAt(path: string): Promise<Transaction | undefined> {
-      const size = (await folder.shared.sync(path)) ?? 0
+    async function transactionAt(path: string, size = 0): Promise<Transaction | undefined> {
       const manifest = size > mostBytes ? undefined : await folder.content.get(path)
       return manifest && transactionOf(manifest)
     }
@@ -75,7 +68,7 @@ function transactionOf(manifest: Uint8Array): Transaction | undefined {
     const fields = manifestFields(file)
     const name = fields.findLast(({ number }) => number === manifestField.transactionFile)?.value
     const [, read, uuid] = /^(\d+)-(.+)\.txn$/.exec(name instanceof Uint8Array ? textOf(name) : '') ?? []
-    if (read !== undefined && uuid !== undefined) return { read: Number(read), uuid }
+    if (uuid) return { read: Number(read), uuid }
     const position = transactionSectionOf(fields)?.value
     if (typeof position !== 'bigint') return undefined
     const message = readFields(sectionAt(file, position))
@@ -90,7 +83,11 @@ function transactionOf(manifest: Uint8Array): Transaction | undefined {
 
 const textOf = (bytes: Uint8Array) => bufferOf(bytes).toString()
 
-function repeated({ id, branch, version }: Version, { uuid }: Transaction, made: number): CatalogError {
+function repeated(
+  { id, branch, version }: VersionToPublish,
+  { uuid }: Transaction,
+  made: number,
+): CatalogError {
   return new CatalogError(
     'ConcurrentModification',
     `Version ${version} of the table ${formatIdentifier(id)}${onBranch(branch)} cannot be created: its transaction ${uuid} is version ${made} already. The change is made, and only its answer was lost. Open the latest version instead.`,

@@ -6,8 +6,8 @@ import { firstOfArrived, withArrived, withoutRows } from '../lance/arrived-rows.
 import { ArrivingDataset } from '../lance/arriving-dataset.ts'
 import { datasetFolderOf, type TableAt } from '../lance/dataset.ts'
 import type { MakeManifest } from '../lance/own-version.ts'
+import { firstName, stageVersion } from '../lance/stage-version.ts'
 import { ownCredentials } from '../locations/credentials.ts'
-import { nameAfter, transactionsFolderOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { locationOf } from '../locations/locations.ts'
 import type { FoundTable } from '../lookup/names.ts'
 import type { FoundVersion } from '../lookup/versions.ts'
@@ -80,6 +80,12 @@ async function arrivedFor(
   }
 }
 
+/** Where rows go that have arrived: to Lance, or into a version that takes what is made of them. */
+interface Ends<Made, T> {
+  held(rows: Rows): Promise<T>
+  made(made: Made, count: number): Promise<T>
+}
+
 /** The table and version that rows are inserted into. */
 export interface InsertTarget {
   readonly id: Identifier
@@ -97,10 +103,7 @@ export async function insertArrived<T>(
   target: InsertTarget,
   rows: Rows,
   work: WorkOptions,
-  insert: {
-    held(rows: Rows): Promise<T>
-    made(make: MakeManifest, count: number): Promise<T>
-  },
+  insert: Ends<MakeManifest, T>,
 ): Promise<T> {
   const { id, table, latest, overwrite } = target
   const before = await readManifest(core, id, table, latest, (manifest) => ({
@@ -148,10 +151,7 @@ export async function createArrived<T>(
   target: CreateTarget,
   rows: Rows,
   work: WorkOptions,
-  create: {
-    held(rows: Rows): Promise<T>
-    made(staged: StagedVersion, count: number): Promise<T>
-  },
+  create: Ends<StagedVersion, T>,
 ): Promise<T> {
   const found = await arrivedFor(core, { ...target, overwrite: false }, rows, work)
   if ('held' in found) return create.held(found.held)
@@ -160,13 +160,9 @@ export async function createArrived<T>(
     await dataset.moveTo('', work.signal)
     const uuid = randomUUID()
     const made = firstOfArrived(await dataset.manifest(), { uuid, millis: core.now() })
-    const { content, prefix, objectPath } = datasetFolderOf(core, target.table)!
-    const path = `${versionsFolderOf('')}${nameAfter('18446744073709551615.manifest')}-${uuid}`
-    await content.put(prefix + path, made.manifest)
-    const file = made.transactionFile
-    if (file) await content.put(prefix + transactionsFolderOf('') + file.name, file.bytes)
-    const staged = { branch: '', version: 1, manifest_path: objectPath + path, naming_scheme: 'V2' }
-    return await create.made({ ...staged, manifest_size: made.manifest.length }, count)
+    const folder = datasetFolderOf(core, target.table)!
+    const staged = await stageVersion(folder, { branch: '', name: firstName, uuid, made })
+    return await create.made({ ...staged, version: 1, naming_scheme: 'V2' }, count)
   } finally {
     await dataset.remove()
   }

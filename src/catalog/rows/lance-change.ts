@@ -9,15 +9,16 @@ import type {
   RowsChanged,
   StagedVersion,
 } from '../../engine/lance/index.ts'
-import { datasetFolderOf, toVersionFor } from '../lance/dataset.ts'
+import { datasetFolderOf, type StagedManifests, toVersionFor } from '../lance/dataset.ts'
 import type { MakeManifest } from '../lance/own-version.ts'
-import { publishing, type StagedManifests } from '../lance/publish.ts'
+import { publishing } from '../lance/publish.ts'
 import { reconcile } from '../lance/reconcile.ts'
 import { createVersion, type VersionEntry } from '../lance/record-version.ts'
+import { stageVersion } from '../lance/stage-version.ts'
 import { isLastPublished } from '../lance/unchanged-files.ts'
 import { ownCredentials } from '../locations/credentials.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
-import { nameAfter, nameOf, transactionsFolderOf, versionsFolderOf } from '../locations/lance-files.ts'
+import { nameAfter, nameOf } from '../locations/lance-files.ts'
 import { locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable } from '../lookup/names.ts'
 import { type FoundVersion, findVersion, headOf } from '../lookup/versions.ts'
@@ -234,21 +235,9 @@ class Commits {
         `The manifest of ${shownAs(id, latest)} uses what this release does not know of Lance's format. Make this change with Lance, at the table's location.`,
       )
     }
-    const { content, prefix, objectPath } = datasetFolderOf(this.#core, this.#table)!
-    const name = `${nameAfter(nameOf(latest.record.manifest_path))}-${uuid}`
-    const path = versionsFolderOf(branch) + name
-    const { manifest, transactionFile } = made
-    await Promise.all([
-      content.put(prefix + path, manifest),
-      transactionFile &&
-        content.put(prefix + transactionsFolderOf(branch) + transactionFile.name, transactionFile.bytes),
-    ])
-    return {
-      branch,
-      version: latest.version + 1,
-      manifest_path: objectPath + path,
-      manifest_size: manifest.length,
-    }
+    const name = nameAfter(nameOf(latest.record.manifest_path))
+    const folder = datasetFolderOf(this.#core, this.#table)!
+    return { version: latest.version + 1, ...(await stageVersion(folder, { branch, name, uuid, made })) }
   }
 
   /** What identifies a version of the branch as its latest one. */

@@ -310,18 +310,18 @@ function incomplete(): CatalogError {
 
 function stopped(millis: number): CatalogError {
   return invalid(
-    `The body stood still: nothing of it came in ${millis / 1_000} seconds. Nothing was written. Send the request again, on a faster way or in parts.`,
+    `The body stood still: nothing of it came in ${millis / 1_000} seconds. Nothing was written. Send the request again, faster or in parts.`,
   )
 }
 
 function tooSlow(millis: number): CatalogError {
   return invalid(
-    `The request took too long to arrive: its body was not there after ${millis / 1_000} seconds. Send it again, on a faster way or in parts.`,
+    `The request took too long to arrive: its body was not there after ${millis / 1_000} seconds. Send it again, faster or in parts.`,
   )
 }
 
 function stalled(millis: number): CatalogError {
   return invalid(
-    `The body stood still: less than ${minBytes} bytes of it came in ${millis / 1_000} seconds. Send the request again, on a faster way or in parts.`,
+    `The body stood still: less than ${minBytes} bytes of it came in ${millis / 1_000} seconds. Send the request again, faster or in parts.`,
   )
 }
