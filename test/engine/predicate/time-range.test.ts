@@ -147,3 +147,51 @@ test('bounds past the last time there is hold for none, or for all', () => {
   expect(count("date_part('year', c) < 2000000")).toBe(3)
   expect(count("date_part('year', c) = 1970")).toBe(1)
 })
+
+test('clock times whose instant is past the first or the last time there is are refused', () => {
+  const times = fc.tuple(
+    fc.constantFrom(-(2n ** 63n), 2n ** 63n - 1n),
+    fc.bigInt({ min: 0n, max: 16n * 3_600_000_000_000n }),
+  )
+  fc.assert(
+    fc.property(
+      fc.array(times, { minLength: 1, maxLength: 20 }),
+      fc.constantFrom('Europe/Berlin', 'UTC', '+05:30', '-08:00'),
+      fc.constantFrom(...operators),
+      (ends, zone, operator) => {
+        const clock = timestamp(TimeUnit.NANOSECOND)
+        const zoned = timestamp(TimeUnit.NANOSECOND, zone)
+        const schema = { fields: [field('c', clock) as Field, field('z', zoned) as Field], metadata: null }
+        const values = ends.map(([end, inside]) => (end < 0n ? end + inside : end - inside))
+        const length = values.length
+        const rows = { length, columns: [batchOf(clock, values), batchOf(zoned, Array(length).fill(0n))] }
+        const text = `c ${operator} z`
+        const plan = planPredicate(text, schema)
+        const held = refusedOr(() => values.filter((c) => isTrue(plan, ([i]) => (i === 0 ? c : 0n))).length)
+        const found = refusedOr(() => compilePredicate(text, schema).count(rows, 0, length))
+        expect(found).toBe(held)
+        // By its first rule, Berlin was 53 minutes and 28 seconds ahead.
+        const ahead = {
+          'Europe/Berlin': [3_208n, 3_600n],
+          UTC: [0n, 0n],
+          '+05:30': [19_800n, 19_800n],
+          '-08:00': [-28_800n, -28_800n],
+        }[zone]!
+        const isOut = ends.some(([end, inside]) =>
+          end < 0n ? inside < ahead[0]! * 1_000_000_000n : inside < -ahead[1]! * 1_000_000_000n,
+        )
+        expect(found === 'refused').toBe(isOut)
+      },
+    ),
+    { numRuns: 200 },
+  )
+})
+
+function refusedOr(ask: () => number): number | 'refused' {
+  try {
+    return ask()
+  } catch (error) {
+    expect((error as Error).message).toMatch(/cannot be cast/)
+    return 'refused'
+  }
+}

@@ -108,6 +108,6 @@ function inZone(
   return (value, size) => {
     if (value === undefined || offset === undefined || !hasCalendar(value * size)) return undefined
     const utc = utcFromLocal(offset, value * size)
-    return utc === undefined ? undefined : utc / size
+    return utc === undefined ? undefined : long(utc / size)
   }
 }
