@@ -20,7 +20,8 @@ import {
   type WaitingVersion,
 } from './dataset.ts'
 import { linkAll, type ManifestLink } from './link-all.ts'
-import { reconcile } from './reconcile.ts'
+import { confirm, reconcile } from './reconcile.ts'
+import type { TransactionIds } from './repeated-commit.ts'
 import { waitingManifests } from './waiting.ts'
 
 /*
@@ -106,9 +107,14 @@ export function requireBranch(reader: Reader, { table }: StagedManifest, version
   )
 }
 
+/** Loaded once there is a manifest to publish. */
+const repeatedCommit = () => import('./repeated-commit.ts')
+
+const noIds: TransactionIds = new Map()
+
 /** Refuses versions that a writer committed before, and whose answer it missed. */
-async function refuseRepeated(core: LanceContext, staged: StagedManifests): Promise<void> {
-  if (staged.size > 0) await (await import('./repeated-commit.ts')).refuseRepeated(core, staged)
+async function refuseRepeated(core: LanceContext, staged: StagedManifests): Promise<TransactionIds> {
+  return staged.size > 0 ? (await repeatedCommit()).refuseRepeated(core, staged) : noIds
 }
 
 /** Whether an error means that the versions will never be published. */
@@ -130,19 +136,27 @@ async function publishAfter<T>(
     staged = await findManifests(core, versions, find)
   }
   let result: T
+  let ids: TransactionIds
   try {
-    await refuseRepeated(core, staged)
+    ids = await refuseRepeated(core, staged)
     result = await work(staged)
   } catch (error) {
     if (isRefusal(error)) await removeRefused(core, staged)
     throw error
   }
-  if (await publishNow(staged)) return result
-  // The tables may have been renamed meanwhile.
-  const published = branchesOf([...staged.keys()], (version) => staged.get(version)!.table.id)
-  for (const version of published) {
-    const { table } = staged.get(version)!
-    await reconcile(core, version.id, version.branch, (reader) => tableById(reader, table.id))
+  if (await publishNow(staged)) {
+    for (const [{ branch, version }, { table }] of inOrder(staged)) confirm(core, table, branch, version)
+    return result
+  }
+  const ofOthers = await publishedByOthers(staged, ids)
+  const tableOf = (version: VersionToPublish) => staged.get(version)!.table
+  for (const version of branchesOf([...staged.keys()], (one) => tableOf(one).id)) {
+    const { id, branch } = version
+    const table = tableOf(version)
+    const isOfBranch = (one: VersionToPublish) => tableOf(one).id === table.id && one.branch === branch
+    const notOurs = new Set(ofOthers.filter(isOfBranch).map((one) => one.version))
+    // The table may have been renamed meanwhile.
+    await reconcile(core, id, branch, (reader) => tableById(reader, table.id), notOurs)
   }
   await requirePublished(core, staged)
   return result
@@ -159,6 +173,17 @@ async function publishNow(staged: StagedManifests): Promise<boolean> {
   return true
 }
 
+/** Versions whose final names another program's manifests have, where the staged ones may be gone. */
+async function publishedByOthers(
+  staged: StagedManifests,
+  ids: TransactionIds,
+): Promise<readonly VersionToPublish[]> {
+  const { isOfAnother } = await repeatedCommit()
+  const found: VersionToPublish[] = []
+  for (const [version, manifest] of staged) if (await isOfAnother(version, manifest, ids)) found.push(version)
+  return found
+}
+
 /** Whether each manifest follows on a published one, and nobody else published one of its name. */
 async function isClear(staged: StagedManifests): Promise<boolean> {
   const links = linksOf(staged)
@@ -169,10 +194,13 @@ async function isClear(staged: StagedManifests): Promise<boolean> {
   return isNext && !taken.includes(true)
 }
 
+function inOrder(staged: StagedManifests) {
+  return [...staged].sort(([a], [b]) => a.version - b.version)
+}
+
 /** The names that manifests are to get, in the order of their versions. */
 function linksOf(staged: StagedManifests): ManifestLink[] {
-  const inOrder = [...staged].sort(([a], [b]) => a.version - b.version)
-  return inOrder.map(([version, { folder }]) => {
+  return inOrder(staged).map(([version, { folder }]) => {
     const from = pathOf(folder, version)
     const at = from.lastIndexOf('/') + 1
     return { content: folder.content, from, to: from.slice(0, at) + finalNameOf(from.slice(at))! }

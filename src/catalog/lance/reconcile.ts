@@ -14,7 +14,7 @@ import { type FoundTable, lookUpTable, tableById } from '../lookup/names.ts'
 import { commit, noteFoundSubject, unchanged } from '../transactions/commit.ts'
 import { applyDifferences, type Differences, readManifests } from './adopt.ts'
 import type { LanceContext, LanceStaging } from './context.ts'
-import { type DatasetFolder, datasetFolderOf, isOurs, isWaiting } from './dataset.ts'
+import { type DatasetFolder, datasetFolderOf, isOurs, isWaiting, type TableAt } from './dataset.ts'
 
 /*
  * The records and the manifests of a branch are reconciled before its versions are reported or changed:
@@ -28,21 +28,27 @@ import { type DatasetFolder, datasetFolderOf, isOurs, isWaiting } from './datase
 
 type Find = (reader: Reader) => FoundTable | undefined
 
-/** Reconciles the records of a branch with its manifests, if the table is Lance's and within reach. */
+/**
+ * Reconciles the records of a branch with its manifests, if the table is Lance's and within reach. `notOurs` are versions
+ * whose manifests are known to be those of other programs.
+ */
 export async function reconcile(
   core: LanceContext,
   id: Identifier,
   branch: string,
   find: Find = (reader) => lookUpTable(reader, id),
+  notOurs: ReadonlySet<number> = new Set(),
 ): Promise<void> {
-  if (core.staging) return reconcileInside(core, core.staging, { id, branch, find })
-  return reconcileHere(core, { id, branch, find })
+  const wanted = { id, branch, find, notOurs }
+  if (core.staging) return reconcileInside(core, core.staging, wanted)
+  return reconcileHere(core, wanted)
 }
 
 interface Wanted {
   readonly id: Identifier
   readonly branch: string
   readonly find: Find
+  readonly notOurs: ReadonlySet<number>
 }
 
 async function reconcileInside(core: LanceContext, { outside }: LanceStaging, wanted: Wanted): Promise<void> {
@@ -57,15 +63,17 @@ async function reconcileInside(core: LanceContext, { outside }: LanceStaging, wa
   return reconcileHere(isOutside ? outside : core, { ...wanted, find })
 }
 
-async function reconcileHere(core: LanceContext, { id, branch, find }: Wanted): Promise<void> {
+async function reconcileHere(core: LanceContext, { id, branch, find, notOurs }: Wanted): Promise<void> {
   // Records are reported as they are, until a process that may write reconciles them.
   if (core.settings.readOnly) return
   // Records are read before files. So a file that is missing was removed: it cannot have been published later.
   const found = await core.store.read((reader) => readBranch(core, reader, find, branch))
   if (found === undefined) return
   const manifests = await listManifests(found.folder, branch)
-  const plan = await core.store.read((reader) => makePlan(core, reader, found, manifests))
+  const plan = await core.store.read((reader) => makePlan(core, reader, found, manifests, notOurs))
   const differences = await carryOut(found, plan)
+  if (plan.newest && !differences?.gone.has(plan.newest.version))
+    confirm(core, found.table, branch, plan.newest.version)
   if (differences === undefined) return
   await commit(core, 'AdoptTableVersions', id, (change) => {
     const table = tableById(change.writer, found.table.id)
@@ -76,6 +84,25 @@ async function reconcileHere(core: LanceContext, { id, branch, find }: Wanted): 
   // Not before: a process that still finds the record of such a manifest, and its final name, would take it for
   // published.
   await Promise.all(differences.lost.map((path) => removeStaged(found.folder, path)))
+}
+
+/** For each branch, the newest version whose record and manifest are known to belong together. */
+const confirmed = new WeakMap<LanceContext['store'], Map<string, number>>()
+/** Branches beyond these are looked at anew. */
+const mostConfirmed = 10_000
+
+/** Notes that the manifest of a version is that of its record. Versions before it were looked at before it was made. */
+export function confirm(core: LanceContext, { id }: TableAt, branch: string, version: number): void {
+  const known = confirmed.get(core.store) ?? new Map<string, number>()
+  confirmed.set(core.store, known)
+  const key = JSON.stringify([id, branch])
+  known.delete(key)
+  known.set(key, version)
+  if (known.size > mostConfirmed) known.delete(known.keys().next().value!)
+}
+
+function isConfirmed(core: LanceContext, { id }: TableAt, branch: string, version: number): boolean {
+  return confirmed.get(core.store)?.get(JSON.stringify([id, branch])) === version
 }
 
 /** A branch according to its records. */
@@ -150,6 +177,13 @@ interface Plan {
   readonly missing: ReadonlyMap<number, VersionRecord>
   /** Versions without a record. */
   readonly unknown: ReadonlySet<number>
+  /**
+   * The newest version of a record, where nobody looked at its manifest yet. Its process may have died before it published
+   * it, its writer may have removed the staged manifest, and another program may have taken the number.
+   */
+  readonly newest: { readonly version: number; readonly record: VersionRecord } | undefined
+  /** Versions whose manifests are those of other programs. */
+  readonly notOurs: ReadonlyMap<number, VersionRecord>
 }
 
 function makePlan(
@@ -157,6 +191,7 @@ function makePlan(
   reader: Reader,
   { table, folder, branch, recorded }: Branch,
   { published, staged, canMiss }: Manifests,
+  others: ReadonlySet<number>,
 ): Plan {
   const recordOf = (version: number) => reader.get<VersionRecord>(keys.version(table.id, branch, version))
   const pending = staged.flatMap(({ name, path }) => {
@@ -181,7 +216,17 @@ function makePlan(
     // A version that was recorded since the first read is not another program's.
     if (!recorded.has(version) && recordOf(version) === undefined) unknown.add(version)
   }
-  return { pending, missing, unknown }
+  const isSettled = (version: number) =>
+    published.has(version) && recorded.has(version) && !pending.some((one) => one.version === version)
+  const notOurs = new Map<number, VersionRecord>()
+  for (const version of others) {
+    const record = isSettled(version) ? recordOf(version) : undefined
+    if (record) notOurs.set(version, record)
+  }
+  const version = [...recorded].at(-1)
+  const isNew = version !== undefined && isSettled(version) && !isConfirmed(core, table, branch, version)
+  const record = isNew ? recordOf(version) : undefined
+  return { pending, missing, unknown, newest: record && { version: version!, record }, notOurs }
 }
 
 interface Outcome extends Differences {
@@ -192,7 +237,7 @@ interface Outcome extends Differences {
 /** Publishes what waits for it. Returns how records differ from manifests after that, if they do. */
 async function carryOut(
   { folder, branch }: Branch,
-  { pending, missing, unknown }: Plan,
+  { pending, missing, unknown, newest, notOurs }: Plan,
 ): Promise<Outcome | undefined> {
   const lost: string[] = []
   const gone = new Map<number, string>()
@@ -213,8 +258,27 @@ async function carryOut(
     if ((await folder.content.get(path, { start: 0, end: 0 })) === undefined)
       gone.set(version, record.transaction_id)
   }
+  const others = new Map(notOurs)
+  if (newest && !(await hasRecordedSize(folder, branch, newest.record)))
+    others.set(newest.version, newest.record)
+  for (const [version, record] of others) {
+    gone.set(version, record.transaction_id)
+    toAdopt.add(version)
+  }
   if (gone.size === 0 && toAdopt.size === 0) return undefined
   return { gone, adopted: await readManifests(folder, branch, toAdopt), lost }
+}
+
+/** Whether a manifest has as many bytes as its record says. What was not staged has no size of ours. */
+async function hasRecordedSize(
+  { content, prefix }: DatasetFolder,
+  branch: string,
+  { staging_path, manifest_path, manifest_size }: VersionRecord,
+): Promise<boolean> {
+  if (staging_path === undefined || !manifest_size) return true
+  const path = prefix + versionsFolderOf(branch) + nameOf(manifest_path)
+  const found = await content.get(path, { start: manifest_size - 1, end: manifest_size + 1 })
+  return found === undefined || found.length === 1
 }
 
 /** Gives a manifest its final name, unless it is gone, or another program's manifest has that name. */

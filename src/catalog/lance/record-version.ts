@@ -111,12 +111,13 @@ function toRecord(
   transactionId: string,
   now: number,
 ): VersionRecord {
-  const manifest_size = entry.manifest_size ?? manifest?.size
+  // What a client says of its file may be wrong.
+  const manifest_size = manifest?.size ?? entry.manifest_size
   return {
     v: recordFormat,
     manifest_path: manifest?.finalPath ?? entry.manifest_path,
     ...(manifest && { staging_path: entry.manifest_path }),
-    ...(manifest_size === undefined ? {} : { manifest_size }),
+    ...(manifest_size == null ? {} : { manifest_size }),
     ...(entry.e_tag == null ? {} : { e_tag: entry.e_tag }),
     ...(entry.metadata == null ? {} : { metadata: entry.metadata }),
     ...(entry.naming_scheme == null ? {} : { naming_scheme: entry.naming_scheme }),

@@ -2,10 +2,16 @@ import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier } from '../../base/model/identifier.ts'
 import { prefetch } from '../../base/scheduling/prefetch.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
-import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
+import { finalNameOf, nameOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { onBranch } from '../lookup/versions.ts'
 import type { LanceContext } from './context.ts'
-import { type StagedManifests, toVersionFor, type VersionToPublish } from './dataset.ts'
+import {
+  type DatasetFolder,
+  type StagedManifest,
+  type StagedManifests,
+  toVersionFor,
+  type VersionToPublish,
+} from './dataset.ts'
 import { bufferOf, manifestFields, numberIn, sectionAt } from './manifest-file.ts'
 import { manifestField, transactionField, transactionSectionOf } from './own-version.ts'
 import { readFields } from './protobuf.ts'
@@ -29,13 +35,18 @@ interface Transaction {
   readonly uuid: string
 }
 
-/** Refuses versions whose transaction a version before them has already. */
-export async function refuseRepeated(core: LanceContext, staged: StagedManifests): Promise<void> {
+/**
+ * Refuses versions whose transaction a version before them has already. Resolves to the ids of their transactions, as far
+ * as their manifests tell them.
+ */
+export async function refuseRepeated(core: LanceContext, staged: StagedManifests): Promise<TransactionIds> {
+  const ids = new Map<VersionToPublish, string>()
   for (const [version, { table, folder, size }] of staged) {
     const { branch } = version
     const inFolder = folder.prefix + versionsFolderOf(branch)
-    const transaction = await transactionAt(inFolder + nameOf(version.manifest_path), size)
+    const transaction = await transactionAt(folder, inFolder + nameOf(version.manifest_path), size)
     if (transaction === undefined) continue
+    ids.set(version, transaction.uuid)
     const first = Math.max(transaction.read + 1, version.version - mostCompared)
     const paths = await core.store.read((reader) => {
       const found: [number, string][] = []
@@ -48,17 +59,38 @@ export async function refuseRepeated(core: LanceContext, staged: StagedManifests
       return found
     })
     const repeats = async ([made, path]: readonly [number, string]) => {
-      const other = await transactionAt(path, await folder.shared.sync(path))
+      const other = await transactionAt(folder, path, await folder.shared.sync(path))
       return other?.uuid === transaction.uuid && made
     }
     for await (const made of prefetch(paths, repeats, { depth }))
       if (made) throw repeated(version, transaction, made)
-
-    async function transactionAt(path: string, size = 0): Promise<Transaction | undefined> {
-      const manifest = size > mostBytes ? undefined : await folder.content.get(path)
-      return manifest && transactionOf(manifest)
-    }
   }
+  return ids
+}
+
+/** Those of staged manifests, by their versions. */
+export type TransactionIds = ReadonlyMap<VersionToPublish, string>
+
+/** Whether the published manifest of a version is known to be that of another transaction. */
+export async function isOfAnother(
+  version: VersionToPublish,
+  { folder }: StagedManifest,
+  ids: TransactionIds,
+): Promise<boolean> {
+  const id = ids.get(version)
+  if (id === undefined) return false
+  const path = folder.prefix + versionsFolderOf(version.branch) + finalNameOf(nameOf(version.manifest_path))!
+  const found = await transactionAt(folder, path, await folder.shared.sync(path))
+  return found !== undefined && found.uuid !== id
+}
+
+async function transactionAt(
+  { content }: DatasetFolder,
+  path: string,
+  size = 0,
+): Promise<Transaction | undefined> {
+  const manifest = size > mostBytes ? undefined : await content.get(path)
+  return manifest && transactionOf(manifest)
 }
 
 /** Undefined for a file that is no manifest, or names no transaction. */

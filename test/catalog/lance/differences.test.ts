@@ -9,6 +9,7 @@ import { serve } from '../../../src/server/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { howLanceRuns, lance, lanceIt } from '../../support/lance-package.ts'
+import { tellingCalls } from '../../support/last-calls.ts'
 import {
   type ChangedRow,
   checkDifferences,
@@ -94,7 +95,8 @@ describe('differences of rows of Lance', () => {
   lanceIt(
     'those of any two versions are those of their rows, and replayed they give the later one',
     async () => {
-      const catalog = closedAfterwards(await openCatalog(await freshFolder(), howLanceRuns))
+      const opened = closedAfterwards(await openCatalog(await freshFolder(), howLanceRuns))
+      const catalog = tellingCalls(opened)
       let number = 0
       let pairs = 0
       let kinds = new Set<string>()

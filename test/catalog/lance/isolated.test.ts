@@ -4,7 +4,8 @@ import { howLanceRuns } from '../../support/lance-package.ts'
 /* The tests of rows of Lance once more, where a process of its own runs Lance. */
 
 beforeAll(() => {
-  howLanceRuns.lance = { isolate: true }
+  // A call that hangs is told before the test ends.
+  howLanceRuns.lance = { isolate: true, callMillis: 45_000 }
 })
 afterAll(() => {
   delete howLanceRuns.lance

@@ -1,14 +1,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { manifestFile, section } from '../../../src/catalog/lance/manifest-file.ts'
-import { type Field, writeFields } from '../../../src/catalog/lance/protobuf.ts'
 import { eachContent } from '../../support/contents.ts'
+import { type Form, manifestOf, uuidOf } from './manifests.ts'
 import { declared, listed } from './support.ts'
 
 /* A writer that missed an answer may commit its transaction again: what it changed would be there twice. */
-
-/** How a manifest names its transaction: by the file, in a section, or both. */
-type Form = 'file' | 'section' | 'both'
 
 interface Commit {
   /** Which of the transactions so far is committed again: 0 is the latest one. Undefined for a new one. */
@@ -17,28 +13,6 @@ interface Commit {
   /** How many versions behind the latest one a new transaction has read. */
   readonly behind: number
   readonly isByPath: boolean
-}
-
-const uuidOf = (transaction: number) =>
-  `00000000-0000-4000-8000-${transaction.toString(16).padStart(12, '0')}`
-
-function manifestOf(version: number, read: number, uuid: string, form: Form): Uint8Array {
-  const text = (number: number, held: string): Field => ({ number, value: new TextEncoder().encode(held) })
-  const message = writeFields([
-    { number: 1, value: BigInt(read) },
-    text(2, uuid),
-    text(100, 'what it changed'),
-  ])
-  const manifest = writeFields([
-    { number: 3, value: BigInt(version) },
-    ...(form === 'section' ? [] : [text(12, `${read}-${uuid}.txn`)]),
-    ...(form === 'file' ? [] : [{ number: 21, value: 0n }]),
-  ])
-  return manifestFile(
-    form === 'file' ? [] : section(message),
-    manifest,
-    Buffer.from('\0\0\x02\0LANC', 'latin1'),
-  )
 }
 
 const commits = fc.array(
