@@ -6,11 +6,14 @@ import { scripts } from './completion/scripts.ts'
  * The command `tabularium`. The first interrupt stops the running command gracefully; a second one ends the process.
  */
 
-// A reader of the output, such as `head`, has closed the pipe.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0)
-  throw error
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  // A reader of the output, such as `head`, has closed the pipe.
+  if (code === 'EPIPE') process.exit(0)
+  process.stderr.write(`tabularium: standard output cannot be written: ${message}\n`)
+  process.exit(1)
 })
+// Nobody can be told, and the work goes on: a server outlives its log.
+process.stderr.on('error', () => {})
 
 const args = process.argv.slice(2)
 const known = atOnce(args)
@@ -38,6 +41,25 @@ async function run(): Promise<void> {
   whenNpxEnds(process.env, () => stop.abort(new Error('interrupted, since npx has ended')))
   const { stdin, stdout, stderr, env } = process
   process.exitCode = await main(args, { stdin, stdout, stderr, env, version: packageVersion() }, stop.signal)
+  if (process.exitCode === interrupted) endSoon()
   // A shell waits for completions. A pending request to a server or database must not delay the exit.
   if (args[0] === '__complete') process.exit()
+}
+
+/** The exit code of an interrupted command. */
+const interrupted = 130
+
+/** In milliseconds. What a command has begun to clear away is done by then. */
+const patience = 500
+
+/**
+ * Ends the process after an interrupt, although somebody may still hold the other end of a pipe open. A thread that waits to
+ * open one would hold up `process.exit`, so a signal ends what has not ended by itself.
+ */
+function endSoon(): void {
+  process.stdin.destroy()
+  setTimeout(() => {
+    process.removeAllListeners('SIGINT')
+    process.kill(process.pid, 'SIGINT')
+  }, patience).unref()
 }

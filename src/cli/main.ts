@@ -21,7 +21,8 @@ const exitCodes = { done: 0, refused: 1, usage: 2, interrupted: 130 } as const
  * Runs the command in `args` and resolves to the exit code. An error prints one line on the error stream, with the code
  * of a catalog error and the next step.
  */
-export async function main(args: readonly string[], io: Io, signal: AbortSignal): Promise<number> {
+export async function main(args: readonly string[], given: Io, signal: AbortSignal): Promise<number> {
+  const io = { ...given, signal }
   try {
     const word = firstWord(args)
     const root = await program(io, signal, word)
@@ -49,7 +50,9 @@ function describeError(
   args: readonly string[],
   signal: AbortSignal,
 ): [text: string, code: number] {
-  if (signal.aborted && error === signal.reason) return ['interrupted', exitCodes.interrupted]
+  const { cause } = (error ?? {}) as { readonly cause?: unknown }
+  if (signal.aborted && (error === signal.reason || cause === signal.reason))
+    return ['interrupted', exitCodes.interrupted]
   if (error instanceof UsageError) return [error.message, exitCodes.usage]
   if (error instanceof CatalogError) {
     const operation = definitions.find((one) => isNamed(one, firstWord(args)))

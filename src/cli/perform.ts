@@ -34,7 +34,7 @@ async function runAndPrint(
     const { drained } = await import('./rows/output.ts')
     for await (const { rows } of rowsOfParts(data as Answer)) {
       printer.rows(rows)
-      await drained(io.stdout)
+      await drained(io)
     }
   } else if (isListing(name) && request.limit === undefined && request.page_token === undefined) {
     let page_token: unknown
@@ -67,16 +67,16 @@ async function queryToFile(
   run: (request: Fields) => Promise<Fields>,
   request: Fields,
   path: string,
-  { stdout }: Io,
+  io: Io,
 ): Promise<void> {
   const { outputFormat, writeAnswer } = await import('./rows/output.ts')
   const format = outputFormat(path)
-  if (path === '-' && stdout.isTTY) {
+  if (path === '-' && io.stdout.isTTY) {
     throw new UsageError(
       '--output - writes binary Arrow data, and standard output is a terminal: redirect it to a file or a program, or leave --output out to see the rows',
     )
   }
-  await writeAnswer((await run(request)).data as Answer, path, format, stdout)
+  await writeAnswer((await run(request)).data as Answer, path, format, io)
 }
 
 /** Converts the rows of a request to the types of the target table, or else of the given schema. */

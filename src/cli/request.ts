@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { parseIdentifier } from '../tabularium/index.ts'
 import type { Field } from './fields.ts'
 import { otherNameOf } from './fields.ts'
-import { type Io, readAll } from './io.ts'
+import { type Io, readAll, unlessInterrupted } from './io.ts'
 import { kebab } from './record.ts'
 import { readRows } from './rows/read.ts'
 import { UsageError } from './usage.ts'
@@ -154,8 +154,9 @@ async function readJson(name: string, text: string, io: Io): Promise<unknown> {
 }
 
 async function readText(name: string, path: string, io: Io): Promise<string> {
-  if (path === '-') return new TextDecoder().decode(await readAll(io.stdin))
-  return readFile(path, 'utf8').catch((cause) => {
+  if (path === '-') return new TextDecoder().decode(await readAll(io))
+  return unlessInterrupted(readFile(path, 'utf8'), io).catch((cause) => {
+    io.signal?.throwIfAborted()
     throw new UsageError(`--${kebab(name)} cannot be read from ${path}: ${(cause as Error).message}`)
   })
 }

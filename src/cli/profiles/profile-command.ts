@@ -79,7 +79,7 @@ async function profileOf(location: string, typed: Typed, io: Io): Promise<Profil
   if (tokens.length > 1) throw new UsageError('give one of --token, --token-file and --token-env')
   if (!isUrl(understood) && (tokens.length > 0 || apiKey !== undefined))
     throw new UsageError('a token or a key is for the URL of a server: a directory or a database takes none')
-  const secret = token === '-' ? new TextDecoder().decode(await readAll(io.stdin)).trim() : token
+  const secret = token === '-' ? new TextDecoder().decode(await readAll(io)).trim() : token
   if (secret === '') throw new UsageError('--token is empty')
   const isPath = !isUrl(understood) && !isDatabaseUrl(understood) && !/^(?:file:|memory:)/i.test(understood)
   return {

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
-import { type Io, maxInputBytes, tooLarge } from '../io.ts'
+import { type Io, maxInputBytes, tooLarge, untilInterrupted } from '../io.ts'
 import { UsageError } from '../usage.ts'
 
 type Bytes = AsyncIterable<Uint8Array>
@@ -21,17 +21,15 @@ export interface Input {
 /** Finds out whether a file can be read, so that it is refused before anything else is done. */
 export async function inputOf(source: string, io: Io): Promise<Input> {
   const path = source.replace(/\.(?:gz|zst|zstd)$/i, '')
-  if (source === '-')
-    return {
-      name: 'standard input',
-      path,
-      isFile: false,
-      open: () => decompressed(io.stdin, 'standard input'),
-    }
+  const opened = (chunks: Bytes, name: string) =>
+    decompressed(untilInterrupted(readable(chunks, name), io), name)
+  if (source === '-') {
+    const name = 'standard input'
+    return { name, path, isFile: false, open: () => opened(io.stdin, name) }
+  }
   try {
     const isFile = (await stat(source)).isFile()
-    const bytes = () => decompressed(readable(createReadStream(source), source), source)
-    return { name: source, path, isFile, open: bytes }
+    return { name: source, path, isFile, open: () => opened(createReadStream(source), source) }
   } catch (cause) {
     throw unreadable(source, cause)
   }

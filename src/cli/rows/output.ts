@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import * as zlib from 'node:zlib'
-import type { Output } from '../io.ts'
+import { type Io, unlessInterrupted } from '../io.ts'
 import { UsageError } from '../usage.ts'
 import { toJson } from '../values.ts'
 import { type Answer, rowsOfParts } from './arrow.ts'
@@ -45,13 +45,13 @@ export async function writeAnswer(
   answer: Answer,
   path: string,
   { rows, compression }: OutputFormat,
-  stdout: Output,
+  io: Pick<Io, 'stdout' | 'signal'>,
 ): Promise<void> {
   const bytes = compressed(bytesOf(answer, rows), compression)
-  if (path !== '-') return writeToFile(path, bytes)
+  if (path !== '-') return writeToFile(path, bytes, io)
   for await (const chunk of bytes) {
-    stdout.write(chunk)
-    await drained(stdout)
+    io.stdout.write(chunk)
+    await drained(io)
   }
 }
 
@@ -103,16 +103,18 @@ function compressed(bytes: Chunks, compression: OutputFormat['compression']): Ch
   return through(bytes, createZstdCompress())
 }
 
-/** Resolves once a stream has written enough to take more. */
-export async function drained(output: Output): Promise<void> {
-  if (!output.writableNeedDrain) return
-  await new Promise<void>((resolve) => {
-    output.once!('drain', resolve)
+/** Resolves once standard output has written enough to take more. */
+export async function drained(io: Pick<Io, 'stdout' | 'signal'>): Promise<void> {
+  const { stdout } = io
+  if (!stdout.writableNeedDrain) return
+  const drain = new Promise<void>((resolve) => {
+    stdout.once!('drain', resolve)
   })
+  await unlessInterrupted(drain, io)
 }
 
 /** Writes a file that appears when it is complete. A failure of the rows themselves leaves what was there before. */
-async function writeToFile(path: string, bytes: Chunks): Promise<void> {
+async function writeToFile(path: string, bytes: Chunks, io: Pick<Io, 'signal'>): Promise<void> {
   const chunks = bytes[Symbol.asyncIterator]()
   let failure: { readonly error: unknown } | undefined
   const next = () =>
@@ -128,16 +130,18 @@ async function writeToFile(path: string, bytes: Chunks): Promise<void> {
       (async function* () {
         for (; !result.done; result = await next()) yield result.value
       })(),
+      io,
     )
   } catch (error) {
     if (failure !== undefined) throw failure.error
+    io.signal?.throwIfAborted()
     throw new UsageError(`--output cannot be written to ${path}: ${(error as Error).message}`)
   } finally {
     await chunks.return?.()
   }
 }
 
-async function replaceFile(path: string, bytes: Chunks): Promise<void> {
+async function replaceFile(path: string, bytes: Chunks, io: Pick<Io, 'signal'>): Promise<void> {
   const target = await realpath(path).catch(() => path)
   const found = await stat(target).catch(() => undefined)
   const temporary = join(dirname(target), `.tabularium-${randomUUID()}`)
@@ -146,7 +150,8 @@ async function replaceFile(path: string, bytes: Chunks): Promise<void> {
   const file = canReplace
     ? await open(temporary, 'wx', (found?.mode ?? 0o666) & 0o777).catch(() => undefined)
     : undefined
-  if (file === undefined) return writeFile(path, bytes)
+  // Somebody must open the other end of a pipe first.
+  if (file === undefined) return unlessInterrupted(writeFile(path, bytes), io)
   try {
     await file.writeFile(bytes).finally(() => file.close())
     await rename(temporary, target)
