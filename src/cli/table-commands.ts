@@ -109,8 +109,8 @@ export function headCommand(io: Io, signal: AbortSignal): Command {
     signal,
     async ({ catalog, id, typed, printer, options }) => {
       const { data } = await catalog.queryTable({ id, limit: typed.rows, ...versionFields(typed) }, options)
-      const { arrowRows } = await import('./rows/arrow.ts')
-      printer.rows(arrowRows(data))
+      const { rowsOfParts } = await import('./rows/arrow.ts')
+      for await (const { rows } of rowsOfParts(data)) printer.rows(rows)
     },
   )
   return addVersionOptions(command.option('-n, --rows <number>', 'how many rows', toNumber, 10))

@@ -1,6 +1,6 @@
 import { CatalogError, parseIdentifier } from '../../tabularium/index.ts'
 import type { AnyOperation } from '../record.ts'
-import { arrowRows } from '../rows/arrow.ts'
+import { rowsOfParts } from '../rows/arrow.ts'
 import { toJson } from '../values.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -50,12 +50,17 @@ export function requireSize(text: string, { bytes }: AnswerLimits, next: string)
  * The rows of an Arrow answer as JSON text, as many as there is room for. `limit` is the most, and the answer has one row
  * more if there are others.
  */
-export function rowsText(data: Uint8Array, offset: number, limit: number, { bytes }: AnswerLimits): string {
+export async function rowsText(
+  data: Uint8Array,
+  offset: number,
+  limit: number,
+  { bytes }: AnswerLimits,
+): Promise<string> {
   const rows: string[] = []
   // What is around the rows is short.
   let size = 100
   let more = false
-  for (const row of arrowRows(data)) {
+  for await (const row of eachRow(data)) {
     const text = toJson(row)
     size += Buffer.byteLength(text) + 1
     more = rows.length === limit || size > bytes
@@ -70,6 +75,10 @@ export function rowsText(data: Uint8Array, offset: number, limit: number, { byte
     )
   const next = more && rows.length > 0 ? `,"next_offset":${offset + rows.length}` : ''
   return `{"rows":[${rows.join(',')}],"more":${more}${next}}`
+}
+
+async function* eachRow(data: Uint8Array) {
+  for await (const { rows } of rowsOfParts(data)) yield* rows
 }
 
 function tooLarge(what: string, bytes: number, next: string): CatalogError {

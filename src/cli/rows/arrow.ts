@@ -1,25 +1,6 @@
-import { type Column, type DataType, Type, tableFromIPC } from '@uwdata/flechette'
+import { type Column, type DataType, IntervalUnit, type Table, Type } from '@uwdata/flechette'
 import { plain } from '../values.ts'
 import { formatDate, formatTimestamp, units } from './time.ts'
-
-/** The rows of an Arrow IPC file, with exact values for JSON and CSV. */
-export function* arrowRows(bytes: Uint8Array): Generator<Record<string, unknown>> {
-  const table = tableFromIPC(bytes, {
-    useBigInt: true,
-    useBigIntTimestamp: true,
-    useDecimalInt: true,
-    // Otherwise a member `__proto__` would become the prototype of its struct.
-    useProxy: true,
-  })
-  const columns = table.schema.fields.map(({ name, type }, index) => ({
-    name,
-    column: table.getChildAt(index) as Column<unknown>,
-    read: readerOf(type),
-  }))
-  for (let row = 0; row < table.numRows; row++) {
-    yield Object.fromEntries(columns.map(({ name, column, read }) => [name, read(column.at(row))]))
-  }
-}
 
 /** Rows as the bytes of an Arrow IPC file, as a whole or in parts. */
 export type Answer = Uint8Array | AsyncIterable<Uint8Array>
@@ -29,13 +10,46 @@ export async function* rowsOfParts(answer: Answer): AsyncGenerator<{
   readonly names: readonly string[]
   readonly rows: Iterable<Record<string, unknown>>
 }> {
-  const { encodeArrow, joinParts, tablesOfAnswer } = await import('../../engine/arrow/index.ts')
-  for await (const { schema, children } of tablesOfAnswer(answer)) {
-    const batches = children.map(({ data }) => data as never)
-    yield {
-      names: schema.fields.map(({ name }) => name),
-      rows: arrowRows(joinParts(encodeArrow(schema, batches))),
-    }
+  const { tablesOfAnswer } = await import('../../engine/arrow/index.ts')
+  for await (const table of tablesOfAnswer(answer))
+    yield { names: table.schema.fields.map(({ name }) => name), rows: rowsOf(table) }
+}
+
+function* rowsOf({ schema, children, numRows }: Table): Generator<Record<string, unknown>> {
+  const columns = schema.fields.map(({ name, type }, index) => ({
+    name,
+    column: readingIntervals(children[index]!),
+    read: readerOf(type),
+  }))
+  for (let row = 0; row < numRows; row++)
+    yield Object.fromEntries(columns.map(({ name, column, read }) => [name, read(column.at(row))]))
+}
+
+/** The column, whose intervals of nanoseconds are read with all of their digits. Its library gives floats. */
+function readingIntervals(column: Column<unknown>): Column<unknown> {
+  for (const batch of column.data) readIntervals(batch as ReadBatch)
+  return column
+}
+
+/** What a batch of any type may have. */
+interface ReadBatch {
+  readonly type: DataType
+  readonly values?: Uint8Array
+  readonly children?: readonly ReadBatch[]
+  readonly dictionary?: Column<unknown>
+  value(index: number): unknown
+}
+
+function readIntervals(batch: ReadBatch): void {
+  const { type, values, children = [], dictionary } = batch
+  for (const child of children) readIntervals(child)
+  if (dictionary) readingIntervals(dictionary)
+  if (type.typeId !== Type.Interval || type.unit !== IntervalUnit.MONTH_DAY_NANO) return
+  const { buffer, byteOffset, byteLength } = values!
+  const view = new DataView(buffer, byteOffset, byteLength)
+  batch.value = (index) => {
+    const at = index * 16
+    return [view.getInt32(at, true), view.getInt32(at + 4, true), view.getBigInt64(at + 8, true)]
   }
 }
 

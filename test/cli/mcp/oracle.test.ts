@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { arrowRows } from '../../../src/cli/rows/arrow.ts'
+import { rowsOfParts } from '../../../src/cli/rows/arrow.ts'
 import {
   type Catalog,
   CatalogError,
@@ -112,7 +112,9 @@ async function direct(catalog: Catalog, name: OperationName, request: Fields): P
   try {
     if (name === 'queryTable') {
       const { limit, ...all } = request
-      const rows = [...arrowRows((await run({ ...all, limit: null })).data as Uint8Array)]
+      const rows: unknown[] = []
+      for await (const part of rowsOfParts((await run({ ...all, limit: null })).data as Uint8Array))
+        rows.push(...part.rows)
       const most = (limit as number | null) ?? 100
       return steady(name, { rows: rows.slice(0, most), more: rows.length > most })
     }
