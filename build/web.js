@@ -54,7 +54,10 @@ const elsewhere = {
 }
 
 /** Modules that are others here. */
-const replaced = { 'src/base/scheduling/shared-loop.ts': 'src/web/shared-loop.ts' }
+const replaced = {
+  'src/base/scheduling/shared-loop.ts': 'src/web/shared-loop.ts',
+  'src/engine/arrow/text-of-bytes.ts': 'src/web/text-of-bytes.ts',
+}
 
 /** The parts of an operation's definition and of its command that a client needs. It runs no operations. */
 const clientNeeds = new Set([
@@ -143,6 +146,15 @@ function reachable({ outputFiles, metafile: { outputs } }, entries) {
 const ofTheWeb = (main, needing = new Set()) => ({
   name: 'of the web',
   setup({ onResolve, onLoad }) {
+    // The package is CommonJS, which the bundler never drops. As one call without effects, it is only where it is used.
+    onResolve({ filter: /^buffer$/ }, ({ path }) => ({ path, namespace: 'one call' }))
+    onLoad({ filter: /.*/, namespace: 'one call' }, async () => {
+      const stdin = { contents: "module.exports = require('buffer')", resolveDir: root }
+      const globalName = 'made'
+      const { outputFiles } = await build({ stdin, globalName, bundle: true, format: 'iife', write: false })
+      const call = outputFiles[0].text.replace('made = (', 'made = /* @__PURE__ */ (')
+      return { contents: `${call}\nexport const Buffer = /* @__PURE__ */ (() => made.Buffer)()` }
+    })
     onResolve({ filter: /^node:/ }, ({ path, importer }) => {
       const own = join(root, 'src/web/node', `${path.slice('node:'.length)}.ts`)
       if (existsSync(own)) return { path: own }

@@ -12,6 +12,7 @@ import * as ownCrypto from '../../src/web/node/crypto.ts'
 import * as ownUrl from '../../src/web/node/url.ts'
 import * as ownUtil from '../../src/web/node/util.ts'
 import * as ownZlib from '../../src/web/node/zlib.ts'
+import * as ownText from '../../src/web/text-of-bytes.ts'
 
 /* The replacements of Node's modules for browsers, compared with Node's own. */
 
@@ -31,8 +32,20 @@ test('checksums are the same, also in pieces', () => {
 test.each(['md5', 'sha224', 'sha256', 'sha384', 'sha512'])('%s is the same', (name) => {
   fc.assert(
     fc.property(bytes, text, (a, b) => {
-      const expected = crypto.createHash(name).update(a).update(b).digest('hex')
-      expect(ownCrypto.createHash(name).update(a).update(b).digest('hex')).toBe(expected)
+      for (const encoding of ['hex', 'base64', 'base64url'] as const) {
+        const expected = crypto.createHash(name).update(a).update(b).digest(encoding)
+        expect(ownCrypto.createHash(name).update(a).update(b).digest(encoding)).toBe(expected)
+      }
+    }),
+  )
+})
+
+test('bytes have texts of their own', () => {
+  const all = Array.from({ length: 256 }, (_, byte) => ownText.textOfBytes(Uint8Array.of(byte)))
+  expect(new Set(all).size).toBe(256)
+  fc.assert(
+    fc.property(bytes, (given) => {
+      expect(ownText.textOfBytes(given)).toBe(Array.from(given, (byte) => all[byte]).join(''))
     }),
   )
 })
@@ -41,7 +54,8 @@ test('codes of messages are the same', () => {
   fc.assert(
     fc.property(text, bytes, (secret, given) => {
       const expected = crypto.createHmac('sha256', secret).update('asked').update(given).digest()
-      expect(ownCrypto.createHmac('sha256', secret).update('asked').update(given).digest()).toEqual(expected)
+      const own = ownCrypto.createHmac('sha256', secret).update('asked').update(given).digest()
+      expect(own).toEqual(new Uint8Array(expected))
     }),
   )
 })

@@ -46,7 +46,7 @@ export const lookUpHead = adapterOperation({
 
 /** A UUID that follows from an id, and does not tell it. It looks like a random one. */
 function uuidOf(id: string): string {
-  const bytes = createHash('sha256').update(id).digest().subarray(0, 16)
+  const bytes = Buffer.from(createHash('sha256').update(id).digest().subarray(0, 16))
   bytes[6] = (bytes[6]! & 0x0f) | 0x40
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
   const hex = bytes.toString('hex')

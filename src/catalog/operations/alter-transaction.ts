@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { CatalogError, invalid } from '../../base/errors.ts'
 import { choice, requestFields, text } from '../../base/model/fields.ts'
 import { quote } from '../../base/model/identifier.ts'
+import { utf8Length } from '../../base/model/utf8.ts'
 import { keys, type TransactionRecord } from '../../base/store/records.ts'
 import { LapsesToRecord, withRecordedLapses } from '../transactions/lapsed.ts'
 import {
@@ -147,7 +148,7 @@ function withProperties(
   record: TransactionRecord,
   properties: Readonly<Record<string, string>>,
 ): TransactionRecord {
-  if (Buffer.byteLength(JSON.stringify(properties)) > maxPropertyBytes) {
+  if (utf8Length(JSON.stringify(properties)) > maxPropertyBytes) {
     throw invalid(
       `The properties of a transaction are at most ${maxPropertyBytes} bytes in all; unset some first.`,
     )

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { maxHashed } from '../../base/model/utf8.ts'
+import { textOfBytes } from './text-of-bytes.ts'
 
 /** A map by values of cells: by their content, also for bytes and for texts of any length. -0 and 0 are the same. */
 export class ValueMap {
@@ -28,8 +29,7 @@ function isLong(value: unknown): value is string | Uint8Array {
 
 /** Values of one map have one type, so the text of bytes means bytes. */
 function keyOf(value: unknown): unknown {
-  if (!(value instanceof Uint8Array)) return value
-  return Buffer.from(value.buffer, value.byteOffset, value.length).toString('latin1')
+  return value instanceof Uint8Array ? textOfBytes(value) : value
 }
 
 function digestOf(value: string | Uint8Array): string {

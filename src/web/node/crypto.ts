@@ -1,10 +1,11 @@
 import { hmac } from '@noble/hashes/hmac.js'
 import { md5 } from '@noble/hashes/legacy.js'
 import { sha224, sha256, sha384, sha512 } from '@noble/hashes/sha2.js'
+import { bytesToHex } from '@noble/hashes/utils.js'
 
 /*
  * The part of `node:crypto` that a catalog in memory needs. Web Crypto hashes are asynchronous, but transaction bodies
- * and predicates are synchronous.
+ * and predicates are synchronous. Digests are plain bytes: the client needs hashes, and no `Buffer`.
  */
 
 const hashes = { md5, sha224, sha256, sha384, sha512 }
@@ -26,11 +27,16 @@ class Hash {
     return this
   }
 
-  digest(): Buffer
-  digest(encoding: BufferEncoding): string
-  digest(encoding?: BufferEncoding): Buffer | string {
-    const bytes = Buffer.from(this.#state.digest())
-    return encoding === undefined ? bytes : bytes.toString(encoding)
+  digest(): Uint8Array
+  digest(encoding: 'hex' | 'base64' | 'base64url'): string
+  digest(encoding?: 'hex' | 'base64' | 'base64url'): Uint8Array | string {
+    const bytes = this.#state.digest()
+    if (encoding === undefined) return bytes
+    if (encoding === 'hex') return bytesToHex(bytes)
+    const base64 = btoa(String.fromCharCode(...bytes))
+    return encoding === 'base64'
+      ? base64
+      : base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
   }
 }
 
@@ -52,10 +58,10 @@ export function randomBytes(size: number): Buffer {
 
 /** Pages without TLS have no `crypto.randomUUID`. */
 export function randomUUID(): string {
-  const bytes = randomBytes(16)
+  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(16))
   bytes[6] = (bytes[6]! & 0x0f) | 0x40
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  return bytesToHex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 export function timingSafeEqual(a: Uint8Array, b: Uint8Array): boolean {
