@@ -15,6 +15,11 @@ const meanings: readonly (readonly [words: RegExp, code: ErrorCode])[] = [
     /Invalid (?:user )?(?:input|argument)|Schema error|planning|LanceError\((?:Schema|Index)\)/i,
     'InvalidInput',
   ],
+  // Of files that hold something else than they say.
+  [
+    /Arrow file does not contain|Unable to get root|\b(?:Io|Ipc) error|global buffers|capacity overflow|flatbuffer/i,
+    'InvalidTableState',
+  ],
   // Of the work on values, and not of files.
   [/Assertion failed/i, 'InvalidInput'],
   [/LanceError\(IO\)|not found|No such file|corrupt|protobuf|Object at location/i, 'InvalidTableState'],
@@ -35,7 +40,8 @@ export function fromLance(error: unknown, what: string): unknown {
   const code = meanings.find(([words]) => words.test(text))?.[1] ?? 'Internal'
   if (code === 'InvalidTableState') return cannotOpen(error, what)
   const does = /Internal|ConcurrentModification/.test(code) ? 'failed at' : 'refuses what was asked of'
-  return new CatalogError(code, `Lance ${does} ${what}: ${text}`, { cause: error })
+  const hint = /\bpanic/i.test(text) ? ' Its files may be damaged: verify looks at them.' : ''
+  return new CatalogError(code, `Lance ${does} ${what}: ${text}${hint}`, { cause: error })
 }
 
 /** The error for a dataset whose files Lance cannot read. */
