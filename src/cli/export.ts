@@ -58,7 +58,7 @@ export function importCommand(io: Io, signal: AbortSignal): Command {
   return maintenanceCommand(
     'import',
     'Import an export into a catalog.',
-    'An import into a directory is one change, with versions, tags and branches. An import into a server goes table by table, with the latest rows only, and is refused where tables come as files of Lance.',
+    'An import into a directory is one change, with versions, tags and branches. An import into a server goes table by table, with the latest rows only, and is refused where tables come as files of Lance. Tables whose rows the export does not have come without rows: then the command names them, and the exit code is 1.',
     '  $ tabularium import ./files ./catalog\n  $ tabularium import ./files http://127.0.0.1:2333\n',
   )
     .argument('<folder>', 'folder of an export')
@@ -87,6 +87,8 @@ export function importCommand(io: Io, signal: AbortSignal): Command {
         return await importTables(catalog, folder, options)
       })
       print(report, io, json)
+      if (report.withoutRows.length > 0)
+        throw incomplete(report.withoutRows.length, 'imported', 'of which the export has none')
     })
 }
 
@@ -124,13 +126,14 @@ export function copyCommand(io: Io, signal: AbortSignal): Command {
       }
       print({ ...copied, withoutRows: [], inPlace }, io, json)
       const left = withoutRows.length + inPlace.filter(({ inSource }) => inSource).length
-      if (left > 0) throw incomplete(left)
+      if (left > 0)
+        throw incomplete(left, 'copied', 'which lie outside of the catalog or are of another engine')
     })
 }
 
-function incomplete(count: number): CatalogError {
+function incomplete(count: number, what: string, which: string): CatalogError {
   return unsupported(
-    `All was copied but the rows of ${count === 1 ? '1 table' : `${count.toLocaleString('en')} tables`}, which lie outside of the catalog or are of another engine. The places are named above.`,
+    `All was ${what} but the rows of ${count === 1 ? '1 table' : `${count.toLocaleString('en')} tables`}, ${which}. They are named above.`,
     'Copy these rows with what wrote them, and keep the source until then.',
   )
 }

@@ -64,7 +64,12 @@ test('a catalog is exported and imported', async () => {
   expect(lines(exported)).toMatchObject([{ tables: 2, files: 1, rows: 2 }])
   expect(exported.err).toBe('without rows: far\n')
   const other = join(folder, 'other')
-  expect(lines(await run(['import', files, other]))).toMatchObject([{ tables: 2, rows: 2 }])
+  const imported = await run(['import', files, other])
+  expect(lines(imported)).toMatchObject([{ tables: 2, rows: 2 }])
+  expect(imported.code).toBe(1)
+  expect(imported.err).toMatch(
+    /^without rows: far\n.*All was imported but the rows of 1 table, of which the export has none\./s,
+  )
   expect(lines(await run(['count', other, 't']))).toEqual([{ count: 2 }])
   expect(await run(['import', files, other])).toMatchObject({ code: 1 })
 })

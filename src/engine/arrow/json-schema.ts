@@ -35,6 +35,7 @@ import { childFields } from './layout.ts'
 import { requireShort } from './name-limit.ts'
 import { typeName } from './type-name.ts'
 import type { JsonArrowField, JsonArrowSchema, JsonArrowType } from './types.ts'
+import { typesMeant } from './types-meant.ts'
 
 export type { JsonArrowField, JsonArrowSchema, JsonArrowType }
 
@@ -129,7 +130,10 @@ function isStringMap(given: unknown): boolean {
 
 function unknownType(path: string, type: JsonArrowType): string {
   const given = JSON.stringify(type.type)
-  return `Field ${JSON.stringify(path)} has type ${given}, which is unknown or lacks a part. Use a name like "int64", "string" or "timestamp:us:UTC".`
+  const meant = typesMeant(type.type, Object.keys(plain))
+  const hint =
+    meant.length > 0 ? `Did you mean ${meant.map((name) => JSON.stringify(name)).join(' or ')}?` : ''
+  return `Field ${JSON.stringify(path)} has type ${given}, which is unknown or lacks a part. ${hint || 'Use a name like "int64", "string" or "timestamp:us:UTC".'}`
 }
 
 const plain: Readonly<Record<string, () => DataType>> = {

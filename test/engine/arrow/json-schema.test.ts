@@ -16,6 +16,7 @@ import {
 import { expect, test } from 'vitest'
 import { decodeArrow } from '../../../src/engine/arrow/ipc/decode.ts'
 import { decodeSchema, encodeSchema } from '../../../src/engine/arrow/schema.ts'
+import { otherNames } from '../../../src/engine/arrow/types-meant.ts'
 import {
   fromJsonSchema,
   type JsonArrowType,
@@ -132,4 +133,38 @@ test('names of fields and of metadata have a limit, in JSON and in Arrow', async
   const message = /^The name "k{77}…" in the schema has 16,384 characters, and 16,383 are the most/
   for (const json of schemas(long)) expect(() => fromJsonSchema(json)).toThrow(message)
   await expect(arrow(long)).rejects.toThrow(message)
+})
+
+test('a name of a type elsewhere is refused with the one that is meant, which is one', () => {
+  const item = { name: 'item', nullable: true, type: { type: 'int32' } }
+  for (const [meant, words] of Object.entries(otherNames)) {
+    const fields = meant === 'dictionary' ? [item, item] : [item]
+    expect(() =>
+      of({ type: meant, ...(/^(?:dictionary|list|struct)$/.test(meant) && { fields }) }),
+    ).not.toThrow()
+    for (const word of words.split(' '))
+      for (const given of [word, word.toUpperCase(), word.replaceAll('_', ' '), `${word}(7)`])
+        expect(() => of({ type: given }), given).toThrow(
+          new RegExp(`Did you mean .*${JSON.stringify(meant).replace('38:10', '(38:10|7:0)')}.*\\?$`),
+        )
+  }
+})
+
+test.each([
+  ['utf8', ['string']],
+  ['varchar(20)', ['string']],
+  ['INTEGER', ['int32', 'int64']],
+  ['long', ['int64']],
+  ['boolean', ['bool']],
+  ['datetime64[ns]', ['timestamp:ns:-']],
+  ['timestamp[ms, tz=UTC]', ['timestamp:ms:-', 'timestamp:ms:UTC']],
+  ['decimal(10, 2)', ['decimal:128:10:2']],
+  ['time64[ns]', ['time64:ns']],
+  ['time32[s]', ['time32:s']],
+  ['strng', ['string']],
+  ['Double', ['double']],
+  ['timestamp:us', ['timestamp:us:-']],
+])('the type %s is refused with %j', (given, meant) => {
+  const names = meant.map((name) => JSON.stringify(name)).join(' or ')
+  expect(() => of({ type: given })).toThrow(`Did you mean ${names}?`)
 })
