@@ -7,6 +7,7 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline, Readable } from 'node:stream'
+import { type CatalogError, invalid } from '../base/errors.ts'
 import { unrefTimer } from '../base/scheduling/unref-timer.ts'
 import { clearTimeout, setImmediate, setTimeout } from '../base/time.ts'
 import { errorBody } from '../protocol/status.ts'
@@ -52,7 +53,10 @@ export function nodeServer(
     if (lingering.has(request.socket)) return
     const exchange = new NodeExchange(request, response, callerAddress?.(request))
     exchange.awaitsContinue = awaitsContinue
-    core.respond(exchange).then(
+    const answering = hasManyHosts(request)
+      ? Promise.resolve(core.failure(exchange, manyHosts()))
+      : core.respond(exchange)
+    answering.then(
       (answer) => {
         if (waiting.push([exchange, answer]) === 1) setImmediate(writeWaiting)
       },
@@ -70,6 +74,20 @@ export function nodeServer(
   server.on('clientError', answerClientError)
   if (connections !== undefined) server.maxConnections = connections
   return server
+}
+
+/** Whether a request names several hosts. Node keeps the first, and a proxy may have checked the last. */
+function hasManyHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]!.length === 4 && rawHeaders[i]!.toLowerCase() === 'host') hosts++
+  return hosts > 1
+}
+
+function manyHosts(): CatalogError {
+  return invalid(
+    'The request has several Host headers, and says so which server it is for more than once. Send one.',
+  )
 }
 
 function write(core: HttpCore, exchange: NodeExchange, answer: StreamableAnswer): void {
@@ -92,9 +110,20 @@ function stream(body: Readable, { method, response }: NodeExchange): void {
     body.destroy()
     response.end()
   } else {
+    const { req, socket } = response
+    if (req.httpVersion === '1.0') body.once('error', () => reset(socket))
     // An incomplete answer ends the connection, so the client detects it.
     pipeline(body, response, () => {})
   }
+}
+
+/**
+ * Resets a connection, where its kind can be. In HTTP/1.0, the end of the connection ends an answer, so a client would take
+ * an incomplete one for all of it.
+ */
+function reset(socket: Socket | null): void {
+  const isTcp = socket?.remoteAddress !== undefined && !('encrypted' in socket)
+  if (isTcp) socket.resetAndDestroy()
 }
 
 const reasons: Readonly<Record<string, string>> = {

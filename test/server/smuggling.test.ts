@@ -144,6 +144,22 @@ it('HTTP/1.0 is answered without chunks, and the connection ends', async () => {
   expect(text).not.toMatch(/transfer-encoding/i)
 })
 
+it.each([
+  ['localhost', 'localhost'],
+  ['localhost', 'other.example'],
+  ['other.example', 'localhost'],
+])('the hosts %s and %s are refused together, and what they ask is not done', async (first, second) => {
+  const { catalog, send } = await running()
+  for (const name of ['host', 'HOST']) {
+    const { statuses, text } = await send(
+      `POST /v1/namespace/outer/create HTTP/1.1\r\nHost: ${first}\r\n${name}: ${second}\r\nauthorization: Bearer ${token}\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}`,
+    )
+    expect(statuses, text).toStrictEqual([400])
+    expect(text).toContain('several Host headers')
+  }
+  expect((await catalog.listNamespaces({ id: [] })).namespaces).toStrictEqual([])
+})
+
 it('compressed bodies are refused, and never decompressed', async () => {
   const { send } = await running()
   for (const encoding of ['gzip', 'deflate', 'br', 'zstd', 'gzip, gzip', 'x']) {

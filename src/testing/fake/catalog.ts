@@ -32,7 +32,8 @@ import { applySeed, type Seed } from './seed.ts'
 import { transactWithin } from './transaction.ts'
 
 /** The options of a fake catalog. All are optional. */
-export interface FakeOptions extends Omit<CatalogOptions, 'now' | 'newId' | 'locationRoots'> {
+export interface FakeOptions
+  extends Omit<CatalogOptions, 'now' | 'newId' | 'locationRoots' | 'contentCache'> {
   /** The initial content: a tree of namespaces and tables, or a function that fills the catalog. */
   readonly seed?: Seed | ((catalog: Catalog) => unknown) | undefined
   /** The initial time of its clock. Default: 2026-01-01T00:00:00Z. */
@@ -58,7 +59,13 @@ export interface FakeOptions extends Omit<CatalogOptions, 'now' | 'newId' | 'loc
   readonly icebergFolder?: string | undefined
 }
 
-const { now: _now, newId: _newId, locationRoots: _roots, ...ownChecks } = catalogOptionChecks
+const {
+  now: _now,
+  newId: _newId,
+  locationRoots: _roots,
+  contentCache: _cache,
+  ...ownChecks
+} = catalogOptionChecks
 
 /** Checked by what it is for. */
 const later = () => undefined

@@ -254,6 +254,7 @@ it.each([
   [{ id: 'a/b' }, /option id is "a\/b"\. Give 1 to 64/],
   [{ keepCalls: 0 }, /option keepCalls is 0\. Give a whole number/],
   [{ randomSeed: 0.5 }, /option randomSeed is 0.5\. Give a whole number/],
+  [{ contentCache: { folder: '/tmp' } } as FakeOptions, /contentCache/],
 ])('refuses options that cannot be: %j', async (options, message) => {
   await expect(fakeCatalog(options)).rejects.toThrow(message)
 })
