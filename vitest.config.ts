@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Tests that take longer, many of them with servers of their own. `npm run test:long` runs them. */
 const long = [
   'test/catalog/handle/held-memory.test.ts',
-  'test/cli/{mcp/process,output,restored,shells,streamed-rows,watch}.test.ts',
+  'test/cli/{faults,mcp/process,output,restored,shells,streamed-rows,watch}.test.ts',
   'test/contents/{azure,gcs,s3}/*.test.ts',
   'test/stores/postgres/{adopt,bad-network,catalog,connections,cuts,failover,failures,full-disk,guessed-inserts,pooler,retention,turns}.test.ts',
   'test/processes/{clock-postgres,crash,dropped,keyed,linear-postgres,races,retention,rolling,servers,shares,slow-function,slow-function-postgres,upkeep-postgres,versions}.test.ts',
