@@ -342,6 +342,19 @@ describe('rooms', () => {
     expect((await loadedWith('tabularium/index.ts')).packages.sort()).toEqual(['ulid', 'valibot'])
   })
 
+  it('importing an entry point writes no number in the way of a language, which takes 10 ms', () => {
+    const entries = ['tabularium', 'client', 'server', 'testing', 'cli/main']
+    const files = entries.map((entry) =>
+      join(root, existsSync(join(root, entry)) ? `${entry}/index.ts` : `${entry}.ts`),
+    )
+    const code = `
+Number.prototype.toLocaleString = () => { throw new Error('a number was written') }
+for (const file of ${JSON.stringify(files)}) await import(file)`
+    execFileSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', code], {
+      stdio: 'pipe',
+    })
+  })
+
   it('the command says its version, and what a shell needs to complete it, before it loads anything else', async () => {
     const { files, packages } = await loadedWith('cli/index.ts')
     expect(files.sort()).toEqual(['base/version.ts', 'cli/completion/scripts.ts', 'cli/index.ts'])
