@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
+import { removeComments } from './comments.js'
 import { licensesOf } from './licenses.js'
 import { writeLightClient } from './light-client.js'
 import { needingAllOf } from './together.js'
@@ -113,6 +114,7 @@ writeTypes(
   ),
 )
 await writeLightClient(outdir)
+removeComments(outdir)
 
 /**
  * Changes sources before they are bundled. `needing` are those that import all of `main`, since they need a part of it.
