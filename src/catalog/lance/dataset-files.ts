@@ -93,12 +93,18 @@ export class DatasetFiles {
 
   async read({ source, version }: FoundManifest): Promise<{ bytes: Uint8Array; named: NamedFiles }> {
     const bytes = await this.bytes(source)
+    let named: NamedFiles
     try {
-      return { bytes, named: filesNamedIn(bytes) }
+      named = filesNamedIn(bytes)
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
       throw damaged(this.#from, `the manifest of version ${version} cannot be read (${source})`)
     }
+    if (named.version === version) return { bytes, named }
+    throw damaged(
+      this.#from,
+      `the manifest of version ${version} is that of version ${named.version} (${source})`,
+    )
   }
 
   copied({ branch, version, path, source }: FoundManifest, bytes: Uint8Array): CopiedVersion {

@@ -21,8 +21,9 @@ interface NamedFolder extends Placed {
   readonly path: string
 }
 
-/** The files that a manifest names, and the folders of its indexes. */
+/** The version and the files that a manifest names, and the folders of its indexes. */
 export interface NamedFiles {
+  readonly version: number
   readonly files: readonly NamedFile[]
   readonly folders: readonly NamedFolder[]
   /** The URLs or paths of other datasets and branches with such files, by their numbers. */
@@ -30,6 +31,7 @@ export interface NamedFiles {
 }
 
 const fragmentsField = 2
+const versionField = 3
 const indexSectionField = 6
 export const basesField = 18
 const fragment = { id: 1, files: 2, deletions: 3 }
@@ -48,6 +50,7 @@ export function filesNamedIn(bytes: Uint8Array): NamedFiles {
   for (const one of all(fields, fragmentsField)) files.push(...filesOf(readFields(one)))
   const indexes = numberIn(fields, indexSectionField)
   return {
+    version: Number(numberIn(fields, versionField) ?? 0n),
     files,
     folders: indexes === undefined ? [] : foldersOf(readFields(sectionAt(file, indexes))),
     bases: new Map(all(fields, basesField).map((one) => baseOf(readFields(one)))),

@@ -123,7 +123,7 @@ export class LanceSession {
       return found
     }
     const name = this.#bridge.add(dataset)
-    const table = this.#openTable(name, dataset).catch((error) => {
+    const table = this.#openVersion(name, dataset).catch((error) => {
       throw cannotOpen(error, dataset.shown)
     })
     const opened: Opened = { name, table, users: 0 }
@@ -133,6 +133,15 @@ export class LanceSession {
       this.#bridge.remove(name)
     })
     return opened
+  }
+
+  /** Lance opens a manifest by its name, also where that of another version has it. */
+  async #openVersion(name: string, dataset: DatasetToRead): Promise<NativeTable> {
+    const table = await this.#openTable(name, dataset)
+    const version = await table.version()
+    if (version === dataset.version) return table
+    table.close()
+    throw new Error(`Its manifest is that of version ${version}.`)
   }
 
   async #openTable(

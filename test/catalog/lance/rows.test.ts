@@ -17,6 +17,7 @@ import { datasetAt, howLanceRuns, lance, lanceIt } from '../../support/lance-pac
 import { countOf, numbered, rowsOf } from '../../support/rows.ts'
 import { limitEach } from '../../support/time-limit.ts'
 import { servedForLance } from './served.ts'
+import { nameOf } from './support.ts'
 
 limitEach(120)
 
@@ -240,6 +241,21 @@ describe('rows of Lance', () => {
     for (const [code, message] of [truncated, empty, random]) {
       expect([code, message]).toEqual(['InvalidTableState', expect.stringContaining('is damaged')])
     }
+    const another = await damaged('another', (folder) =>
+      cp(join(folder, '_versions', nameOf(1)), latestOf(folder)),
+    )
+    expect(another).toEqual([
+      'InvalidTableState',
+      expect.stringMatching(/version 2 of another: Its manifest is that of version 1\./),
+    ])
+    expect(await countOf(catalog, ['another'], { version: 1 })).toBe(3)
+    const told = { kind: 'content', message: expect.stringContaining('is that of version 1.') }
+    expect((await catalog.verify()).findings).toContainEqual(
+      expect.objectContaining({ ...told, id: ['another'] }),
+    )
+    await expect(catalog.exportTo(join(await freshFolder(), 'export'))).rejects.toThrow(
+      /cannot be|is that of/,
+    )
     await catalog.registerTable({ id: ['whole'], location: whole })
     expect(await countOf(catalog, ['whole'])).toBe(4)
     expect((await refusal(catalog, 'whole', 'nothing = 1'))[0]).toBe('InvalidInput')

@@ -83,6 +83,7 @@ async function faultOf(
   }
   const named = namedIn(bytes)
   if (named instanceof RangeError) return `cannot be read: ${named.message.replace(/\.$/, '')}`
+  if (named.version !== version.key[3]) return `is that of version ${named.version}`
   const own = branchFolderOf(branchOf(version))
   for (const file of named.files) {
     // A file of another dataset or branch, as those of a clone are.
