@@ -37,29 +37,11 @@ async function run(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => stop.abort(new Error(`interrupted by ${signal}`)))
   }
-  const { main, whenNpxEnds } = await import('./main.ts')
+  const { endSoon, exitCodes, main, whenNpxEnds } = await import('./main.ts')
   whenNpxEnds(process.env, () => stop.abort(new Error('interrupted, since npx has ended')))
   const { stdin, stdout, stderr, env } = process
   process.exitCode = await main(args, { stdin, stdout, stderr, env, version: packageVersion() }, stop.signal)
-  if (process.exitCode === interrupted) endSoon()
+  if (process.exitCode === exitCodes.interrupted) endSoon()
   // A shell waits for completions. A pending request to a server or database must not delay the exit.
   if (args[0] === '__complete') process.exit()
-}
-
-/** The exit code of an interrupted command. */
-const interrupted = 130
-
-/** In milliseconds. What a command has begun to clear away is done by then. */
-const patience = 500
-
-/**
- * Ends the process after an interrupt, although somebody may still hold the other end of a pipe open. A thread that waits to
- * open one would hold up `process.exit`, so a signal ends what has not ended by itself.
- */
-function endSoon(): void {
-  process.stdin.destroy()
-  setTimeout(() => {
-    process.removeAllListeners('SIGINT')
-    process.kill(process.pid, 'SIGINT')
-  }, patience).unref()
 }

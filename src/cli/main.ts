@@ -12,10 +12,11 @@ import { type AnyOperation, definitions } from './record.ts'
 import { UsageError } from './usage.ts'
 import { visible } from './values.ts'
 
+export { endSoon } from './end-soon.ts'
 export { whenNpxEnds } from './npx.ts'
 
 /** The exit codes, for scripts. */
-const exitCodes = { done: 0, refused: 1, usage: 2, interrupted: 130 } as const
+export const exitCodes = { done: 0, refused: 1, usage: 2, interrupted: 130 } as const
 
 /**
  * Runs the command in `args` and resolves to the exit code. An error prints one line on the error stream, with the code

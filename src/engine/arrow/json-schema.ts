@@ -131,9 +131,11 @@ function isStringMap(given: unknown): boolean {
 function unknownType(path: string, type: JsonArrowType): string {
   const given = JSON.stringify(type.type)
   const meant = typesMeant(type.type, Object.keys(plain))
-  const hint =
-    meant.length > 0 ? `Did you mean ${meant.map((name) => JSON.stringify(name)).join(' or ')}?` : ''
-  return `Field ${JSON.stringify(path)} has type ${given}, which is unknown or lacks a part. ${hint || 'Use a name like "int64", "string" or "timestamp:us:UTC".'}`
+  const right =
+    meant.length > 0
+      ? meant.map((name) => JSON.stringify(name)).join(' or ')
+      : 'a name like "int64", "string" or "timestamp:us:UTC"'
+  return `Field ${JSON.stringify(path)} has type ${given}, which is unknown or lacks a part. Use ${right}.`
 }
 
 const plain: Readonly<Record<string, () => DataType>> = {

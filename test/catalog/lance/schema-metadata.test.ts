@@ -1,10 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Content } from '../../../src/base/content/content.ts'
+import type { Content, SharedFiles } from '../../../src/base/content/content.ts'
 import type { MadeVersion } from '../../../src/catalog/lance/own-version.ts'
 import { withSchemaMetadata } from '../../../src/catalog/lance/schema-metadata.ts'
-import type { LocalCatalog } from '../../../src/tabularium/index.ts'
-import { eachContent, pathsOf } from '../../support/contents.ts'
+import { memoryContent } from '../../../src/contents/memory/index.ts'
+import { memoryStore } from '../../../src/stores/memory/index.ts'
+import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
+import { closedAfterwards } from '../../support/catalogs.ts'
+import { contentWith, eachContent, pathsOf } from '../../support/contents.ts'
 import { type Dataset, declared, listed, nameOf } from './support.ts'
 
 /* schema-metadata-clients.test.ts has the same with Lance itself. Here manifests are written and read by other code. */
@@ -408,12 +411,22 @@ eachContent((openAny) => {
       expect(await pathsOf(content, dataset.prefix)).toEqual(before)
       expect(await listed(catalog, name)).toEqual([1])
     }
-    const large = await declared(catalog, content, 'large')
-    const entry = { ...(await large.stage(1, whole)), manifest_size: (256 << 20) + 1 }
-    await catalog.createTableVersion({ id: ['large'], ...entry })
-    await expect(catalog.updateTableSchemaMetadata({ id: ['large'], metadata: {} })).rejects.toMatchObject({
-      code: 'Unsupported',
-      message: expect.stringContaining('268,435,457 bytes'),
-    })
+  })
+})
+
+it('a manifest that is too large to be made anew is refused by its size', async () => {
+  const real = memoryContent()
+  const shared: SharedFiles = Object.assign(Object.create(real.shared!), {
+    sync: async () => (256 << 20) + 1,
+  })
+  const content = contentWith(real, { shared })
+  const catalog = closedAfterwards(
+    await openCatalog({ store: memoryStore(), content, managedVersioning: true }),
+  )
+  const large = await declared(catalog, real, 'large')
+  await catalog.createTableVersion({ id: ['large'], ...(await large.stage(1, 'of this size')) })
+  await expect(catalog.updateTableSchemaMetadata({ id: ['large'], metadata: {} })).rejects.toMatchObject({
+    code: 'Unsupported',
+    message: expect.stringContaining('268,435,457 bytes'),
   })
 })

@@ -145,7 +145,7 @@ test('a name of a type elsewhere is refused with the one that is meant, which is
     for (const word of words.split(' '))
       for (const given of [word, word.toUpperCase(), word.replaceAll('_', ' '), `${word}(7)`])
         expect(() => of({ type: given }), given).toThrow(
-          new RegExp(`Did you mean .*${JSON.stringify(meant).replace('38:10', '(38:10|7:0)')}.*\\?$`),
+          new RegExp(`Use .*${JSON.stringify(meant).replace('38:10', '(38:10|7:0)')}.*\\.$`),
         )
   }
 })
@@ -166,5 +166,5 @@ test.each([
   ['timestamp:us', ['timestamp:us:-']],
 ])('the type %s is refused with %j', (given, meant) => {
   const names = meant.map((name) => JSON.stringify(name)).join(' or ')
-  expect(() => of({ type: given })).toThrow(`Did you mean ${names}?`)
+  expect(() => of({ type: given })).toThrow(`a part. Use ${names}.`)
 })
