@@ -49,7 +49,13 @@ describe('creating tables of Lance', () => {
       const catalog = await opened({ format: 'lance' })
       const { location } = await catalog.declareTable({ id: ['d'] })
       const folder = fileURLToPath(location!)
-      for (const name of ['data/0.lance', '_transactions/0.txn', '_versions/1.manifest-0']) {
+      for (const name of [
+        'data/0.lance',
+        'data/.tmpLk5Pku',
+        '_transactions/0.txn',
+        '_transactions/0.txn#1',
+        '_versions/1.manifest-0',
+      ]) {
         await mkdir(dirname(join(folder, name)), { recursive: true })
         await writeFile(join(folder, name), 'half')
       }
