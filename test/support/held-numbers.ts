@@ -64,6 +64,11 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ['The 5,000 addresses', 'src/server/limits/rate-limit.ts', 'maxCallers = 5_000'],
   ],
   'CONTRIBUTING.md': [
+    [
+      'are tried | 1, 100 |',
+      'test/simulation/simulation.test.ts',
+      'process.env.SIMULATION_SEED ?? 1)\nconst count = Number(process.env.SIMULATION_RUNS ?? 100)',
+    ],
     [', 1200 |', 'test/engine/predicate/reference/reference.test.ts', 'process.env.PREDICATE_RUNS ?? 1_200'],
     [
       '60, 20261120 |',

@@ -6,6 +6,7 @@ import { appendFile, chown, cp, mkdir, readdir, readFile, rm, symlink, writeFile
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
+import type { CatalogError } from '../../src/base/errors.ts'
 import { migratePostgres } from '../../src/stores/postgres/index.ts'
 import { temporaryDirectory } from './folders.ts'
 import { freePort } from './free-port.ts'
@@ -116,8 +117,15 @@ export class Database {
   /** The URL of a schema for a new catalog. */
   async freshUrl(port = this.port, database = this.#database): Promise<string> {
     const parameters = `?schema=c${randomUUID().replaceAll('-', '')}`
-    await migratePostgres(this.url(database, parameters))
-    return this.url(database, parameters, port)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await migratePostgres(this.url(database, parameters))
+        return this.url(database, parameters, port)
+      } catch (error) {
+        // A machine with much more to do than it can gives no connection in time.
+        if (attempt === 5 || (error as Partial<CatalogError>).code !== 'ServiceUnavailable') throw error
+      }
+    }
   }
 }
 
