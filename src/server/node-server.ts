@@ -85,9 +85,7 @@ function hasManyHosts({ rawHeaders }: IncomingMessage): boolean {
 }
 
 function manyHosts(): CatalogError {
-  return invalid(
-    'The request has several Host headers, and says so which server it is for more than once. Send one.',
-  )
+  return invalid('The request has several Host headers, which may name several servers. Send one.')
 }
 
 function write(core: HttpCore, exchange: NodeExchange, answer: StreamableAnswer): void {

@@ -122,7 +122,7 @@ export class Database {
         await migratePostgres(this.url(database, parameters))
         return this.url(database, parameters, port)
       } catch (error) {
-        // A machine with much more to do than it can gives no connection in time.
+        // An overloaded machine gives no connection in time.
         if (attempt === 5 || (error as Partial<CatalogError>).code !== 'ServiceUnavailable') throw error
       }
     }

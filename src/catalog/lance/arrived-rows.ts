@@ -2,6 +2,7 @@ import { CatalogError } from '../../base/errors.ts'
 import {
   bufferOf,
   knownFlags,
+  manifestField,
   manifestFields,
   manifestFile,
   manifestFlags,
@@ -10,7 +11,7 @@ import {
   numberIn,
 } from './manifest-file.ts'
 import type { MadeVersion, MakeManifest, NextVersion } from './own-version.ts'
-import { manifestField, type OwnVersion, ownVersion } from './own-version.ts'
+import { type OwnVersion, ownVersion } from './own-version.ts'
 import { type Field, readFields, writeFields } from './protobuf.ts'
 
 /*

@@ -28,6 +28,20 @@ export interface DatasetFolder {
   readonly objectPath: string
 }
 
+/** A path of Lance within the content of its dataset. */
+export function contentPathOf({ prefix, objectPath }: DatasetFolder, path: string): string {
+  return prefix + path.slice(objectPath.length)
+}
+
+/** The path of a manifest of a branch within the content, by any path that ends in its name. */
+export function manifestPathOf(
+  { prefix }: Pick<DatasetFolder, 'prefix'>,
+  branch: string,
+  path: string,
+): string {
+  return prefix + versionsFolderOf(branch) + nameOf(path)
+}
+
 /** A table as far as it decides where its dataset lies. */
 export type TableAt = Pick<FoundTable, 'id'> & { readonly record: Pick<TableRecord, 'location'> }
 

@@ -1,9 +1,9 @@
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
-import { nameOf, versionOfName, versionsFolderOf } from '../locations/lance-files.ts'
+import { nameOf, versionOfName } from '../locations/lance-files.ts'
 import { onBranch } from '../lookup/versions.ts'
 import type { LanceContext } from './context.ts'
-import { type Dataset, findDataset } from './dataset.ts'
+import { type Dataset, findDataset, manifestPathOf } from './dataset.ts'
 import { reconcile } from './reconcile.ts'
 import { readRefs } from './ref-files.ts'
 import { waitingManifests } from './waiting.ts'
@@ -72,8 +72,7 @@ export async function removeManifests(
     dataset: { folder },
     branch,
   } = prepared
-  for (const path of paths)
-    await folder.content.remove(folder.prefix + versionsFolderOf(branch) + nameOf(path))
+  for (const path of paths) await folder.content.remove(manifestPathOf(folder, branch, path))
 }
 
 /** Lance may have tagged a version, or begun a branch with it, while the transaction was under way. */

@@ -5,7 +5,26 @@ import { type Field, readFields } from './protobuf.ts'
  * manifest. https://lance.org/format/table has the messages.
  */
 
-const flagsFields = { reader: 9, writer: 10 }
+/** The fields of a manifest. */
+export const manifestField = {
+  columns: 1,
+  fragments: 2,
+  version: 3,
+  auxiliary: 4,
+  metadata: 5,
+  indexes: 6,
+  timestamp: 7,
+  tag: 8,
+  readerFlags: 9,
+  writerFlags: 10,
+  lastFragment: 11,
+  transactionFile: 12,
+  nextRow: 14,
+  format: 15,
+  bases: 18,
+  branch: 20,
+  transactionSections: [21, 23],
+}
 
 /** Deletions, stable row ids, the second format, a config, base paths, no transaction files. */
 export const knownFlags = 0b11_1111n
@@ -27,7 +46,8 @@ export function manifestStart(file: Buffer): number {
 
 /** The features that readers or writers must know. */
 export function manifestFlags(fields: readonly Field[]): bigint {
-  return (numberIn(fields, flagsFields.reader) ?? 0n) | (numberIn(fields, flagsFields.writer) ?? 0n)
+  const { readerFlags, writerFlags } = manifestField
+  return (numberIn(fields, readerFlags) ?? 0n) | (numberIn(fields, writerFlags) ?? 0n)
 }
 
 /** A section of a manifest file: its length, and then its bytes. */

@@ -1,5 +1,13 @@
-import { bufferOf, manifestFields, manifestFile, manifestStart, message, numberIn } from './manifest-file.ts'
-import { baseField, basesField } from './named-files.ts'
+import {
+  bufferOf,
+  manifestField,
+  manifestFields,
+  manifestFile,
+  manifestStart,
+  message,
+  numberIn,
+} from './manifest-file.ts'
+import { baseField } from './named-files.ts'
 import { type Field, readFields, writeFields } from './protobuf.ts'
 
 /** The path of a folder below a dataset, ending in a slash, or `''` for that of the dataset; undefined for any other. */
@@ -27,7 +35,9 @@ function plain(url: string): string | undefined {
 export function movedManifest(manifest: Uint8Array, from: string, to: string): Uint8Array {
   const file = bufferOf(manifest)
   const fields = manifestFields(file)
-  const moved = fields.map((field) => (field.number === basesField ? movedBase(field, from, to) : field))
+  const moved = fields.map((field) =>
+    field.number === manifestField.bases ? movedBase(field, from, to) : field,
+  )
   if (moved.every((field, i) => field === fields[i])) return manifest
   // Sections before it stay where they are.
   return manifestFile([file.subarray(0, manifestStart(file))], writeFields(moved), file)

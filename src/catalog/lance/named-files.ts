@@ -1,4 +1,4 @@
-import { bufferOf, manifestFields, numberIn, sectionAt } from './manifest-file.ts'
+import { bufferOf, manifestField, manifestFields, numberIn, sectionAt } from './manifest-file.ts'
 import { type Field, readFields } from './protobuf.ts'
 
 /* What a manifest of Lance names. https://lance.org/format/table has the messages. */
@@ -30,10 +30,6 @@ export interface NamedFiles {
   readonly bases: ReadonlyMap<bigint, string>
 }
 
-const fragmentsField = 2
-const versionField = 3
-const indexSectionField = 6
-export const basesField = 18
 const fragment = { id: 1, files: 2, deletions: 3 }
 const dataFile = { path: 1, size: 6, base: 7 }
 const deletionFile = { type: 1, readVersion: 2, id: 3, base: 7 }
@@ -47,13 +43,13 @@ export function filesNamedIn(bytes: Uint8Array): NamedFiles {
   const file = bufferOf(bytes)
   const fields = manifestFields(file)
   const files: NamedFile[] = []
-  for (const one of all(fields, fragmentsField)) files.push(...filesOf(readFields(one)))
-  const indexes = numberIn(fields, indexSectionField)
+  for (const one of all(fields, manifestField.fragments)) files.push(...filesOf(readFields(one)))
+  const indexes = numberIn(fields, manifestField.indexes)
   return {
-    version: Number(numberIn(fields, versionField) ?? 0n),
+    version: Number(numberIn(fields, manifestField.version) ?? 0n),
     files,
     folders: indexes === undefined ? [] : foldersOf(readFields(sectionAt(file, indexes))),
-    bases: new Map(all(fields, basesField).map((one) => baseOf(readFields(one)))),
+    bases: new Map(all(fields, manifestField.bases).map((one) => baseOf(readFields(one)))),
   }
 }
 

@@ -1,5 +1,6 @@
 import {
   bufferOf,
+  manifestField,
   manifestFields,
   manifestFile,
   manifestFlags,
@@ -13,24 +14,6 @@ import { type Field, writeFields } from './protobuf.ts'
  * Versions that the catalog makes itself: the manifest of another version with some fields replaced. What lies before
  * the manifest in its file stays where it is, as fields say where. https://lance.org/format/table has the messages.
  */
-
-/** The fields of manifests. */
-export const manifestField = {
-  columns: 1,
-  fragments: 2,
-  version: 3,
-  auxiliary: 4,
-  metadata: 5,
-  indexes: 6,
-  timestamp: 7,
-  tag: 8,
-  lastFragment: 11,
-  transactionFile: 12,
-  nextRow: 14,
-  format: 15,
-  branch: 20,
-  transactionSections: [21, 23],
-}
 
 /** Those that a version has for itself. */
 const own = [

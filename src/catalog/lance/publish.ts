@@ -4,17 +4,17 @@ import { formatIdentifier, quote } from '../../base/model/identifier.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import { hasManifests } from '../locations/declared-only.ts'
-import { finalNameOf, isStaged, nameBefore, nameOf, versionsFolderOf } from '../locations/lance-files.ts'
+import { isStaged, nameBefore } from '../locations/lance-files.ts'
 import { lookUpTable, tableById } from '../lookup/names.ts'
 import { onBranch } from '../lookup/versions.ts'
 import { isRetryable } from '../transactions/retry.ts'
 import type { LanceContext, LanceStaging } from './context.ts'
 import {
-  type DatasetFolder,
+  contentPathOf,
+  manifestPathOf,
   publicationOf,
   type StagedManifest,
   type StagedManifests,
-  type StagedVersion,
   type TableAt,
   type VersionToPublish,
   type WaitingVersion,
@@ -173,7 +173,7 @@ async function publishNow(staged: StagedManifests): Promise<boolean> {
   return true
 }
 
-/** Versions whose final names another program's manifests have, where the staged ones may be gone. */
+/** Versions whose numbers other programs have taken. Their staged manifests may be gone. */
 async function publishedByOthers(
   staged: StagedManifests,
   ids: TransactionIds,
@@ -200,11 +200,11 @@ function inOrder(staged: StagedManifests) {
 
 /** The names that manifests are to get, in the order of their versions. */
 function linksOf(staged: StagedManifests): ManifestLink[] {
-  return inOrder(staged).map(([version, { folder }]) => {
-    const from = pathOf(folder, version)
-    const at = from.lastIndexOf('/') + 1
-    return { content: folder.content, from, to: from.slice(0, at) + finalNameOf(from.slice(at))! }
-  })
+  return inOrder(staged).map(([version, { folder, finalPath }]) => ({
+    content: folder.content,
+    from: manifestPathOf(folder, version.branch, version.manifest_path),
+    to: contentPathOf(folder, finalPath),
+  }))
 }
 
 /** Whether each manifest follows on one that is published, or will be before it. */
@@ -246,7 +246,7 @@ async function findManifests(
     const publication = table && publicationIfAny(core, table, version)
     if (table === undefined || publication === undefined) continue
     const { folder } = publication
-    const size = await folder.shared.sync(pathOf(folder, version))
+    const size = await folder.shared.sync(manifestPathOf(folder, version.branch, version.manifest_path))
     const hasVersionsToAdopt = !isThere && (await hasManifests(folder.shared, folder.prefix))
     staged.set(version, { ...publication, table, size, hasVersionsToAdopt })
   }
@@ -263,11 +263,6 @@ function publicationIfAny(core: LanceContext, table: TableAt, version: VersionTo
     if (error instanceof CatalogError) return undefined
     throw error
   }
-}
-
-/** The path of a staged manifest within the content. */
-function pathOf({ prefix }: DatasetFolder, { branch, manifest_path }: StagedVersion): string {
-  return prefix + versionsFolderOf(branch) + nameOf(manifest_path)
 }
 
 /** Whether a record is that of the version in the request. */
@@ -287,7 +282,9 @@ function readRecord(
 async function removeRefused(core: LanceContext, staged: StagedManifests): Promise<void> {
   for (const [version, manifest] of staged) {
     if (isRecordOf(await readRecord(core, manifest, version), version)) continue
-    await manifest.folder.content.remove(pathOf(manifest.folder, version)).catch(() => {})
+    await manifest.folder.content
+      .remove(manifestPathOf(manifest.folder, version.branch, version.manifest_path))
+      .catch(() => {})
   }
 }
 

@@ -14,7 +14,14 @@ import { type FoundTable, lookUpTable, tableById } from '../lookup/names.ts'
 import { commit, noteFoundSubject, unchanged } from '../transactions/commit.ts'
 import { applyDifferences, type Differences, readManifests } from './adopt.ts'
 import type { LanceContext, LanceStaging } from './context.ts'
-import { type DatasetFolder, datasetFolderOf, isOurs, isWaiting, type TableAt } from './dataset.ts'
+import {
+  type DatasetFolder,
+  datasetFolderOf,
+  isOurs,
+  isWaiting,
+  manifestPathOf,
+  type TableAt,
+} from './dataset.ts'
 
 /*
  * The records and the manifests of a branch are reconciled before its versions are reported or changed:
@@ -111,6 +118,8 @@ interface Branch {
   readonly folder: DatasetFolder
   readonly branch: string
   readonly recorded: ReadonlySet<number>
+  /** The last one of these. */
+  readonly newest: number | undefined
 }
 
 /** The recorded versions of a branch. Undefined when our own engine wrote the rows, or they are out of reach. */
@@ -119,8 +128,9 @@ function readBranch(core: LanceContext, reader: Reader, find: Find, branch: stri
   if (table === undefined || isOurs(reader, table)) return undefined
   const folder = datasetFolderOf(core, table)
   if (folder === undefined) return undefined
-  const versions = reader.range({ prefix: keys.versions(table.id, branch), keysOnly: true })
-  return { table, folder, branch, recorded: new Set(Array.from(versions, ({ key }) => Number(key[3]))) }
+  const found = reader.range({ prefix: keys.versions(table.id, branch), keysOnly: true })
+  const versions = Array.from(found, ({ key }) => Number(key[3]))
+  return { table, folder, branch, recorded: new Set(versions), newest: versions.at(-1) }
 }
 
 /** The files of a branch's folder of manifests. */
@@ -178,8 +188,8 @@ interface Plan {
   /** Versions without a record. */
   readonly unknown: ReadonlySet<number>
   /**
-   * The newest version of a record, where nobody looked at its manifest yet. Its process may have died before it published
-   * it, its writer may have removed the staged manifest, and another program may have taken the number.
+   * The newest recorded version, if nobody has compared its manifest with its record. Its process may have died before the
+   * publication, its writer may have removed the staged manifest, and another program may have taken the number.
    */
   readonly newest: { readonly version: number; readonly record: VersionRecord } | undefined
   /** Versions whose manifests are those of other programs. */
@@ -189,7 +199,7 @@ interface Plan {
 function makePlan(
   core: LanceContext,
   reader: Reader,
-  { table, folder, branch, recorded }: Branch,
+  { table, folder, branch, recorded, newest: version }: Branch,
   { published, staged, canMiss }: Manifests,
   others: ReadonlySet<number>,
 ): Plan {
@@ -223,7 +233,6 @@ function makePlan(
     const record = isSettled(version) ? recordOf(version) : undefined
     if (record) notOurs.set(version, record)
   }
-  const version = [...recorded].at(-1)
   const isNew = version !== undefined && isSettled(version) && !isConfirmed(core, table, branch, version)
   const record = isNew ? recordOf(version) : undefined
   return { pending, missing, unknown, newest: record && { version: version!, record }, notOurs }
@@ -253,7 +262,7 @@ async function carryOut(
     if (result === 'taken') toAdopt.add(version)
   }
   for (const [version, record] of missing) {
-    const path = folder.prefix + versionsFolderOf(branch) + nameOf(record.manifest_path)
+    const path = manifestPathOf(folder, branch, record.manifest_path)
     // A manifest that was published during the listing may be in neither list.
     if ((await folder.content.get(path, { start: 0, end: 0 })) === undefined)
       gone.set(version, record.transaction_id)
@@ -271,13 +280,13 @@ async function carryOut(
 
 /** Whether a manifest has as many bytes as its record says. What was not staged has no size of ours. */
 async function hasRecordedSize(
-  { content, prefix }: DatasetFolder,
+  folder: DatasetFolder,
   branch: string,
   { staging_path, manifest_path, manifest_size }: VersionRecord,
 ): Promise<boolean> {
   if (staging_path === undefined || !manifest_size) return true
-  const path = prefix + versionsFolderOf(branch) + nameOf(manifest_path)
-  const found = await content.get(path, { start: manifest_size - 1, end: manifest_size + 1 })
+  const path = manifestPathOf(folder, branch, manifest_path)
+  const found = await folder.content.get(path, { start: manifest_size - 1, end: manifest_size + 1 })
   return found === undefined || found.length === 1
 }
 

@@ -2,18 +2,19 @@ import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier } from '../../base/model/identifier.ts'
 import { prefetch } from '../../base/scheduling/prefetch.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
-import { finalNameOf, nameOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { onBranch } from '../lookup/versions.ts'
 import type { LanceContext } from './context.ts'
 import {
+  contentPathOf,
   type DatasetFolder,
+  manifestPathOf,
   type StagedManifest,
   type StagedManifests,
   toVersionFor,
   type VersionToPublish,
 } from './dataset.ts'
-import { bufferOf, manifestFields, numberIn, sectionAt } from './manifest-file.ts'
-import { manifestField, transactionField, transactionSectionOf } from './own-version.ts'
+import { bufferOf, manifestField, manifestFields, numberIn, sectionAt } from './manifest-file.ts'
+import { transactionField, transactionSectionOf } from './own-version.ts'
 import { readFields } from './protobuf.ts'
 
 /*
@@ -43,8 +44,11 @@ export async function refuseRepeated(core: LanceContext, staged: StagedManifests
   const ids = new Map<VersionToPublish, string>()
   for (const [version, { table, folder, size }] of staged) {
     const { branch } = version
-    const inFolder = folder.prefix + versionsFolderOf(branch)
-    const transaction = await transactionAt(folder, inFolder + nameOf(version.manifest_path), size)
+    const transaction = await transactionAt(
+      folder,
+      manifestPathOf(folder, version.branch, version.manifest_path),
+      size,
+    )
     if (transaction === undefined) continue
     ids.set(version, transaction.uuid)
     const first = Math.max(transaction.read + 1, version.version - mostCompared)
@@ -53,8 +57,7 @@ export async function refuseRepeated(core: LanceContext, staged: StagedManifests
       for (let v = first; v < version.version; v++) {
         const record = reader.get<VersionRecord>(keys.version(table.id, branch, v))
         const path = record && toVersionFor(core, v, record).manifest_path
-        if (path?.startsWith(folder.objectPath))
-          found.push([v, folder.prefix + path.slice(folder.objectPath.length)])
+        if (path?.startsWith(folder.objectPath)) found.push([v, contentPathOf(folder, path)])
       }
       return found
     })
@@ -74,12 +77,12 @@ export type TransactionIds = ReadonlyMap<VersionToPublish, string>
 /** Whether the published manifest of a version is known to be that of another transaction. */
 export async function isOfAnother(
   version: VersionToPublish,
-  { folder }: StagedManifest,
+  { folder, finalPath }: StagedManifest,
   ids: TransactionIds,
 ): Promise<boolean> {
   const id = ids.get(version)
   if (id === undefined) return false
-  const path = folder.prefix + versionsFolderOf(version.branch) + finalNameOf(nameOf(version.manifest_path))!
+  const path = contentPathOf(folder, finalPath)
   const found = await transactionAt(folder, path, await folder.shared.sync(path))
   return found !== undefined && found.uuid !== id
 }

@@ -1,11 +1,12 @@
-import { bufferOf, knownFlags, manifestFields, manifestFlags, numberIn } from './manifest-file.ts'
 import {
-  type MadeVersion,
+  bufferOf,
+  knownFlags,
   manifestField,
-  type NextVersion,
-  ownVersion,
-  type VersionBefore,
-} from './own-version.ts'
+  manifestFields,
+  manifestFlags,
+  numberIn,
+} from './manifest-file.ts'
+import { type MadeVersion, type NextVersion, ownVersion, type VersionBefore } from './own-version.ts'
 import { writeFields } from './protobuf.ts'
 
 const updateConfig = 110

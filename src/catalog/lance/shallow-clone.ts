@@ -1,6 +1,7 @@
 import {
   bufferOf,
   knownFlags,
+  manifestField,
   manifestFields,
   manifestFile,
   manifestFlags,
@@ -16,17 +17,6 @@ import { type Field, readFields, writeFields } from './protobuf.ts'
  * where their files lie. https://lance.org/format/table has the messages.
  */
 
-const manifestField = {
-  fragments: 2,
-  auxiliary: 4,
-  indexSection: 6,
-  readerFlags: 9,
-  writerFlags: 10,
-  transactionFile: 12,
-  basePaths: 18,
-  branch: 20,
-  transactionSections: [21, 23],
-}
 const knownManifestFields = new Set([...Array.from({ length: 21 }, (_, i) => i + 1), 23])
 /** Of a fragment, those of its fields that name files. */
 const filesField = 2
@@ -74,22 +64,22 @@ function cloneOf(file: Buffer, clone: Clone | undefined): Uint8Array | undefined
   if (fields.some(({ number }) => !knownManifestFields.has(number)) || manifestFlags(fields) & ~knownFlags)
     return undefined
   const bases = fields
-    .filter(({ number }) => number === manifestField.basePaths)
+    .filter(({ number }) => number === manifestField.bases)
     .map(({ value }) => baseId(value))
   const base = clone && bases.reduce((most, id) => (id >= most ? id + 1n : most), 0n)
 
-  const indexPosition = numberIn(fields, manifestField.indexSection)
+  const indexPosition = numberIn(fields, manifestField.indexes)
   const indices =
     indexPosition === undefined ? undefined : withBaseInIndices(sectionAt(file, indexPosition), base)
   const dropped = new Set([
     manifestField.auxiliary,
-    manifestField.indexSection,
+    manifestField.indexes,
     manifestField.readerFlags,
     manifestField.writerFlags,
     manifestField.transactionFile,
     manifestField.branch,
     ...manifestField.transactionSections,
-    ...(clone ? [] : [manifestField.basePaths]),
+    ...(clone ? [] : [manifestField.bases]),
   ])
   const newFlags = (number: number) =>
     clone ? flags(number) | basePathsFlag : flags(number) & ~basePathsFlag
@@ -97,12 +87,12 @@ function cloneOf(file: Buffer, clone: Clone | undefined): Uint8Array | undefined
     ...fields
       .filter(({ number }) => !dropped.has(number))
       .map((field) => (field.number === manifestField.fragments ? withBaseInFragment(field, base) : field)),
-    ...(indices ? [{ number: manifestField.indexSection, value: 0n }] : []),
+    ...(indices ? [{ number: manifestField.indexes, value: 0n }] : []),
     { number: manifestField.readerFlags, value: newFlags(manifestField.readerFlags) },
     { number: manifestField.writerFlags, value: newFlags(manifestField.writerFlags) },
     ...(clone
       ? [
-          { number: manifestField.basePaths, value: basePath(base!, clone.sourceName, clone.source) },
+          { number: manifestField.bases, value: basePath(base!, clone.sourceName, clone.source) },
           { number: manifestField.branch, value: Buffer.from(clone.branch) },
         ]
       : []),

@@ -1,6 +1,5 @@
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
-import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { findTable } from '../lookup/names.ts'
 import {
   findVersion,
@@ -11,7 +10,7 @@ import {
   type WantedVersion,
 } from '../lookup/versions.ts'
 import type { LanceContext } from './context.ts'
-import { checkRefName, type Dataset, findDataset, requireOutside } from './dataset.ts'
+import { checkRefName, type Dataset, findDataset, manifestPathOf, requireOutside } from './dataset.ts'
 import { reconcile } from './reconcile.ts'
 import { readRef, refBytes, refPath, type TagFile } from './ref-files.ts'
 
@@ -101,7 +100,7 @@ async function requireManifest(
   const { record } = await core.store.read((reader) =>
     findVersion(reader, id, findTable(reader, id), branch, version),
   )
-  const path = folder.prefix + versionsFolderOf(branch) + nameOf(record.manifest_path)
+  const path = manifestPathOf(folder, branch, record.manifest_path)
   if ((await folder.content.get(path, { start: 0, end: 0 })) !== undefined) return
   throw new CatalogError(
     'TableVersionNotFound',

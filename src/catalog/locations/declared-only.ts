@@ -61,6 +61,6 @@ async function hasForeignObjects({ content, prefix }: ContentFolder): Promise<bo
 function isBeforeManifest(name: string): boolean {
   const folder = versionsFolderOf('')
   if (name.startsWith(folder)) return versionOfName(name.slice(folder.length)) === undefined
-  // Its writers give files their names once they are whole: `.tmp` and six characters, or a number behind the name, before.
+  // Until a file is whole, its name is `.tmp` with six characters, or ends in `#` and a number.
   return /^(?:data|_transactions)\/(?:[^/]+\.(?:lance|txn)(?:#\d+)?|\.tmp\w{6})$/.test(name)
 }

@@ -1,9 +1,8 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
-import { isWaiting } from '../lance/dataset.ts'
+import { isWaiting, manifestPathOf } from '../lance/dataset.ts'
 import { reconcile } from '../lance/reconcile.ts'
-import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { contentFolderOf, locationOf } from '../locations/locations.ts'
 import { type FoundTable, tableById } from '../lookup/names.ts'
 import { type FoundVersion, headOf } from '../lookup/versions.ts'
@@ -33,7 +32,7 @@ async function manifestState(
   if (isWaiting(core, record)) return 'whole'
   const folder = contentFolderOf(core.contentRoots, locationOf(core.contentRoots, table.id, table.record))
   if (folder === undefined) return 'missing'
-  const path = folder.prefix + versionsFolderOf(branch) + nameOf(record.manifest_path)
+  const path = manifestPathOf(folder, branch, record.manifest_path)
   const size = record.manifest_size ?? 0
   const range = size < mark.length ? undefined : { start: size - mark.length, end: size }
   const last = await folder.content.get(path, range)

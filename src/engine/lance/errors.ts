@@ -15,14 +15,12 @@ const meanings: readonly (readonly [words: RegExp, code: ErrorCode])[] = [
     /Invalid (?:user )?(?:input|argument)|Schema error|planning|LanceError\((?:Schema|Index)\)/i,
     'InvalidInput',
   ],
-  // Of files that hold something else than they say.
-  [
-    /Arrow file does not contain|Unable to get root|\b(?:Io|Ipc) error|global buffers|capacity overflow|flatbuffer/i,
-    'InvalidTableState',
-  ],
   // Of the work on values, and not of files.
   [/Assertion failed/i, 'InvalidInput'],
-  [/LanceError\(IO\)|not found|No such file|corrupt|protobuf|Object at location/i, 'InvalidTableState'],
+  [
+    /LanceError\(IO\)|not found|No such file|corrupt|protobuf|Object at location|\b(?:Io|Ipc) error|Arrow file does not contain|Unable to get root|global buffers|capacity overflow|flatbuffer/i,
+    'InvalidTableState',
+  ],
   [
     /Execution error|Arrow error|Compute error|DataFusion|not (?:yet )?implemented|not supported/i,
     'InvalidInput',
