@@ -13,7 +13,9 @@ export async function startReference(folder: string, warehouse: string, port: nu
     CATALOG_URI: `jdbc:sqlite:${join(folder, 'catalog.db')}`,
     CATALOG_WAREHOUSE: `file://${warehouse}`,
   }
-  const args = ['-Xmx512m', '-cp', classes.classPath, 'org.apache.iceberg.rest.RESTCatalogServer']
+  // It unpacks SQLite there, and leaves it when it is killed.
+  const temporary = `-Djava.io.tmpdir=${folder}`
+  const args = ['-Xmx512m', temporary, '-cp', classes.classPath, 'org.apache.iceberg.rest.RESTCatalogServer']
   return spawn('java', args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
 }
 

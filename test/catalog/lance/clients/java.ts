@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
-import { homedir } from 'node:os'
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -22,7 +24,10 @@ export async function lanceForJava(): Promise<LanceForJava | string> {
   if (typeof found === 'string') return found
   // Arrow reaches into the memory of buffers.
   const opened = '--add-opens=java.base/java.nio=ALL-UNNAMED'
-  const args = [opened, '-cp', found.classPath, source]
+  // It unpacks 170 MB of native code there, which a killed one leaves. A folder in memory may forbid to run code.
+  const folder = await mkdtemp(join(tmpdir(), `tabularium-${process.pid}-`))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const args = [opened, `-Djava.io.tmpdir=${folder}`, '-cp', found.classPath, source]
   return {
     args,
     async rows(url) {
