@@ -125,7 +125,6 @@ test.each([
 test.each([
   ['typescript', 'nodenext', nodenext],
   ['typescript', 'node16', node16],
-  ['typescript-5', 'nodenext', nodenext],
   ['typescript-5', 'node16', node16],
 ])(
   '%s checks a CommonJS project with module resolution %s',

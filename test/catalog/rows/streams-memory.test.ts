@@ -28,7 +28,7 @@ it.each<[Kind, number]>([
   ['served', 12_000_000],
   ['lance', 5_000_000],
   ['objects', 1_000_000],
-  ['parquet', 1_500_000],
+  ['parquet', 700_000],
   ['piped', 700_000],
 ])('%s: four times the rows take no more memory', async (kind, count) => {
   // The garbage of the first some hundred megabytes is collected late: fewer rows would end before.

@@ -25,7 +25,7 @@ const run = promisify(execFile)
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 /** How long the fuzzer asks, and what it begins with. */
-const seconds = Number(process.env.SCHEMATHESIS_SECONDS ?? 60)
+const seconds = Number(process.env.SCHEMATHESIS_SECONDS ?? 30)
 const seed = process.env.SCHEMATHESIS_SEED ?? '20261120'
 
 /** Runs a tool, and answers with what it printed where it found something. */
