@@ -160,6 +160,20 @@ export function isWaiting({ staging }: LanceContext, { staging_path }: VersionRe
   return waiting.get(staging)?.has(staging_path) === true
 }
 
+/**
+ * Whether callers may be told of a version, given the newest one that was looked at with its branch. The manifest of a
+ * later one may not be there yet. Lance takes such a version for a dataset that does not exist, and an append to it
+ * replaces all rows.
+ */
+export function mayBeTold(
+  core: LanceContext,
+  version: number,
+  record: VersionRecord,
+  newest: number | undefined,
+): boolean {
+  return newest === undefined || version <= newest || isWaiting(core, record)
+}
+
 /** A version in the form of responses, with the path at which the caller finds its manifest. */
 export function toVersionFor(core: LanceContext, version: number, record: VersionRecord): TableVersion {
   const described = toTableVersion(version, record)

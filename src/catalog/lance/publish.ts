@@ -148,7 +148,19 @@ async function publishAfter<T>(
     for (const [{ branch, version }, { table }] of inOrder(staged)) confirm(core, table, branch, version)
     return result
   }
+  await reconcileAgain(core, staged)
   const ofOthers = await publishedByOthers(staged, ids)
+  if (ofOthers.length > 0) await reconcileAgain(core, staged, ofOthers)
+  await requirePublished(core, staged)
+  return result
+}
+
+/** Reconciles the branches of versions once these are recorded. */
+async function reconcileAgain(
+  core: LanceContext,
+  staged: StagedManifests,
+  ofOthers: readonly VersionToPublish[] = [],
+): Promise<void> {
   const tableOf = (version: VersionToPublish) => staged.get(version)!.table
   for (const version of branchesOf([...staged.keys()], (one) => tableOf(one).id)) {
     const { id, branch } = version
@@ -158,8 +170,6 @@ async function publishAfter<T>(
     // The table may have been renamed meanwhile.
     await reconcile(core, id, branch, (reader) => tableById(reader, table.id), notOurs)
   }
-  await requirePublished(core, staged)
-  return result
 }
 
 /**

@@ -37,7 +37,8 @@ type Find = (reader: Reader) => FoundTable | undefined
 
 /**
  * Reconciles the records of a branch with its manifests, if the table is Lance's and within reach. `notOurs` are versions
- * whose manifests are known to be those of other programs.
+ * whose manifests are known to be those of other programs. Resolves with the newest version that was looked at: a later
+ * one was recorded meanwhile, and its manifest may not be there yet. Undefined where nothing was looked at.
  */
 export async function reconcile(
   core: LanceContext,
@@ -45,7 +46,7 @@ export async function reconcile(
   branch: string,
   find: Find = (reader) => lookUpTable(reader, id),
   notOurs: ReadonlySet<number> = new Set(),
-): Promise<void> {
+): Promise<number | undefined> {
   const wanted = { id, branch, find, notOurs }
   if (core.staging) return reconcileInside(core, core.staging, wanted)
   return reconcileHere(core, wanted)
@@ -58,30 +59,37 @@ interface Wanted {
   readonly notOurs: ReadonlySet<number>
 }
 
-async function reconcileInside(core: LanceContext, { outside }: LanceStaging, wanted: Wanted): Promise<void> {
+async function reconcileInside(
+  core: LanceContext,
+  { outside }: LanceStaging,
+  wanted: Wanted,
+): Promise<number | undefined> {
   const table = await core.store.read((reader) => {
     const found = wanted.find(reader)
     return found && !isOurs(reader, found) ? found : undefined
   })
-  if (table === undefined) return
+  if (table === undefined) return undefined
   const find: Find = (reader) => tableById(reader, table.id)
   // A table that the transaction creates has records inside only.
   const isOutside = (await outside.store.read(find)) !== undefined
   return reconcileHere(isOutside ? outside : core, { ...wanted, find })
 }
 
-async function reconcileHere(core: LanceContext, { id, branch, find, notOurs }: Wanted): Promise<void> {
+async function reconcileHere(
+  core: LanceContext,
+  { id, branch, find, notOurs }: Wanted,
+): Promise<number | undefined> {
   // Records are reported as they are, until a process that may write reconciles them.
-  if (core.settings.readOnly) return
+  if (core.settings.readOnly) return undefined
   // Records are read before files. So a file that is missing was removed: it cannot have been published later.
   const found = await core.store.read((reader) => readBranch(core, reader, find, branch))
-  if (found === undefined) return
-  const manifests = await listManifests(found.folder, branch)
+  if (found === undefined) return undefined
+  const manifests = await listManifests(found)
   const plan = await core.store.read((reader) => makePlan(core, reader, found, manifests, notOurs))
   const differences = await carryOut(found, plan)
   if (plan.newest && !differences?.gone.has(plan.newest.version))
     confirm(core, found.table, branch, plan.newest.version)
-  if (differences === undefined) return
+  if (differences === undefined) return found.newest ?? 0
   await commit(core, 'AdoptTableVersions', id, (change) => {
     const table = tableById(change.writer, found.table.id)
     if (table === undefined) return unchanged({})
@@ -91,6 +99,14 @@ async function reconcileHere(core: LanceContext, { id, branch, find, notOurs }: 
   // Not before: a process that still finds the record of such a manifest, and its final name, would take it for
   // published.
   await Promise.all(differences.lost.map((path) => removeStaged(found.folder, path)))
+  return newestAfter(found, differences)
+}
+
+function newestAfter({ recorded }: Branch, { gone, adopted }: Differences): number {
+  let newest = 0
+  for (const version of recorded) if (!gone.has(version) && version > newest) newest = version
+  for (const version of adopted.keys()) if (version > newest) newest = version
+  return newest
 }
 
 /** For each branch, the newest version whose record and manifest are known to belong together. */
@@ -138,8 +154,11 @@ interface Manifests {
   readonly published: ReadonlySet<number>
   /** Manifests that were given to the catalog to be published. */
   readonly staged: readonly StagedFile[]
-  /** Whether a missing manifest was removed. Otherwise it may never have existed, or the disk is absent. */
-  readonly canMiss: boolean
+  /**
+   * Which records may lose theirs, since a missing manifest was removed: otherwise it may never have existed, or the disk
+   * is absent. A manifest that was staged once had existed, as far as the disk with the other files is there.
+   */
+  readonly canMiss: 'all' | 'staged' | 'none'
 }
 
 interface StagedFile {
@@ -149,7 +168,7 @@ interface StagedFile {
   readonly path: string
 }
 
-async function listManifests(folder: DatasetFolder, branch: string): Promise<Manifests> {
+async function listManifests({ folder, branch, recorded }: Branch): Promise<Manifests> {
   const inFolder = versionsFolderOf(branch)
   const [names, staged] = await Promise.all([
     folder.shared.names(folder.prefix + inFolder),
@@ -161,8 +180,15 @@ async function listManifests(folder: DatasetFolder, branch: string): Promise<Man
     if (version !== undefined) published.add(version)
     else if (finalNameOf(name) !== undefined) staged.push({ name, path: inFolder + name })
   }
-  const canMiss = published.size > 0 || (branch !== '' && (await hasManifests(folder.shared, folder.prefix)))
-  return { published, staged, canMiss }
+  const hasOthers =
+    published.size > 0 || (branch !== '' && (await hasManifests(folder.shared, folder.prefix)))
+  if (hasOthers) return { published, staged, canMiss: 'all' }
+  return { published, staged, canMiss: recorded.size > 0 && (await hasFiles(folder)) ? 'staged' : 'none' }
+}
+
+async function hasFiles({ content, prefix }: DatasetFolder): Promise<boolean> {
+  for await (const _ of content.list(prefix)) return true
+  return false
 }
 
 /** Manifests of transactions over many operations, whether under way, rolled back or committed. */
@@ -212,13 +238,14 @@ function makePlan(
   })
   pending.sort((a, b) => a.version - b.version)
   const missing = new Map<number, VersionRecord>()
-  if (canMiss) {
+  if (canMiss !== 'none') {
     const isPending = new Set(pending.map(({ version }) => version))
     const inFolder = folder.objectPath + versionsFolderOf(branch)
     for (const version of recorded) {
       if (published.has(version) || isPending.has(version)) continue
       const record = recordOf(version)
-      if (record?.manifest_path.startsWith(inFolder) && !isWaiting(core, record)) missing.set(version, record)
+      if (!record?.manifest_path.startsWith(inFolder) || isWaiting(core, record)) continue
+      if (canMiss === 'all' || record.staging_path !== undefined) missing.set(version, record)
     }
   }
   const unknown = new Set<number>()

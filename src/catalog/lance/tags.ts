@@ -122,19 +122,18 @@ export async function wantedByRef(
 
 /**
  * Reconciles the branch of the requested version. A tag that Lance keeps is replaced by its version in the returned
- * request.
+ * request. `newest` is what {@link reconcile} resolves with.
  */
 export async function reconcileWanted<Wanted extends WantedVersion>(
   core: LanceContext,
   id: Identifier,
   wanted: Wanted,
-): Promise<Wanted> {
+): Promise<{ resolved: Wanted; newest: number | undefined }> {
   const { tag, version, at, branch } = wanted
   const isByTag = tag != null && version == null && at == null && branch === ''
   const dataset = isByTag ? await findDataset(core, id) : undefined
   const resolved = dataset ? await byVersion(dataset, id, wanted) : wanted
-  await reconcile(core, id, resolved.branch)
-  return resolved
+  return { resolved, newest: await reconcile(core, id, resolved.branch) }
 }
 
 /** The number of a version that a request names, perhaps by a time. The branch is reconciled for a time only. */

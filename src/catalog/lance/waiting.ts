@@ -87,7 +87,7 @@ class WaitingManifests implements Participant {
     }
   }
 
-  #reconcile({ id, branch, table }: WaitingVersion): Promise<void> {
+  #reconcile({ id, branch, table }: WaitingVersion): Promise<unknown> {
     return reconcile(this.#staging.outside, id, branch, (reader) => tableById(reader, table))
   }
 

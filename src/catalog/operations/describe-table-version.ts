@@ -6,7 +6,7 @@ import {
   tableVersion,
   wantedFields,
 } from '../../base/model/fields.ts'
-import { toVersionFor } from '../lance/dataset.ts'
+import { mayBeTold, toVersionFor } from '../lance/dataset.ts'
 import { reconcileWanted } from '../lance/tags.ts'
 import { findTable } from '../lookup/names.ts'
 import { findWanted, requireWanted } from '../lookup/versions.ts'
@@ -34,11 +34,14 @@ export const describeTableVersion = operation({
   },
   run: async (core, { id, ...asked }) => {
     requireWanted('describeTableVersion', asked)
-    const settled = await reconcileWanted(core, id, asked)
-    return core.store.read((reader) => {
-      const table = findTable(reader, id)
-      const found = findWanted(reader, id, table, settled, core.now())
-      return { version: toVersionFor(core, found.version, found.record) }
-    })
+    for (let attempt = 1; ; attempt++) {
+      const { resolved, newest } = await reconcileWanted(core, id, asked)
+      const { version, record } = await core.store.read((reader) =>
+        findWanted(reader, id, findTable(reader, id), resolved, core.now()),
+      )
+      // What was recorded meanwhile is published, or gone, by the next look. A transaction may see what is gone outside.
+      if (mayBeTold(core, version, record, newest) || attempt === 3)
+        return { version: toVersionFor(core, version, record) }
+    }
   },
 })

@@ -131,7 +131,7 @@ async function describeFurther(
   given: v.InferOutput<typeof request>,
   options: OperationOptions,
 ): Promise<Description> {
-  const asked = dependsOnVersions(given) ? await reconcileWanted(core, given.id, given) : given
+  const asked = dependsOnVersions(given) ? (await reconcileWanted(core, given.id, given)).resolved : given
   const { table, found } = await core.store.read((reader) => select(core, reader, asked))
   const described = describe(core, asked, table)
   const { location } = described

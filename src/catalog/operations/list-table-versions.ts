@@ -14,7 +14,7 @@ import {
 } from '../../base/model/fields.ts'
 import { keys, type TransactionRecord, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
-import { toVersionFor } from '../lance/dataset.ts'
+import { mayBeTold, toVersionFor } from '../lance/dataset.ts'
 import { reconcile } from '../lance/reconcile.ts'
 import { pageOfEntries, readPage } from '../listing/paging.ts'
 import { findTable } from '../lookup/names.ts'
@@ -61,7 +61,7 @@ export const listTableVersions = operation({
     examples: ['./catalog prod.flights', './catalog prod.flights --descending --limit 1'],
   },
   run: async (core, { id, branch, at, page_token, limit, descending, with_transactions }) => {
-    await reconcile(core, id, branch)
+    const newest = await reconcile(core, id, branch)
     const { items, ...more } = await readPage(
       core,
       {
@@ -78,10 +78,13 @@ export const listTableVersions = operation({
           { prefix: keys.versions(table.id, branch), reverse: descending ?? false, last: version },
           after,
           size,
-          ({ key, value }) => ({
-            ...toVersionFor(core, Number(key[3]), value),
-            ...(with_transactions && makerOf(reader, value)),
-          }),
+          ({ key, value }) =>
+            mayBeTold(core, Number(key[3]), value, newest)
+              ? {
+                  ...toVersionFor(core, Number(key[3]), value),
+                  ...(with_transactions && makerOf(reader, value)),
+                }
+              : undefined,
         )
       },
     )

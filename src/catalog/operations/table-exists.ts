@@ -36,7 +36,7 @@ export const tableExists = operation({
   run: (core, { id, version, tag, at }) => {
     const asked = { branch: '', version, tag, at }
     return namesVersion(asked)
-      ? reconcileWanted(core, id, asked).then((settled) => find(core, id, settled))
+      ? reconcileWanted(core, id, asked).then(({ resolved }) => find(core, id, resolved))
       : find(core, id, asked)
   },
 })

@@ -89,7 +89,7 @@ export async function findRows(
   if (isCertain && first.found) return { table: first.table, found: first.found }
   const files = first.found && wanted.tag == null ? await seeFiles(core, first.table, first.found) : undefined
   if (files?.isKnown && first.found) return { table: first.table, found: first.found }
-  const resolved = await reconcileWanted(core, id, wanted)
+  const { resolved } = await reconcileWanted(core, id, wanted)
   const { table, found, state } = await findPublished(core, id, resolved.branch, (reader) =>
     find(reader, id, resolved, core.now()),
   )
