@@ -110,3 +110,32 @@ test('a header that only a misspelling, or a binary file, explains is refused wi
   expect(await run(both)).toMatchObject({ code: 2, out: '' })
   expect((await run(['history', location, 't'])).out.trim().split('\n')).toHaveLength(1)
 })
+
+test('rows that name no column are refused in every text, and taken beside one that does', async () => {
+  const folder = await freshFolder()
+  const location = join(folder, 'catalog')
+  await run(['create', location, 't', '--data', '[{"n":1}]'])
+  const file = join(folder, 'rows.jsonl')
+  for (const text of ['{}', '[{},{}]', '{}\n{}\n', '{\n}']) {
+    writeFileSync(file, text)
+    for (const [data, stdin] of [
+      [text, ''],
+      [file, ''],
+      ['-', text],
+    ] as const) {
+      if (data === '{}\n{}\n') continue
+      for (const args of [
+        ['insert', location, 't'],
+        ['create', location, 'new'],
+        ['create', location, 'new', '--schema', schema],
+      ]) {
+        const ran = await run([...args, '--data', data], { stdin })
+        expect(ran).toMatchObject({ code: 1, out: '' })
+        expect(ran.err).toMatch(/The row names no column|None of the 2 rows names a column/)
+      }
+    }
+  }
+  expect((await run(['history', location, 't'])).out.trim().split('\n')).toHaveLength(1)
+  expect(await run(['insert', location, 't', '--data', '[{},{"n":2},{}]'])).toMatchObject({ code: 0 })
+  expect((await run(['count', location, 't'])).out.trim()).toBe('{"count":4}')
+})

@@ -103,6 +103,11 @@ async function byClient(table: Table, change: Change): Promise<number> {
   return table.version()
 }
 
+/** Rows that name no column. */
+async function* nameless() {
+  yield {}
+}
+
 const sorted = (rows: readonly (readonly [number, string])[]) =>
   rows.map((row) => JSON.stringify(row)).sort((a, b) => (a < b ? -1 : 1))
 const cells = (rows: readonly Record<string, unknown>[]) =>
@@ -291,6 +296,8 @@ describe('changes of rows of Lance', () => {
       expect(await work.catch(({ code }: { code: string }) => code)).toBe(code)
     await refused(catalog.insertIntoTable({ id, data: [{ n: 'one' }] }), 'TableSchemaValidationError')
     await refused(catalog.insertIntoTable({ id, data: [{ other: 1 }] }), 'TableSchemaValidationError')
+    await refused(catalog.insertIntoTable({ id, data: [{}, {}] }), 'InvalidInput')
+    await refused(catalog.insertIntoTable({ id, data: nameless() }), 'InvalidInput')
     await refused(catalog.deleteFromTable({ id, predicate: 'other > 1' }), 'InvalidInput')
     await refused(catalog.updateTable({ id, updates: [['n', 'other']] }), 'InvalidInput')
     await refused(catalog.alterTableDropColumns({ id, columns: ['other'] }), 'TableColumnNotFound')

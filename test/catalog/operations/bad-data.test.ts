@@ -1,4 +1,5 @@
 import { tableFromArrays, tableToIPC } from '@uwdata/flechette'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CatalogError } from '../../../src/tabularium/index.ts'
 import { eachCatalog, eachLocalCatalog } from '../../support/catalogs.ts'
@@ -242,6 +243,60 @@ eachCatalog((open) => {
         })
         expect(await inspect(catalog)).toEqual(before)
       }
+    })
+
+    it('of which none names a column are refused, and taken as soon as one does, whichever way they come', async () => {
+      const catalog = await open()
+      await catalog.createTable({ id, data: [{ n: 1, s: 'x' }] })
+      const schema = { fields: [{ name: 'n', nullable: true, type: { type: 'double' } }] } as const
+      type Rows = readonly Record<string, number | null>[]
+      async function* streamed(rows: Rows) {
+        yield* rows
+      }
+      async function* grouped(rows: Rows) {
+        yield rows.slice(0, 1)
+        yield rows.slice(1)
+      }
+      let number = 0
+      const ways: Record<string, (rows: Rows) => Promise<unknown>> = {
+        insert: (data) => catalog.insertIntoTable({ id, data }),
+        overwrite: (data) => catalog.insertIntoTable({ id, data, schema, mode: 'Overwrite' }),
+        stream: (rows) => catalog.insertIntoTable({ id, data: streamed(rows) }),
+        groups: (rows) => catalog.insertIntoTable({ id, data: grouped(rows) }),
+        merge: (data) =>
+          catalog.mergeInsertIntoTable({ id, on: 'n', data, when_not_matched_insert_all: true }),
+        create: (data) => catalog.createTable({ id: [`c${number++}`], data, schema }),
+        'create from a stream': (rows) =>
+          catalog.createTable({ id: [`c${number++}`], data: streamed(rows), schema }),
+        'insert in a transaction': (data) => catalog.transaction((tx) => tx.insertIntoTable({ id, data })),
+        'stream in a transaction': (rows) =>
+          catalog.transaction((tx) => tx.insertIntoTable({ id, data: streamed(rows) })),
+      }
+      // More rows than are held together become columns in parts.
+      const count = fc.oneof(
+        { weight: 9, arbitrary: fc.integer({ min: 1, max: 4 }) },
+        { weight: 1, arbitrary: fc.constantFrom(1_025, 4_097, 8_192, 8_193) },
+      )
+      const given = fc.record({
+        way: fc.constantFrom(...Object.keys(ways)),
+        count,
+        named: fc.option(fc.nat()),
+      })
+      await fc.assert(
+        fc.asyncProperty(given, async ({ way, count, named }) => {
+          // A merge needs its key in each row.
+          const isNamed = named !== null && way !== 'merge'
+          const rows: Record<string, number | null>[] = Array.from({ length: count }, () => ({}))
+          if (isNamed) rows[named % count] = { n: named % 2 === 0 ? null : named }
+          const attempt = () => ways[way]!(rows)
+          if (isNamed) await attempt()
+          else {
+            const subject = count === 1 ? 'The row names no column' : /None of the [\d,]+ rows names a column/
+            await refuses(catalog, attempt, 'InvalidInput', subject, 'at least one column')
+          }
+        }),
+        { numRuns: 40 },
+      )
     })
 
     it('that are none need a schema', async () => {

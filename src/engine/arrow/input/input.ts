@@ -59,13 +59,17 @@ interface ArrowInputOptions extends DecodeOptions {
  * of their type, of fixed size if all have the same length. Every column may be null. A column with values of several
  * kinds is refused.
  *
- * Throws `InvalidInput` for data that is no table, is damaged, or has no type that could be inferred. Throws
+ * Throws `InvalidInput` for data that is no table, is damaged, has no type that could be inferred, or has rows of which
+ * none names a column. Throws
  * `TableSchemaValidationError` with row and column for a value that does not fit the schema.
  */
 export async function toArrowTable(data: ArrowInput, options: ArrowInputOptions = {}): Promise<Table> {
   if (data instanceof Uint8Array) return decodeArrow(data, options)
   if (data instanceof ArrayBuffer) return decodeArrow(new Uint8Array(data), options)
-  if (Array.isArray(data)) return tableFromRows(data, options.schema && toSchema(options.schema), options)
+  if (Array.isArray(data)) {
+    if (data.length > 0 && !data.some(namesColumn)) throw namelessRows(data.length)
+    return tableFromRows(data, options.schema && toSchema(options.schema), options)
+  }
   if (isFlechetteTable(data)) return checkedTable(data)
   if (isApacheTable(data)) return checkedTable(apacheTable(data))
   throw invalid(
@@ -109,8 +113,25 @@ type Row = Readonly<Record<string, unknown>>
 /** Rows between two checks of the clock. */
 const fewRows = 16
 
-/** A table of row objects with the given or inferred schema. Building one of its batches does not delay other work. */
-async function tableFromRows(
+/** Whether a row has a value for a column, which may be null. What is no row is refused elsewhere. */
+export function namesColumn(row: unknown): boolean {
+  return typeof row !== 'object' || row === null || Array.isArray(row) || Object.keys(row).length > 0
+}
+
+/** The error for rows of which none names a column. They would be rows of nulls, which nobody means. */
+export function namelessRows(count: number): CatalogError {
+  const none =
+    count === 1
+      ? 'The row names no column.'
+      : `None of the ${count.toLocaleString('en')} rows names a column.`
+  return invalid(`${none} Give a value for at least one column of one row; it may be null.`)
+}
+
+/**
+ * A table of row objects with the given or inferred schema, also where they name no column, as some rows of many may.
+ * Building one of its batches does not delay other work.
+ */
+export async function tableFromRows(
   rows: readonly Row[],
   given: Schema | undefined,
   {

@@ -10,7 +10,10 @@ import {
   type ArrowInput,
   type ArrowSchemaInput,
   inferSchema,
+  namelessRows,
+  namesColumn,
   type TakesTypes,
+  tableFromRows,
   toArrowTable,
   toSchema,
   withTypesOfRows,
@@ -99,7 +102,7 @@ async function* tablesOf(
 ): AsyncGenerator<Table> {
   try {
     const tableOf = async (part: Part) =>
-      'table' in part ? part.table : toArrowTable(part.rows, { schema, signal, firstRow: part.firstRow })
+      'table' in part ? part.table : tableFromRows(part.rows, schema, { signal, firstRow: part.firstRow })
     for (let part = first.shift(); part !== undefined; part = first.shift()) yield await tableOf(part)
     for await (const part of rest) yield await tableOf(part)
   } finally {
@@ -114,6 +117,7 @@ async function* partsOf(source: RowsSource, options: RowStreamOptions): Parts {
   let rows: Row[] = []
   let bytes = 0
   let firstRow = 0
+  let isNamed = false
   const flush = (): Part => {
     const part = { rows, bytes, firstRow }
     firstRow += rows.length
@@ -122,6 +126,7 @@ async function* partsOf(source: RowsSource, options: RowStreamOptions): Parts {
     return part
   }
   const isFull = (row: Row) => {
+    isNamed ||= namesColumn(row)
     bytes = bytesOf(row, bytes)
     return rows.push(row) >= groupRows || bytes >= groupBytes
   }
@@ -131,6 +136,7 @@ async function* partsOf(source: RowsSource, options: RowStreamOptions): Parts {
       decoder ??= new StreamDecoder(options)
       for await (const table of decoder.add(item)) {
         firstRow += table.numRows
+        isNamed = true
         yield { table }
       }
       continue
@@ -146,9 +152,11 @@ async function* partsOf(source: RowsSource, options: RowStreamOptions): Parts {
     }
     if (rows.length > 0) yield flush()
     firstRow += table.numRows
+    isNamed = true
     yield { table }
   }
   if (rows.length > 0) yield flush()
+  if (firstRow > 0 && !isNamed) throw namelessRows(firstRow)
   decoder?.end()
 }
 
