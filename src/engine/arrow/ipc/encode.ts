@@ -3,7 +3,7 @@ import { type AnyBatch, makeColumn } from '../batch.ts'
 import { nullBatch } from '../null-batch.ts'
 import { type Block, magic, readFooter } from './message.ts'
 import { counter, prepareBatches } from './prepare.ts'
-import { encodeBatch, setInt64 } from './record-batch.ts'
+import { type Body, bodyOf, encodeBatch, metadataLengthOf, setInt64, writeMetadata } from './record-batch.ts'
 
 /**
  * The table as an Arrow IPC file or stream, in parts to be written in order. Buffers are not copied, and begin at
@@ -57,16 +57,25 @@ export function joinParts(parts: readonly Uint8Array[]): Uint8Array {
   let size = 0
   for (const part of parts) size += part.length
   const bytes = new Uint8Array(size)
-  let at = 0
+  copyParts(parts, bytes, 0)
+  return bytes
+}
+
+/** Copies parts one after the other, and returns where they end. */
+function copyParts(parts: readonly Uint8Array[], target: Uint8Array, from: number): number {
+  let at = from
   for (const part of parts) {
-    bytes.set(part, at)
+    target.set(part, at)
     at += part.length
   }
-  return bytes
+  return at
 }
 
 /** The marker that ends a stream of messages. */
 const endLength = 8
+
+/** A file of one batch is one part up to so many bytes of columns: to make several arrays takes longer than to copy these. */
+const shortBody = 4096
 
 /**
  * What all Arrow IPC files of a schema have in common. Whoever writes many keeps it. The schema must have no
@@ -75,7 +84,8 @@ const endLength = 8
 export class FileLayout {
   /** A file with one empty batch. Its beginning and end are the same for every file with this schema. */
   readonly #template: Uint8Array
-  readonly #headLength: number
+  /** The bytes before the first batch. */
+  readonly head: Uint8Array
   /** The end of files, up to the list of their batches. */
   readonly #end: Uint8Array
 
@@ -86,7 +96,7 @@ export class FileLayout {
         schema.fields.map(() => []),
       ),
     )
-    this.#headLength = readFooter(this.#template).records[0]!.offset
+    this.head = this.#template.subarray(0, readFooter(this.#template).records[0]!.offset)
     this.#end = endOfFiles(this.#template)
   }
 
@@ -95,28 +105,45 @@ export class FileLayout {
     return this.#template.length + this.#end.length
   }
 
-  /** The file of some batches, each with one for each column. Buffers are not copied. */
+  /** The file of some batches, each with one for each column. Buffers are not copied, unless they are short. */
   encode(batches: readonly (readonly AnyBatch[])[]): Uint8Array[] {
     // A file lists at least one batch.
     if (batches.length === 0) return [this.#template.slice()]
+    const body = batches.length === 1 ? bodyOf(batches[0]!) : undefined
+    if (body && body.length <= shortBody) return [this.#encodeShort(body)]
     const file = new FileEncoder(this)
     const parts = [file.head()]
     for (const batch of batches) parts.push(...file.batch(batch))
     return [...parts, file.end()]
   }
 
-  /** The bytes before the first batch. */
-  head(): Uint8Array {
-    return this.#template.subarray(0, this.#headLength)
+  #encodeShort(body: Body): Uint8Array {
+    const offset = this.head.length
+    const metadataLength = metadataLengthOf(body)
+    const bytes = new Uint8Array(offset + metadataLength + body.length + this.#endLength(1))
+    bytes.set(this.head)
+    writeMetadata(body, bytes, offset)
+    const end = copyParts(body.parts, bytes, offset + metadataLength)
+    this.#writeEnd([{ offset, metadataLength, bodyLength: body.length }], bytes, end)
+    return bytes
   }
 
   /** The bytes after the last batch: the footer with the position of every batch. */
   end(blocks: readonly Block[]): Uint8Array {
+    const bytes = new Uint8Array(this.#endLength(blocks.length))
+    this.#writeEnd(blocks, bytes, 0)
+    return bytes
+  }
+
+  #endLength(blocks: number): number {
+    return this.#end.length + blocks * 24 + 10
+  }
+
+  #writeEnd(blocks: readonly Block[], bytes: Uint8Array, from: number): void {
     const start = this.#end.length
     const size = start + blocks.length * 24
-    const bytes = new Uint8Array(size + 10)
-    bytes.set(this.#end)
-    const view = new DataView(bytes.buffer)
+    bytes.set(this.#end, from)
+    const view = new DataView(bytes.buffer, from)
     view.setUint32(start - 4, blocks.length, true)
     for (let i = 0; i < blocks.length; i++) {
       const { offset, metadataLength, bodyLength } = blocks[i]!
@@ -126,8 +153,7 @@ export class FileLayout {
       setInt64(view, at + 16, bodyLength)
     }
     view.setInt32(size, size - endLength, true)
-    bytes.set(magic, size + 4)
-    return bytes
+    bytes.set(magic, from + size + 4)
   }
 }
 
@@ -160,12 +186,12 @@ export class FileEncoder {
 
   constructor(layout: FileLayout) {
     this.#layout = layout
-    this.#size = layout.head().length
+    this.#size = layout.head.length
   }
 
   /** The bytes before the first batch. */
   head(): Uint8Array {
-    return this.#layout.head()
+    return this.#layout.head
   }
 
   /** The next batch, in parts to be written in order. Its buffers are not copied. */

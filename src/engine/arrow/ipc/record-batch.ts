@@ -9,8 +9,9 @@ export interface EncodedMessage {
   readonly bodyLength: number
 }
 
-/** What a RecordBatch message says of its body. Pairs lie one after the other. */
-interface Body {
+/** The body of a RecordBatch message, and what the message says of it. Pairs lie one after the other. */
+export interface Body {
+  readonly rows: number
   /** The length and the number of nulls of each batch, nested ones included. */
   readonly nodes: number[]
   /** The offset and the length of each buffer. */
@@ -22,13 +23,21 @@ interface Body {
 }
 
 /**
- * The message of one batch for each column. Columns with a dictionary anywhere in them are not for this function: their
+ * The body of one batch for each column. Columns with a dictionary anywhere in them are not for this function: their
  * dictionaries have messages of their own.
  */
-export function encodeBatch(columns: readonly AnyBatch[]): EncodedMessage {
-  const body: Body = { nodes: [], regions: [], variadic: [], parts: [], length: 0 }
+export function bodyOf(columns: readonly AnyBatch[]): Body {
+  const rows = columns[0]?.length ?? 0
+  const body: Body = { rows, nodes: [], regions: [], variadic: [], parts: [], length: 0 }
   for (const batch of columns) addBatch(body, batch)
-  const metadata = metadataOf(body, columns[0]?.length ?? 0)
+  return body
+}
+
+/** The message of one batch for each column. */
+export function encodeBatch(columns: readonly AnyBatch[]): EncodedMessage {
+  const body = bodyOf(columns)
+  const metadata = new Uint8Array(metadataLengthOf(body))
+  writeMetadata(body, metadata, 0)
   return {
     parts: [metadata, ...body.parts],
     metadataLength: metadata.length,
@@ -55,10 +64,12 @@ function bufferOf(batch: AnyBatch, name: string): ArrayBufferView {
 
 const paddings = Array.from({ length: 8 }, (_, length) => new Uint8Array(length))
 
-function addBuffer(body: Body, { buffer, byteOffset, byteLength }: ArrayBufferView): void {
+function addBuffer(body: Body, view: ArrayBufferView): void {
+  const { byteLength } = view
   body.regions.push(body.length, byteLength)
   if (byteLength === 0) return
-  body.parts.push(new Uint8Array(buffer, byteOffset, byteLength))
+  const isBytes = view.constructor === Uint8Array
+  body.parts.push(isBytes ? (view as Uint8Array) : new Uint8Array(view.buffer, view.byteOffset, byteLength))
   const rest = -byteLength & 7
   if (rest > 0) body.parts.push(paddings[rest]!)
   body.length += byteLength + rest
@@ -102,13 +113,18 @@ function fixedPart(): Uint8Array {
   return bytes
 }
 
-function metadataOf({ nodes, regions, variadic, length }: Body, rows: number): Uint8Array {
+/** Bytes before the body, as {@link EncodedMessage} has them. */
+export function metadataLengthOf({ nodes, regions, variadic }: Body): number {
   const vectors = variadic.length > 0 ? 3 : 2
-  const size = firstVector - 4 + 8 * (vectors + nodes.length + regions.length + variadic.length)
-  const bytes = new Uint8Array(prefixLength + size)
-  bytes.set(template)
-  const view = new DataView(bytes.buffer)
-  view.setInt32(4, size, true)
+  return prefixLength + firstVector - 4 + 8 * (vectors + nodes.length + regions.length + variadic.length)
+}
+
+/** Writes what precedes the body, over zeros. */
+export function writeMetadata(body: Body, bytes: Uint8Array, from: number): void {
+  const { rows, nodes, regions, variadic, length } = body
+  bytes.set(template, from)
+  const view = new DataView(bytes.buffer, from)
+  view.setInt32(4, metadataLengthOf(body) - prefixLength, true)
   setInt64(view, prefixLength + messageTable + 8, length)
   const table = prefixLength + batchTable
   setInt64(view, table + 8, rows)
@@ -118,7 +134,6 @@ function metadataOf({ nodes, regions, variadic, length }: Body, rows: number): U
   at = addVector(view, table + 16, at, regions, 2)
   if (variadic.length > 0) addVector(view, table + 20, at, variadic, 1)
   else view.setUint16(prefixLength + batchFields + variadicPlace, 0, true)
-  return bytes
 }
 
 /** Writes a vector, and its place into a field. Returns where the next one begins. */

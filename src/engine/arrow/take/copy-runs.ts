@@ -204,5 +204,5 @@ export function shiftOffsets(
     }
     last = next
   }
-  return { runs: values.subarray(0, count), end }
+  return { runs: count === values.length ? values : values.subarray(0, count), end }
 }

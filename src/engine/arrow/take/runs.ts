@@ -1,6 +1,9 @@
+/** V8 keeps so short an array among its objects. A view of one moves its numbers to memory of their own. */
+const few = 16
+
 /** Collects runs of rows, joining those that touch. */
 export class RunBuilder {
-  #runs = new Int32Array(16)
+  #runs = new Int32Array(few)
   #length = 0
   /** Rows collected so far. */
   rows = 0
@@ -22,7 +25,7 @@ export class RunBuilder {
   }
 
   done(): Int32Array {
-    return this.#runs.subarray(0, this.#length)
+    return this.#length <= few ? this.#runs.slice(0, this.#length) : this.#runs.subarray(0, this.#length)
   }
 }
 
