@@ -194,7 +194,8 @@ describe('a catalog over a store and content of one’s own', () => {
       () => fakeServer(wrong),
     ]
     for (const attempt of attempts)
-      await fails(attempt, 'InvalidInput', 'has no option authorise', 'Its options are ')
+      await fails(attempt, 'InvalidInput', 'has no option authorise.', 'Its options are ')
+    await fails(() => openCatalog('memory:', wrong), 'InvalidInput', 'Did you mean authorize?')
     expect(await readdir(folder)).toEqual([])
     const withLimits = () => fetchHandler(catalog, { auth: false, limits })
     await fails(withLimits, 'InvalidInput', 'limits has no option inflight')

@@ -3,6 +3,12 @@ export function nearest(name: string, names: readonly string[]): string | undefi
   return allNearest(name, names)[0]
 }
 
+/** A sentence that asks whether the nearest name was meant, with a space behind it; empty if there is none. */
+export function didYouMean(name: string, names: readonly string[]): string {
+  const near = nearest(name, names)
+  return near === undefined ? '' : `Did you mean ${near}? `
+}
+
 /** The same with all others that are as similar. */
 export function allNearest(name: string, names: readonly string[]): readonly string[] {
   const wanted = compared(name)

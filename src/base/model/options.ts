@@ -1,4 +1,5 @@
 import { invalid } from '../errors.ts'
+import { didYouMean } from './nearest.ts'
 
 /** The names of all options of a type. The compiler checks that none is missing. Symbols are no names. */
 export type OptionNames<Options> = { readonly [Name in keyof Required<Options> & string]: true }
@@ -14,8 +15,10 @@ export function requireKnown(of: string, given: object, known: object): void {
     ([name, value]) => value !== undefined && !Object.hasOwn(known, name),
   )
   if (unknown.length === 0) return
-  const names = unknown.map(([name]) => name).join(', ')
-  throw invalid(`${of} has no option ${names}. Its options are ${Object.keys(known).join(', ')}.`)
+  const names = unknown.map(([name]) => name)
+  const options = Object.keys(known)
+  const hint = didYouMean(names[0]!, options)
+  throw invalid(`${of} has no option ${names.join(', ')}. ${hint}Its options are ${options.join(', ')}.`)
 }
 
 /** Checks the value of an option. Returns what would be right, or throws an error of its own. */

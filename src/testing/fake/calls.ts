@@ -1,6 +1,9 @@
+import { invalid } from '../../base/errors.ts'
+import { quote } from '../../base/model/identifier.ts'
+import { didYouMean } from '../../base/model/nearest.ts'
 import type { AnyOperation, OperationOptions, TransactionOptions } from '../../catalog/index.ts'
 import { beginsOrEnds, transactionNamed } from '../../catalog/index.ts'
-import type { OperationName, operations } from '../../catalog/operations/index.ts'
+import { type OperationName, operations } from '../../catalog/operations/index.ts'
 
 /** What may be called: an operation, or `transaction`, which runs a function of operations. */
 export type CallName = OperationName | 'transaction'
@@ -39,7 +42,7 @@ export interface Calls extends Iterable<Call> {
   readonly dropped: number
   /** The latest call. */
   readonly last: Call | undefined
-  /** The calls of these operations; all of them when none is named. */
+  /** The calls of these operations; all of them when none is named. Throws `InvalidInput` for a name of none. */
   of<Name extends CallName = CallName>(...names: readonly Name[]): Call<Name>[]
   /** Forgets all calls. */
   clear(): void
@@ -48,6 +51,7 @@ export interface Calls extends Iterable<Call> {
 type Kept = { -readonly [Member in keyof Call]: Call[Member] }
 
 const none: readonly string[] = []
+const callNames: readonly string[] = ['transaction', ...Object.keys(operations)]
 
 /** The most bytes of row data that the recorded requests may retain. */
 const maxBytes = 64 * 1024 * 1024
@@ -85,6 +89,12 @@ export class CallLog implements Calls {
   }
 
   of<Name extends CallName = CallName>(...names: readonly Name[]): Call<Name>[] {
+    // Else a test that counts none of these calls would pass for a misspelt name.
+    const unknown = names.find((name) => !callNames.includes(name))
+    if (unknown !== undefined) {
+      const hint = didYouMean(unknown, callNames)
+      throw invalid(`There is no operation ${quote(unknown)}. ${hint}Write it as in createTable.`)
+    }
     const kept = this.#kept.slice(this.#first) as unknown as Call<Name>[]
     return names.length === 0 ? kept : kept.filter(({ operation }) => names.includes(operation))
   }

@@ -30,7 +30,9 @@ export class ManualClock implements FakeClock {
 
   advance(millis: number): void {
     if (!(millis >= 0 && Number.isFinite(millis)))
-      throw invalid(`clock.advance takes milliseconds from 0, not ${String(millis)}. Use set to go back.`)
+      throw invalid(
+        `clock.advance takes milliseconds from 0, not ${typeof millis === 'number' ? millis : JSON.stringify(millis)}. Use set to go back.`,
+      )
     this.set(this.#now + millis)
   }
 

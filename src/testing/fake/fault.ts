@@ -2,11 +2,11 @@ import * as v from 'valibot'
 import { type ErrorCode, errorNumbers, invalid } from '../../base/errors.ts'
 import { identifier } from '../../base/model/fields.ts'
 import { type Identifier, isWithin, quote, sameNames } from '../../base/model/identifier.ts'
-import { nearest } from '../../base/model/nearest.ts'
+import { didYouMean, nearest } from '../../base/model/nearest.ts'
 import type { AnyOperation } from '../../catalog/index.ts'
 import { beginsOrEnds } from '../../catalog/index.ts'
 import { identifiersIn } from '../../catalog/local.ts'
-import { operations } from '../../catalog/operations/index.ts'
+import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import { endpointNames, type IcebergEndpoint } from '../../iceberg/endpoint-names.ts'
 import { errorStatuses, type IcebergErrorType } from '../../iceberg/errors.ts'
 import type { CallName } from './calls.ts'
@@ -223,6 +223,13 @@ function checkTarget({ operation = [], fail, running, stale, expired }: Fault): 
   const ofIceberg = names.filter((name) => name.startsWith('iceberg.'))
   if (ofIceberg.length > 0 && (running !== undefined || expired !== undefined || stale === 'token'))
     throw invalid('fault: for an endpoint of Iceberg REST, give delay, fail or stale: "state".')
+  const all = (changes: boolean) =>
+    names.length > 0 &&
+    names.every((name) => operations[name as OperationName]?.definition.changes === changes)
+  if (running !== undefined && all(false))
+    throw invalid(`fault: running is for operations that change something, and ${names[0]} does not.`)
+  if (stale !== undefined && all(true))
+    throw invalid(`fault: stale is for operations that read, and ${names[0]} changes the catalog.`)
   const isType = typeof fail === 'string' && Object.hasOwn(errorStatuses, fail)
   if (isType && (ofIceberg.length === 0 || ofIceberg.length < names.length))
     throw invalid(
@@ -234,7 +241,9 @@ function checkTarget({ operation = [], fail, running, stale, expired }: Fault): 
 function issueText(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue)
   if (issue.type === 'strict_object' && issue.expected === 'never') {
-    return `${path ?? ''} is not a field of a fault; those are ${Object.keys(entries).join(', ')}`
+    const fields = ['match', ...Object.keys(entries)]
+    const name = path ?? ''
+    return `${name} is not a field of a fault. ${didYouMean(name, fields)}Its fields are ${fields.join(', ')}`
   }
   return path ? `${path} ${issue.message}` : issue.message
 }

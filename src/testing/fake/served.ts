@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import * as v from 'valibot'
 import { CatalogError, invalid } from '../../base/errors.ts'
-import { operations } from '../../catalog/operations/index.ts'
 import type { Extension } from '../../server/core/core.ts'
 import type { Exchange } from '../../server/core/exchange.ts'
 import type { Call, CallName } from './calls.ts'
@@ -253,11 +252,7 @@ function find(all: readonly FaultHandle[], id: string | undefined): FaultHandle 
 
 function namesIn(text: string | null): CallName[] {
   if (text === null || text === '') return []
-  const names = text.split(',')
-  const unknown = names.find((name) => name !== 'transaction' && !Object.hasOwn(operations, name))
-  if (unknown !== undefined)
-    throw invalid(`operation: ${JSON.stringify(unknown)} is the name of none. Write it as in createTable.`)
-  return names as CallName[]
+  return text.split(',') as CallName[]
 }
 
 function limitIn(text: string | null): number {

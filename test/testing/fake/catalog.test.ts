@@ -125,6 +125,7 @@ describe('the clock', () => {
     const fake = await fakeCatalog()
     expect(() => fake.clock.set(time)).toThrow(/is no time/)
     if (typeof time === 'number') expect(() => fake.clock.advance(time)).toThrow(/milliseconds from 0/)
+    else expect(() => fake.clock.advance(time as never)).toThrow('not "soon"')
     await expect(fakeCatalog({ now: time })).rejects.toThrow(/is no time/)
   })
 
@@ -221,6 +222,7 @@ describe('the record of calls', () => {
       [2, 'dropTable', 'failed'],
       [3, 'dropTable', 'failed'],
     ])
+    expect(() => fake.calls.of('dropTabel' as never)).toThrow('"dropTabel". Did you mean dropTable?')
     const [count] = fake.calls.of('countTableRows')
     expect(count!.request).toBe(request)
     expect(count!.response!.count).toBe(2)

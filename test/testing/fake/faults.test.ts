@@ -219,7 +219,7 @@ describe('a fault', () => {
     [{}, /give at least one of delay, fail, running, stale/],
     [
       { opration: 'createTable', fail: 'Throttling' },
-      /opration is not a field of a fault; those are operation,/,
+      /opration is not a field of a fault\. Did you mean operation\? Its fields are match, operation,/,
     ],
     [
       { operation: 'createTables', fail: 'Throttling' },
@@ -236,6 +236,11 @@ describe('a fault', () => {
     [{ delay: -1 }, /delay must be from 0/],
     [{ delay: 86_400_001 }, /delay must be at most/],
     [{ running: true, stale: 'state' }, /make two faults/],
+    [
+      { operation: 'countTableRows', running: true },
+      /running .* change something, and countTableRows does not/,
+    ],
+    [{ operation: ['dropTable'], stale: 'state' }, /stale .* that read, and dropTable changes/],
     [{ running: true, when: 'after' }, /when goes with delay or fail/],
     [{ delay: 1, message: 'x' }, /message and retryAfter go with the code of fail/],
     [undefined, /give at least one/],

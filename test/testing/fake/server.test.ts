@@ -128,7 +128,7 @@ describe('a fake server', () => {
       ['DELETE', '/faults/fault-9', undefined, /no fault "fault-9"/],
       ['GET', '/calls?limit=0', undefined, /limit must be/],
       ['GET', '/calls?limit=1e9', undefined, /limit must be/],
-      ['GET', '/calls?operation=toString', undefined, /is the name of none/],
+      ['GET', '/calls?operation=toString', undefined, /There is no operation "toString"/],
     ] as const) {
       const [status, { code, detail }] = await control(server.url)(method, path, body)
       expect([status, code]).toEqual([400, 13])
