@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { type BackupReport, CatalogError, restoreCatalog } from '../tabularium/index.ts'
+import { incomplete } from './export.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
@@ -22,7 +23,7 @@ export function backupCommand(io: Io, signal: AbortSignal): Command {
   return maintenanceCommand(
     'backup',
     'Copy a catalog into another directory.',
-    'Other processes may read and write meanwhile: the copy is the catalog at one moment, and appears when it is complete.',
+    'Other processes may read and write meanwhile: the copy is the catalog at one moment, and appears when it is complete. Rows that lie outside of the directory are not in it: then the command says where they lie, and the exit code is 1.',
     '  $ tabularium backup ./catalog ./copy\n  $ tabularium verify ./copy\n',
   )
     .addArgument(locationArgument('<location>', 'directory of a catalog'))
@@ -40,6 +41,8 @@ export function backupCommand(io: Io, signal: AbortSignal): Command {
       const printer = printerOf(io, json)
       printer.one(report)
       printer.end()
+      if (report.elsewhere > 0)
+        throw incomplete(report.elsewhere, 'copied', 'which lie outside of the directory')
     })
 }
 

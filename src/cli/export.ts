@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { type CatalogError, unsupported } from '../base/errors.ts'
-import { copyCatalog, type ExportReport, importTables } from '../tabularium/index.ts'
+import { copyCatalog, type ExportReport, type ImportReport, importTables } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
@@ -23,7 +23,7 @@ export function exportCommand(io: Io, signal: AbortSignal): Command {
   return maintenanceCommand(
     'export',
     'Write a catalog as plain files.',
-    'Writes a folder for each namespace and table, with a JSON file that describes it, and rows as Arrow or Parquet files, or as files of Lance. The command import reads all of them.',
+    'Writes a folder for each namespace and table, with a JSON file that describes it, and rows as Arrow or Parquet files, or as files of Lance. The command import reads all of them. Rows that the catalog cannot reach, or that another engine wrote, are left out: then the command names the tables, and the exit code is 1. So it is for tables of Iceberg whose files stay in the catalog.',
     '  $ tabularium export ./catalog ./files\n  $ tabularium export ./catalog ./files --history\n  $ tabularium export ./catalog ./files --at "1 day ago"\n  $ tabularium export ./catalog ./files --format parquet\n',
   )
     .addArgument(locationArgument('<location>', 'directory of a catalog, or postgres://…'))
@@ -50,6 +50,7 @@ export function exportCommand(io: Io, signal: AbortSignal): Command {
         }),
       )
       print(report, io, json)
+      requireWhole(report, 'exported')
     })
 }
 
@@ -125,13 +126,21 @@ export function copyCommand(io: Io, signal: AbortSignal): Command {
         io.stderr.write(`without rows: ${id.join('.')}, whose rows lie at ${location}\n`)
       }
       print({ ...copied, withoutRows: [], inPlace }, io, json)
-      const left = withoutRows.length + inPlace.filter(({ inSource }) => inSource).length
-      if (left > 0)
-        throw incomplete(left, 'copied', 'which lie outside of the catalog or are of another engine')
+      requireWhole(report, 'copied')
     })
 }
 
-function incomplete(count: number, what: string, which: string): CatalogError {
+/** Throws where rows were left out, or lie where they go with the source. */
+function requireWhole(
+  { withoutRows, inPlace }: Pick<ExportReport, 'withoutRows' | 'inPlace'>,
+  what: string,
+): void {
+  const left = withoutRows.length + inPlace.filter(({ inSource }) => inSource).length
+  if (left > 0) throw incomplete(left, what, 'which lie outside of the catalog or are of another engine')
+}
+
+/** The error at the end of work that was done, but for the rows of some tables. */
+export function incomplete(count: number, what: string, which: string): CatalogError {
   return unsupported(
     `All was ${what} but the rows of ${count === 1 ? '1 table' : `${count.toLocaleString('en')} tables`}, ${which}. They are named above.`,
     'Copy these rows with what wrote them, and keep the source until then.',
@@ -147,7 +156,7 @@ function shownBy(show: Show) {
 
 /** Prints the report. Names tables without rows, and those whose files stay in place, on standard error. */
 function print(
-  { withoutRows, inPlace, ...report }: Pick<ExportReport, 'withoutRows' | 'inPlace'>,
+  { withoutRows, inPlace, ...report }: Pick<ImportReport, 'withoutRows' | 'inPlace'>,
   io: Io,
   json: boolean | undefined,
 ): void {

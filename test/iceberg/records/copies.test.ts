@@ -60,6 +60,10 @@ test('a copy whose tables all lie outside of the source is complete', async () =
   const told = await run(['copy', directory, join(folder, 'copy'), '--json'])
   expect(told).toMatchObject({ code: 0, err: expect.stringContaining('in place: prod.outer') })
   expect(lines(told)).toMatchObject([{ tables: 1, versions: 4 }])
+  expect(await run(['export', directory, join(folder, 'files')])).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('in place: prod.outer'),
+  })
 })
 
 test('an export has the versions of tables of Iceberg, and both ways to import it', async () => {
@@ -67,7 +71,8 @@ test('an export has the versions of tables of Iceberg, and both ways to import i
   const before = await loadedFrom({ rest })
   const files = join(folder, 'files')
   const told = await run(['export', directory, files])
-  expect(told).toMatchObject({ code: 0, err: expect.stringContaining('in place: prod.inner') })
+  expect(told).toMatchObject({ code: 1, err: expect.stringContaining('in place: prod.inner') })
+  expect(told.err).toMatch(/All was exported but the rows of 2 tables.* keep the source/s)
   expect(told.err).not.toContain('without rows')
   const locationRoots = [root, join(directory, 'tables')]
   const whole = await servedDirectory(join(folder, 'whole'), { locationRoots })
@@ -104,7 +109,7 @@ test('a backup has the files of tables within the catalog, and says where they c
   const copy = join(folder, 'backup')
   const place = `${pathToFileURL(directory).href}/`
   const told = await run(['backup', directory, copy])
-  expect(told.code).toBe(0)
+  expect(told.code).toBe(1)
   expect(told.err).toContain('not copied: the content of prod.outer')
   expect(told.err).toContain(`bound to its place: prod.inner, whose files name each other below ${place}.`)
   await catalog

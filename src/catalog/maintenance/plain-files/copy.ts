@@ -4,7 +4,7 @@ import { keys, rootId } from '../../../base/store/records.ts'
 import type { Reader } from '../../../base/store/store.ts'
 import type { MaintenanceContext } from '../context.ts'
 import { withBackupLease } from '../with-backup-lease.ts'
-import type { TableInPlace } from './export.ts'
+import { type ExportReport, isInSource } from './export.ts'
 import { type ImportOptions, type ImportReport, importItems } from './import.ts'
 import { about, recordPublished } from './lance.ts'
 import { type NamespaceTree, readNamespaceTree } from './namespace-tree.ts'
@@ -12,8 +12,7 @@ import type { ExportItem } from './read-export.ts'
 import { filesOf } from './table-files.ts'
 
 export interface CopyReport extends ImportReport {
-  /** `inSource` says whether the files lie where the source keeps its own rows, so that they go when that goes. */
-  readonly inPlace: readonly (TableInPlace & { readonly inSource: boolean })[]
+  readonly inPlace: ExportReport['inPlace']
 }
 
 /**
@@ -34,8 +33,7 @@ export async function copyInto(
       const items = itemsOf(source, tree, [], leased)
       // Others may have begun to use the target meanwhile.
       const report = await importItems(target, items, { signal: leased, onProgress }, requireEmpty)
-      const own = source.contentRoots[0]!.url
-      const inPlace = report.inPlace.map((one) => ({ ...one, inSource: one.location.startsWith(own) }))
+      const inPlace = report.inPlace.map((one) => ({ ...one, inSource: isInSource(source, one.location) }))
       return { ...report, inPlace }
     },
     signal,

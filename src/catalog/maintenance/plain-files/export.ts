@@ -45,8 +45,11 @@ export interface ExportReport {
   readonly bytes: number
   /** The first 1,000 tables without exported rows, since their content lies elsewhere or is another engine's. */
   readonly withoutRows: readonly Identifier[]
-  /** The first 1,000 tables of other formats, such as Iceberg, whose versions point at files that stay where they are. */
-  readonly inPlace: readonly TableInPlace[]
+  /**
+   * The first 1,000 tables of other formats, such as Iceberg, whose versions point at files that stay where they are.
+   * `inSource` says whether the files lie where the source keeps its own rows, so that they go when that goes.
+   */
+  readonly inPlace: readonly (TableInPlace & { readonly inSource: boolean })[]
 }
 
 /** A table whose files stay where they are. */
@@ -56,6 +59,11 @@ export interface TableInPlace {
 }
 
 const maxListed = 1_000
+
+/** Whether a location lies where a catalog keeps its own rows. */
+export function isInSource({ contentRoots }: MaintenanceContext, location: string): boolean {
+  return location.startsWith(contentRoots[0]!.url)
+}
 
 /** Writes a catalog as plain files; see `LocalCatalog.exportTo`. */
 export async function exportTo(
@@ -86,7 +94,7 @@ class Export {
   readonly #core: MaintenanceContext
   readonly #options: ExportOptions & { signal: AbortSignal }
   readonly #withoutRows: Identifier[] = []
-  readonly #inPlace: TableInPlace[] = []
+  readonly #inPlace: ExportReport['inPlace'][number][] = []
   readonly #report = {
     namespaces: 0,
     tables: 0,
@@ -94,7 +102,7 @@ class Export {
     rows: 0,
     bytes: 0,
     withoutRows: this.#withoutRows as readonly Identifier[],
-    inPlace: this.#inPlace as readonly TableInPlace[],
+    inPlace: this.#inPlace as ExportReport['inPlace'],
   }
 
   constructor(
@@ -142,7 +150,8 @@ class Export {
     })
     const { json, isElsewhere, isInPlace, rows, dataset, names, stream } = files
     const { id = [], location } = table
-    if (isInPlace && this.#inPlace.length < maxListed) this.#inPlace.push({ id, location })
+    if (isInPlace && this.#inPlace.length < maxListed)
+      this.#inPlace.push({ id, location, inSource: isInSource(this.#core, location) })
     else if (isElsewhere && !isInPlace && !dataset && this.#withoutRows.length < maxListed)
       this.#withoutRows.push(id)
     if (names.some((name) => name.startsWith('versions/'))) await mkdir(join(folder, 'versions'))
