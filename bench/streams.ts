@@ -53,7 +53,7 @@ const ours = await openCatalog(directory)
 const duckdb = await openDuckdb(join(folder, 'duckdb'))
 const { DuckDBDataChunk, INTEGER, VARCHAR, DOUBLE } = await import('@duckdb/node-api')
 const { main } = (await import(new URL('../dist/cli/main.js', import.meta.url).href)) as {
-  main(args: readonly string[], io: object, signal: AbortSignal): Promise<number>
+  main(args: readonly string[], io: object): Promise<number>
 }
 
 const files = {
@@ -206,6 +206,13 @@ async function command(...args: readonly string[]): Promise<void> {
   let said = ''
   const quiet = { write: () => true }
   const stderr = { write: (text: string) => (said += text) }
-  const io = { stdin: process.stdin, stdout: quiet, stderr, env: {}, version: '0' }
-  if ((await main(args, io, new AbortController().signal)) !== 0) throw new Error(said)
+  const io = {
+    stdin: process.stdin,
+    stdout: quiet,
+    stderr,
+    env: {},
+    version: '0',
+    signal: new AbortController().signal,
+  }
+  if ((await main(args, io)) !== 0) throw new Error(said)
 }

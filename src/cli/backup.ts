@@ -19,7 +19,7 @@ interface Typed {
 }
 
 /** The command that copies a catalog. */
-export function backupCommand(io: Io, signal: AbortSignal): Command {
+export function backupCommand(io: Io): Command {
   return maintenanceCommand(
     'backup',
     'Copy a catalog into another directory.',
@@ -32,7 +32,11 @@ export function backupCommand(io: Io, signal: AbortSignal): Command {
     .action(async (location: string, target: string, { links, json }: Typed) => {
       await using catalog = await openLocal(location, false)
       const { outside, pinned, ...report } = await withProgress(io, (show) =>
-        catalog.backup(target, { links, signal, onProgress: (done) => show(() => copiedText(done)) }),
+        catalog.backup(target, {
+          links,
+          signal: io.signal,
+          onProgress: (done) => show(() => copiedText(done)),
+        }),
       )
       for (const { id, location: at } of outside) {
         io.stderr.write(`not copied: the content of ${id.join('.')} at ${at}\n`)
@@ -47,7 +51,7 @@ export function backupCommand(io: Io, signal: AbortSignal): Command {
 }
 
 /** The command that restores a backup. */
-export function restoreCommand(io: Io, signal: AbortSignal): Command {
+export function restoreCommand(io: Io): Command {
   return maintenanceCommand(
     'restore',
     'Restore a catalog from a backup.',
@@ -73,7 +77,7 @@ export function restoreCommand(io: Io, signal: AbortSignal): Command {
         restoreCatalog(copy, location, {
           replace: force,
           links,
-          signal,
+          signal: io.signal,
           onProgress: (done) => show(() => copiedText(done)),
         }),
       )
@@ -98,7 +102,7 @@ const examples = `  $ tabularium backup-lease postgres://app@db.example/tables -
 `
 
 /** The command that holds a lease against removal of content while another command copies a catalog. */
-export function backupLeaseCommand(io: Io, signal: AbortSignal): Command {
+export function backupLeaseCommand(io: Io): Command {
   return maintenanceCommand(
     'backup-lease',
     'Run a command that copies a catalog, and keep its content meanwhile.',
@@ -109,28 +113,28 @@ export function backupLeaseCommand(io: Io, signal: AbortSignal): Command {
     .argument('<command...>', 'the command and its arguments, behind --')
     .action(async (location: string, command: readonly string[]) => {
       await using catalog = await openLocal(location, false)
-      await catalog.withBackupLease((kept) => run(command, io, kept), { signal })
+      await catalog.withBackupLease((kept) => run(command, { ...io, signal: kept }), { signal: io.signal })
     })
 }
 
 /** Runs a command until it ends. When the signal aborts, sends SIGTERM and waits for the exit. */
-async function run([program, ...args]: readonly string[], io: Io, signal: AbortSignal): Promise<void> {
+async function run([program, ...args]: readonly string[], io: Io): Promise<void> {
   const child = spawn(program!, args, { stdio: 'inherit', env: { ...io.env } })
   const stop = () => child.kill('SIGTERM')
-  signal.addEventListener('abort', stop, { once: true })
+  io.signal.addEventListener('abort', stop, { once: true })
   try {
-    if (signal.aborted) stop()
+    if (io.signal.aborted) stop()
     const [code, killedBy] = await new Promise<[number | null, string | null]>((resolve, reject) => {
       child.once('error', (cause) => {
         reject(new CatalogError('InvalidInput', `${program} cannot be run: ${cause.message}.`, { cause }))
       })
       child.once('close', (...ended) => resolve(ended))
     })
-    signal.throwIfAborted()
+    io.signal.throwIfAborted()
     if (code === 0) return
     const how = code === null ? `was ended by ${killedBy}` : `ended with exit code ${code}`
     throw new CatalogError('InvalidInput', `${program} ${how}: what it copied is not complete.`)
   } finally {
-    signal.removeEventListener('abort', stop)
+    io.signal.removeEventListener('abort', stop)
   }
 }

@@ -27,7 +27,7 @@ Examples:
 `
 
 /** The command that prints commits until an interrupt. */
-export function changesCommand(io: Io, signal: AbortSignal): Command {
+export function changesCommand(io: Io): Command {
   const summary = 'Print changes as they are committed.'
   const command = new Command('changes')
     .summary(summary)
@@ -54,7 +54,7 @@ export function changesCommand(io: Io, signal: AbortSignal): Command {
     const changes = catalog.watch({
       ...(id !== undefined && { id: readIdentifier(id, delimiter) }),
       ...(since !== undefined && { since }),
-      signal,
+      signal: io.signal,
     })
     try {
       if (end !== undefined && (await changes.token()) === end) return
@@ -64,9 +64,9 @@ export function changesCommand(io: Io, signal: AbortSignal): Command {
       }
     } catch (error) {
       // An interrupt is the normal end of this command.
-      if (!(signal.aborted && error === signal.reason)) throw error
+      if (!(io.signal.aborted && error === io.signal.reason)) throw error
     }
-    if (follow && !signal.aborted)
+    if (follow && !io.signal.aborted)
       throw new CatalogError(
         'ServiceUnavailable',
         'The catalog was closed. Run the command again, with --since.',

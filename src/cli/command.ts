@@ -79,7 +79,7 @@ export function listedCommand({ name, summary, command }: AnyOperation): Command
 }
 
 /** The command of an operation. Arguments and options come from the request schema, the rest from `command`. */
-export function operationCommand(operation: AnyOperation, io: Io, signal: AbortSignal): Command {
+export function operationCommand(operation: AnyOperation, io: Io): Command {
   const notes = operation.command
   const fields = fieldsOf(operation).filter(({ name }) => name !== 'delimiter')
   const command = listedCommand(operation).addArgument(
@@ -98,16 +98,14 @@ export function operationCommand(operation: AnyOperation, io: Io, signal: AbortS
     const request = await readRequest(fields, typed, options.delimiter, io)
     const asked = withDelimiter(operation, request, options.delimiter)
     const mayCreate = notes?.begins ?? false
-    await perform({ operation, location, request: asked, options, mayCreate }, io, signal).catch(
-      async (error) => {
-        if (!mayCreate) throw error
-        const { withNextCommand } = await import('./next-command.ts')
-        const [typedLocation = location, id] = command.args
-        const isNamespace = operation.name === 'createNamespace'
-        const { delimiter } = options
-        throw withNextCommand(error, { location: typedLocation, id, isNamespace, delimiter })
-      },
-    )
+    await perform({ operation, location, request: asked, options, mayCreate }, io).catch(async (error) => {
+      if (!mayCreate) throw error
+      const { withNextCommand } = await import('./next-command.ts')
+      const [typedLocation = location, id] = command.args
+      const isNamespace = operation.name === 'createNamespace'
+      const { delimiter } = options
+      throw withNextCommand(error, { location: typedLocation, id, isNamespace, delimiter })
+    })
   })
 }
 

@@ -19,7 +19,7 @@ interface Typed {
 }
 
 /** The command that writes a catalog as plain files. */
-export function exportCommand(io: Io, signal: AbortSignal): Command {
+export function exportCommand(io: Io): Command {
   return maintenanceCommand(
     'export',
     'Write a catalog as plain files.',
@@ -45,7 +45,7 @@ export function exportCommand(io: Io, signal: AbortSignal): Command {
           history,
           at,
           format,
-          signal,
+          signal: io.signal,
           onProgress: shownBy(show),
         }),
       )
@@ -55,7 +55,7 @@ export function exportCommand(io: Io, signal: AbortSignal): Command {
 }
 
 /** The command that imports an export into a catalog. */
-export function importCommand(io: Io, signal: AbortSignal): Command {
+export function importCommand(io: Io): Command {
   return maintenanceCommand(
     'import',
     'Import an export into a catalog.',
@@ -74,7 +74,7 @@ export function importCommand(io: Io, signal: AbortSignal): Command {
     .action(async (folder: string, location: string, { token, apiKey, json }: Typed) => {
       const report = await withProgress(io, async (show) => {
         const options = {
-          signal,
+          signal: io.signal,
           onProgress: shownBy(show),
         }
         if (!isUrl(location)) {
@@ -94,7 +94,7 @@ export function importCommand(io: Io, signal: AbortSignal): Command {
 }
 
 /** The command that copies a catalog into an empty one. */
-export function copyCommand(io: Io, signal: AbortSignal): Command {
+export function copyCommand(io: Io): Command {
   return maintenanceCommand(
     'copy',
     'Copy a catalog into another one, with its history.',
@@ -115,7 +115,7 @@ export function copyCommand(io: Io, signal: AbortSignal): Command {
       const report = await withProgress(io, (show) =>
         copyCatalog(from, target, {
           content,
-          signal,
+          signal: io.signal,
           onProgress: shownBy(show),
         }),
       )

@@ -31,7 +31,7 @@ Examples:
 `
 
 /** The command that serves a fake catalog to test suites in any language, until an interrupt. */
-export function fakeCommand(io: Io, signal: AbortSignal): Command {
+export function fakeCommand(io: Io): Command {
   const summary = 'Serve a fake catalog to a test suite.'
   return new Command('fake')
     .summary(summary)
@@ -95,9 +95,9 @@ export function fakeCommand(io: Io, signal: AbortSignal): Command {
         http: { listing, log },
       })
       tellListening(server, { iceberg, json }, io)
-      if (signal.aborted) return
+      if (io.signal.aborted) return
       const interrupted = new Promise<void>((resolve) =>
-        signal.addEventListener('abort', () => resolve(), { once: true }),
+        io.signal.addEventListener('abort', () => resolve(), { once: true }),
       )
       await Promise.race([interrupted, ...(endWithInput ? [ended(io.stdin)] : [])])
     })

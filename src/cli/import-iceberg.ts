@@ -30,7 +30,7 @@ const examples = `  $ tabularium import-iceberg https://old.example/iceberg --in
 `
 
 /** The command that registers the tables of another catalog of Iceberg REST. */
-export function importIcebergCommand(io: Io, signal: AbortSignal): Command {
+export function importIcebergCommand(io: Io): Command {
   const command = maintenanceCommand(
     'import-iceberg',
     'Register the tables and views of another catalog of Iceberg REST.',
@@ -54,7 +54,7 @@ export function importIcebergCommand(io: Io, signal: AbortSignal): Command {
     .option('--dry-run', 'only report what would be done')
     .action(async (url: string, namespaces: readonly string[], typed: Typed) => {
       const asked = namespaces.map((text) => text.split(typed.delimiter))
-      await importAll({ url, namespaces: asked, typed }, io, signal)
+      await importAll({ url, namespaces: asked, typed }, io)
     })
 }
 
@@ -77,7 +77,7 @@ interface Asked {
   readonly typed: Typed
 }
 
-async function importAll({ url, namespaces, typed }: Asked, io: Io, signal: AbortSignal): Promise<void> {
+async function importAll({ url, namespaces, typed }: Asked, io: Io): Promise<void> {
   const { importIceberg, isOutOfReach } = await import('../iceberg/index.ts')
   const { token, credential, scope, oauthUrl, warehouse, overwrite, dryRun, json } = typed
   const out = new Places()
@@ -87,7 +87,7 @@ async function importAll({ url, namespaces, typed }: Asked, io: Io, signal: Abor
       namespaces,
       overwrite,
       dryRun,
-      signal,
+      signal: io.signal,
       onEntry: (entry) => {
         show(() => `${++done} tables and views`)
         if (entry.outcome !== 'failed') return

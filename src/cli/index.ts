@@ -40,7 +40,14 @@ async function run(): Promise<void> {
   const { endSoon, exitCodes, main, whenNpxEnds } = await import('./main.ts')
   whenNpxEnds(process.env, () => stop.abort(new Error('interrupted, since npx has ended')))
   const { stdin, stdout, stderr, env } = process
-  process.exitCode = await main(args, { stdin, stdout, stderr, env, version: packageVersion() }, stop.signal)
+  process.exitCode = await main(args, {
+    stdin,
+    stdout,
+    stderr,
+    env,
+    version: packageVersion(),
+    signal: stop.signal,
+  })
   if (process.exitCode === exitCodes.interrupted) endSoon()
   // A shell waits for completions. A pending request to a server or database must not delay the exit.
   if (args[0] === '__complete') process.exit()

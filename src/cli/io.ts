@@ -9,8 +9,8 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The version of this release. */
   readonly version: string
-  /** Aborts when the command is interrupted. `main` sets it. */
-  readonly signal?: AbortSignal
+  /** Aborts when the command is interrupted. */
+  readonly signal: AbortSignal
 }
 
 export interface Output {
@@ -30,7 +30,6 @@ export const maxInputBytes = 256 * 1024 * 1024
  * for them: it rejects with its reason.
  */
 export async function unlessInterrupted<T>(work: Promise<T>, { signal }: Pick<Io, 'signal'>): Promise<T> {
-  if (signal === undefined) return work
   let stop = () => {}
   const interrupted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason)
@@ -59,7 +58,7 @@ export async function* untilInterrupted(
   } finally {
     const ended = iterator.return?.()
     // It would wait for the next bytes.
-    if (io.signal?.aborted) ended?.catch(() => {})
+    if (io.signal.aborted) ended?.catch(() => {})
     else await ended
   }
 }

@@ -22,11 +22,10 @@ export const exitCodes = { done: 0, refused: 1, usage: 2, interrupted: 130 } as 
  * Runs the command in `args` and resolves to the exit code. An error prints one line on the error stream, with the code
  * of a catalog error and the next step.
  */
-export async function main(args: readonly string[], given: Io, signal: AbortSignal): Promise<number> {
-  const io = { ...given, signal }
+export async function main(args: readonly string[], io: Io): Promise<number> {
   try {
     const word = firstWord(args)
-    const root = await program(io, signal, word)
+    const root = await program(io, word)
     // Before its options are read: those of the root, such as `--version`, would be taken for what was asked.
     if (word && !word.startsWith('-') && word !== 'help' && !hasCommand(root, word)) {
       const { unknownCommand } = await import('./near-miss.ts')
@@ -36,7 +35,7 @@ export async function main(args: readonly string[], given: Io, signal: AbortSign
     return exitCodes.done
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
-    const [text, code] = describeError(error, args, signal)
+    const [text, code] = describeError(error, args, io)
     io.stderr.write(`tabularium: ${visible(asTyped(text, args))}\n`)
     return code
   }
@@ -49,7 +48,7 @@ function hasCommand({ commands }: Command, word: string): boolean {
 function describeError(
   error: unknown,
   args: readonly string[],
-  signal: AbortSignal,
+  { signal }: Io,
 ): [text: string, code: number] {
   const { cause } = (error ?? {}) as { readonly cause?: unknown }
   if (signal.aborted && (error === signal.reason || cause === signal.reason))
@@ -128,19 +127,15 @@ function newRoot(io: Io): Command {
  * The root command: serving, maintenance, and a command for every operation. With `word`, the first word of a command
  * line, it has only the commands that this line can need. Loading and making all of them takes longer than most of them.
  */
-export async function program(io: Io, signal: AbortSignal, word?: string): Promise<Command> {
+export async function program(io: Io, word?: string): Promise<Command> {
   const root = newRoot(io)
   const named = definitions.filter((operation) => isNamed(operation, word))
-  for (const operation of named) addOperation(root, operation, io, operationCommand(operation, io, signal))
+  for (const operation of named) addOperation(root, operation, io, operationCommand(operation, io))
   if (named.length > 0) return configure(root, io)
   const { completeCommand } = await import('./completion/completion-command.ts')
-  const complete = completeCommand(
-    (first) => (first === undefined ? listing(io, signal) : program(io, signal, first)),
-    io,
-    signal,
-  )
+  const complete = completeCommand((first) => (first === undefined ? listing(io) : program(io, first)), io)
   if (word !== complete.name()) {
-    await addAll(root, io, signal, (operation) => operationCommand(operation, io, signal))
+    await addAll(root, io, (operation) => operationCommand(operation, io))
   }
   // Groups of commands are shown in the order in which they were added, and this one's comes last.
   root.addCommand(configure(complete, io), { hidden: true })
@@ -148,19 +143,14 @@ export async function program(io: Io, signal: AbortSignal, word?: string): Promi
 }
 
 /** The root command with all commands, for completions of a first word. Those of operations are only listed. */
-async function listing(io: Io, signal: AbortSignal): Promise<Command> {
+async function listing(io: Io): Promise<Command> {
   const root = newRoot(io)
-  await addAll(root, io, signal, listedCommand)
+  await addAll(root, io, listedCommand)
   return configure(root, io)
 }
 
-async function addAll(
-  root: Command,
-  io: Io,
-  signal: AbortSignal,
-  commandOf: (operation: AnyOperation) => Command,
-): Promise<void> {
-  const { itself, more } = (await import('./other-commands.ts')).otherCommands(io, signal)
+async function addAll(root: Command, io: Io, commandOf: (operation: AnyOperation) => Command): Promise<void> {
+  const { itself, more } = (await import('./other-commands.ts')).otherCommands(io)
   for (const command of itself) root.addCommand(configure(command, io))
   for (const operation of definitions) addOperation(root, operation, io, commandOf(operation))
   for (const command of more) root.addCommand(configure(command, io))

@@ -37,7 +37,7 @@ const examples = `  $ tabularium verify ./catalog
 `
 
 /** The command that looks for damage. */
-export function verifyCommand(io: Io, signal: AbortSignal): Command {
+export function verifyCommand(io: Io): Command {
   const command = maintenanceCommand(
     'verify',
     'Look for damage in a catalog.',
@@ -56,7 +56,7 @@ export function verifyCommand(io: Io, signal: AbortSignal): Command {
       const { findings: _, ...report } = await withProgress(io, (show) =>
         verifyCatalog(location, {
           quick,
-          signal,
+          signal: io.signal,
           locationRoots: locationRoot,
           formats: icebergFormats,
           onFinding: (finding) => found.push(finding),
@@ -94,7 +94,7 @@ interface VacuumTyped extends RootOptions, RetentionTyped {
 }
 
 /** The command that removes unreachable content. */
-export function vacuumCommand(io: Io, signal: AbortSignal): Command {
+export function vacuumCommand(io: Io): Command {
   const command = maintenanceCommand(
     'vacuum',
     'Remove content that nothing refers to any more.',
@@ -112,7 +112,7 @@ export function vacuumCommand(io: Io, signal: AbortSignal): Command {
     .action(async (location: string, { json, dryRun, grace, ...typed }: VacuumTyped) => {
       await using catalog = await openLocal(location, false, typed)
       const report = await catalog.vacuum({
-        signal,
+        signal: io.signal,
         ...(dryRun === undefined ? {} : { dryRun }),
         ...(grace === undefined ? {} : { graceMillis: grace }),
       })

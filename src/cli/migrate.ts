@@ -22,7 +22,7 @@ const examples = `  $ tabularium migrate postgres://admin@db.example/tables --co
 `
 
 /** The command that creates or migrates the tables of a catalog in a database. */
-export function migrateCommand(io: Io, signal: AbortSignal): Command {
+export function migrateCommand(io: Io): Command {
   return maintenanceCommand(
     'migrate',
     'Prepare a database for a catalog.',
@@ -52,7 +52,7 @@ export function migrateCommand(io: Io, signal: AbortSignal): Command {
       const printer = printerOf(io, json)
       const report = await migratePostgres(location)
       if (content !== undefined) await (await openCatalog(location, { content })).close()
-      printer.one({ ...report, ...(await settleContent(location, typed, io, signal)) })
+      printer.one({ ...report, ...(await settleContent(location, typed, io)) })
       printer.end()
       if (content === undefined && report.from === null) {
         io.stderr.write(
@@ -75,7 +75,6 @@ async function settleContent(
   location: string,
   { adoptContent: url, isCopy, keepContent: isKept }: Typed,
   io: Io,
-  signal: AbortSignal,
 ): Promise<object> {
   if (isKept) {
     const kept = await keepContent(location)
@@ -90,7 +89,7 @@ async function settleContent(
   const adopted = await withProgress(io, (show) =>
     adoptContent(location, url, {
       isCopy,
-      signal,
+      signal: io.signal,
       onProgress: ({ tables, objects, copied, bytes }) =>
         show(
           () =>

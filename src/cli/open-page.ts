@@ -24,7 +24,7 @@ Examples:
 `
 
 /** The command that shows a catalog in the browser until an interrupt. */
-export function openCommand(io: Io, signal: AbortSignal): Command {
+export function openCommand(io: Io): Command {
   const summary = 'Look at a catalog in the browser.'
   return new Command('open')
     .summary(summary)
@@ -72,8 +72,8 @@ export function openCommand(io: Io, signal: AbortSignal): Command {
       const url = `${server.url}/#token=${token}`
       io.stdout.write(json ? `${JSON.stringify({ url })}\n` : `tabularium shows the catalog at ${url}\n`)
       if (browser) openBrowser(`${server.url}/open/${code}`, io.env)
-      if (signal.aborted) return
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      if (io.signal.aborted) return
+      await new Promise((resolve) => io.signal.addEventListener('abort', resolve, { once: true }))
     })
 }
 

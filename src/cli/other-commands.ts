@@ -19,33 +19,33 @@ import { watchCommand } from './watch.ts'
  * The commands that are no operations, in the order in which the help lists them: those before the operations, and those
  * behind. They are loaded only for a line that may need one.
  */
-export function otherCommands(
-  io: Io,
-  signal: AbortSignal,
-): { readonly itself: readonly Command[]; readonly more: readonly Command[] } {
+export function otherCommands(io: Io): {
+  readonly itself: readonly Command[]
+  readonly more: readonly Command[]
+} {
   const itself = [
-    serveCommand(io, signal),
-    openCommand(io, signal),
-    mcpCommand(io, signal),
-    fakeCommand(io, signal),
-    changesCommand(io, signal),
-    migrateCommand(io, signal),
-    verifyCommand(io, signal),
-    vacuumCommand(io, signal),
-    backupCommand(io, signal),
-    backupLeaseCommand(io, signal),
-    restoreCommand(io, signal),
-    exportCommand(io, signal),
-    importCommand(io, signal),
-    importIcebergCommand(io, signal),
-    copyCommand(io, signal),
+    serveCommand(io),
+    openCommand(io),
+    mcpCommand(io),
+    fakeCommand(io),
+    changesCommand(io),
+    migrateCommand(io),
+    verifyCommand(io),
+    vacuumCommand(io),
+    backupCommand(io),
+    backupLeaseCommand(io),
+    restoreCommand(io),
+    exportCommand(io),
+    importCommand(io),
+    importIcebergCommand(io),
+    copyCommand(io),
   ]
   const more = [
-    describeCommand(io, signal),
-    schemaCommand(io, signal),
-    headCommand(io, signal),
-    historyCommand(io, signal),
-    watchCommand(io, signal),
+    describeCommand(io),
+    schemaCommand(io),
+    headCommand(io),
+    historyCommand(io),
+    watchCommand(io),
     profileCommand(io),
     completionCommand(io),
   ]

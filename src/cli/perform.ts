@@ -186,7 +186,7 @@ export interface ParsedCommand {
 }
 
 /** Opens the catalog, runs the operation and prints its response. */
-export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal): Promise<void> {
+export async function perform(task: ParsedCommand, io: Io): Promise<void> {
   const { operation, location, request, options, mayCreate } = task
   const { transaction, idempotencyKey } = options
   if (!isUrl(location)) refuseWithoutServer(operation, transaction)
@@ -194,7 +194,7 @@ export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal):
   const printer = printerOf(io, options.json)
   await using catalog = await openLocation(location, mayCreate, options, io)
   const inParts = readsRows(operation) && { [requestMemory]: { inParts: true, isOnce: true } }
-  const work = { signal, onProgress: bar.onProgress, transaction, idempotencyKey, ...inParts }
+  const work = { signal: io.signal, onProgress: bar.onProgress, transaction, idempotencyKey, ...inParts }
   const method = catalog[operation.name] as (request: Fields, options: OperationOptions) => Promise<Fields>
   const run = (asked: Fields) => reading(method(asked, work))
   try {
@@ -202,7 +202,7 @@ export async function perform(task: ParsedCommand, io: Io, signal: AbortSignal):
       await queryToFile(run, request, options.output, io)
     } else {
       const note = (text: string) => io.stderr.write(`note: ${visible(text)}\n`)
-      if (options.parents) await createParents(catalog, request, { signal, transaction })
+      if (options.parents) await createParents(catalog, request, { signal: io.signal, transaction })
       // As of a folder: with its parents, it may be there.
       const asked = options.parents ? { mode: 'ExistOk', ...request } : request
       const typed = await withTypedRows(catalog, operation.name, asked, work, note)

@@ -156,7 +156,7 @@ async function readJson(name: string, text: string, io: Io): Promise<unknown> {
 async function readText(name: string, path: string, io: Io): Promise<string> {
   if (path === '-') return new TextDecoder().decode(await readAll(io))
   return unlessInterrupted(readFile(path, 'utf8'), io).catch((cause) => {
-    io.signal?.throwIfAborted()
+    io.signal.throwIfAborted()
     throw new UsageError(`--${kebab(name)} cannot be read from ${path}: ${(cause as Error).message}`)
   })
 }

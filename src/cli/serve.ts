@@ -83,7 +83,7 @@ Examples:
 `
 
 /** The command that serves a catalog until an interrupt, then finishes running requests. */
-export function serveCommand(io: Io, signal: AbortSignal): Command {
+export function serveCommand(io: Io): Command {
   const summary = 'Serve a catalog over HTTP.'
   const command = new Command('serve')
     .summary(summary)
@@ -105,7 +105,7 @@ export function serveCommand(io: Io, signal: AbortSignal): Command {
       throw new UsageError('serve takes the directory of a catalog, postgres://…, or memory:')
     const auth = authOf(typed, io)
     const http = { ...listenOptions(typed), auth }
-    await serveUntil({ location, catalog: catalogOptions(location, typed), http, typed }, io, signal)
+    await serveUntil({ location, catalog: catalogOptions(location, typed), http, typed }, io)
   })
 }
 
@@ -356,17 +356,13 @@ interface Serving {
   readonly typed: Typed
 }
 
-async function serveUntil(
-  { location, catalog: options, http, typed }: Serving,
-  io: Io,
-  signal: AbortSignal,
-): Promise<void> {
+async function serveUntil({ location, catalog: options, http, typed }: Serving, io: Io): Promise<void> {
   const audit = auditOptions(typed)
   const { serve } = await import('../server/index.ts')
   const opened = await openWithRetries(
     () => tellingNew(location, () => openCatalog(location, options), io),
     isDatabaseUrl(location),
-    signal,
+    io.signal,
     io,
   )
   if (opened === undefined) return
@@ -377,8 +373,8 @@ async function serveUntil(
   await using server = await serve(catalog, { ...http, ...hooks, mounts })
   // No more than its URL: scripts take the last word for it.
   tellListening(server, { iceberg: false, json: typed.json }, io)
-  if (signal.aborted) return
-  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  if (io.signal.aborted) return
+  await new Promise((resolve) => io.signal.addEventListener('abort', resolve, { once: true }))
   const { drain = 0 } = typed
   if (drain > 0) {
     io.stderr.write(

@@ -38,7 +38,6 @@ export interface TableCommand {
 function tableCommand<Typed>(
   { name, group, summary, description, examples }: TableCommand,
   io: Io,
-  signal: AbortSignal,
   work: (given: TableWork<Typed>) => Promise<void>,
 ): Command {
   const command = new Command(name)
@@ -59,7 +58,7 @@ function tableCommand<Typed>(
     await using catalog = await openLocation(location, false, typed)
     const printer = printerOf(io, typed.json)
     try {
-      await work({ catalog, id, typed, printer, options: { signal } })
+      await work({ catalog, id, typed, printer, options: { signal: io.signal } })
     } catch (error) {
       const { withNearName } = await import('./near-names.ts')
       throw await withNearName(error, { catalog, ids: [id], delimiter: typed.delimiter, options: {} })
@@ -92,7 +91,7 @@ function versionFields({ version, tag, at, branch }: VersionOptions): VersionOpt
 }
 
 /** The command that shows the first rows of a table. */
-export function headCommand(io: Io, signal: AbortSignal): Command {
+export function headCommand(io: Io): Command {
   const command = tableCommand<VersionOptions & { readonly rows: number }>(
     {
       name: 'head',
@@ -106,7 +105,6 @@ export function headCommand(io: Io, signal: AbortSignal): Command {
       ],
     },
     io,
-    signal,
     async ({ catalog, id, typed, printer, options }) => {
       const { data } = await catalog.queryTable({ id, limit: typed.rows, ...versionFields(typed) }, options)
       const { rowsOfParts } = await import('./rows/arrow.ts')
@@ -117,7 +115,7 @@ export function headCommand(io: Io, signal: AbortSignal): Command {
 }
 
 /** The command that lists the columns of a table. */
-export function schemaCommand(io: Io, signal: AbortSignal): Command {
+export function schemaCommand(io: Io): Command {
   const command = tableCommand<VersionOptions>(
     {
       name: 'schema',
@@ -127,7 +125,6 @@ export function schemaCommand(io: Io, signal: AbortSignal): Command {
       examples: ['./catalog prod.flights', './catalog prod.flights --version 3'],
     },
     io,
-    signal,
     async ({ catalog, id, typed, printer, options }) => {
       const described = await catalog.describeTable(
         { id, ...versionFields(typed), load_detailed_metadata: true },
@@ -167,7 +164,7 @@ interface Typed {
 const maxTags = 10_000
 
 /** The command that lists the versions of a table with the operations that made them. */
-export function historyCommand(io: Io, signal: AbortSignal): Command {
+export function historyCommand(io: Io): Command {
   return tableCommand<Typed>(
     {
       name: 'history',
@@ -178,7 +175,6 @@ export function historyCommand(io: Io, signal: AbortSignal): Command {
       examples: ['./catalog prod.flights', './catalog prod.flights -n 5 --branch experiment'],
     },
     io,
-    signal,
     listHistory,
   )
     .option('-n, --limit <number>', 'at most so many versions (default: all)', toNumber)
@@ -226,7 +222,7 @@ const maxNames = 1_000
 const maxVersions = 100_000
 
 /** The command that prints everything the catalog knows about a table. */
-export function describeCommand(io: Io, signal: AbortSignal): Command {
+export function describeCommand(io: Io): Command {
   const command = tableCommand<VersionOptions>(
     {
       name: 'describe',
@@ -237,7 +233,6 @@ export function describeCommand(io: Io, signal: AbortSignal): Command {
       examples: ['./catalog prod.flights', './catalog prod.flights --tag stable'],
     },
     io,
-    signal,
     async (work) => work.printer.one(await describe(work)),
   )
   return addVersionOptions(command)

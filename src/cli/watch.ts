@@ -23,7 +23,7 @@ Examples:
 `
 
 /** The command that prints transactions as they begin, change and end, until an interrupt. */
-export function watchCommand(io: Io, signal: AbortSignal): Command {
+export function watchCommand(io: Io): Command {
   const summary = 'Watch transactions: a line for each that begins, changes or ends.'
   const command = new Command('watch')
     .summary(summary)
@@ -48,10 +48,10 @@ export function watchCommand(io: Io, signal: AbortSignal): Command {
       io.stdout.write(`${asJson ? JSON.stringify(transaction) : lineOf(transaction, delimiter)}\n`)
     }
     try {
-      await watch(catalog, show, interval * 1_000, io, signal)
+      await watch(catalog, show, interval * 1_000, io)
     } catch (error) {
       // An interrupt is the normal end of this command.
-      if (!signal.aborted || error !== signal.reason) throw error
+      if (!io.signal.aborted || error !== io.signal.reason) throw error
     }
   })
 }
@@ -64,26 +64,29 @@ async function watch(
   show: (transaction: Transaction) => void,
   interval: number,
   io: Io,
-  signal: AbortSignal,
 ): Promise<void> {
   const shown = new ShownTransactions(show)
-  const underWay = await inOrder(catalog.transactions({ status: ['Queued', 'Running'] }, { signal }))
-  const { transactions: newest } = await catalog.listTransactions({ limit: 1 }, { signal })
+  const underWay = await inOrder(
+    catalog.transactions({ status: ['Queued', 'Running'] }, { signal: io.signal }),
+  )
+  const { transactions: newest } = await catalog.listTransactions({ limit: 1 }, { signal: io.signal })
   // All times come from the catalog's clock, never from this machine's.
   for (const known of newest) {
     shown.advanceTo(known)
-    for (const before of await inOrder(catalog.transactions({ since_millis: shown.since }, { signal })))
+    for (const before of await inOrder(
+      catalog.transactions({ since_millis: shown.since }, { signal: io.signal }),
+    ))
       shown.markShown(before)
   }
   for (const transaction of underWay) shown.update(transaction)
   let isReported = false
   for (;;) {
-    await sleep(interval, { signal }).catch(() => signal.throwIfAborted())
+    await sleep(interval, { signal: io.signal }).catch(() => io.signal.throwIfAborted())
     try {
-      await poll(catalog, shown, signal)
+      await poll(catalog, shown, io.signal)
       isReported = false
     } catch (error) {
-      signal.throwIfAborted()
+      io.signal.throwIfAborted()
       if (!(error instanceof CatalogError && isTransient(error))) throw error
       if (!isReported)
         io.stderr.write(`tabularium: ${visible(`${error.code}: ${error.message}`)} Trying again.\n`)

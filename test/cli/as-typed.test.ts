@@ -82,8 +82,16 @@ describe('rows for other programs', () => {
     await run(['create', catalog, 't', '--data', '[{"x":1,"s":"a"},{"x":2,"s":"b"}]'])
     const bytes: Uint8Array[] = []
     const stdout = { write: (chunk: string | Uint8Array) => bytes.push(Buffer.from(chunk as Uint8Array)) }
-    const io = { stdin: Readable.from([]), stdout, stderr: { write: () => {} }, env: {}, version: '1' }
-    expect(await main(['query', catalog, 't', '-o', '-'], io, new AbortController().signal)).toBe(0)
+    const { signal } = new AbortController()
+    const io = {
+      stdin: Readable.from([]),
+      stdout,
+      stderr: { write: () => {} },
+      env: {},
+      version: '1',
+      signal,
+    }
+    expect(await main(['query', catalog, 't', '-o', '-'], io)).toBe(0)
     const [arrows, arrow] = [join(folder, 'a.arrows'), join(folder, 'a.arrow')]
     for (const path of [arrows, arrow]) await run(['query', catalog, 't', '-o', path])
     const piped = Buffer.concat(bytes)

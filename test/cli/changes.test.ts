@@ -48,11 +48,11 @@ test('serve --audit writes who changed what and who was refused, and changes fol
       stderr: { write: (text: string | Uint8Array) => reject(new Error(String(text))) },
       env: {},
       version: '1.2.3',
+      signal: stop.signal,
     }
     const served = main(
       ['serve', 'memory:', '--port', '0', '--token', token, '--audit', audit, '--audit-failure', 'refuse'],
       io,
-      stop.signal,
     )
     onTestFinished(async () => {
       stop.abort()

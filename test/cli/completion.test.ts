@@ -28,7 +28,7 @@ describe('what is offered', () => {
     expect((await offered('')).found).not.toContain('__complete')
     expect((await offered('profile re')).found).toEqual(['remove'])
     // They are those of the program, though it makes no options for them.
-    const whole = await program({ ...streams, env: {}, version: '1' }, new AbortController().signal)
+    const whole = await program({ ...streams, env: {}, version: '1', signal: new AbortController().signal })
     const visible = whole.createHelp().visibleCommands(whole)
     expect((await offered('')).found).toEqual(visible.flatMap((one) => [one.name(), ...one.aliases()]))
     const { out } = await run(['__complete', '--', 'hea'])

@@ -4,7 +4,7 @@ import { suggestionsFor, synonyms } from '../../src/cli/near-miss.ts'
 import { run } from './run.ts'
 
 const streams = { stdin: (async function* () {})(), stdout: { write: () => {} }, stderr: { write: () => {} } }
-const root = await program({ ...streams, env: {}, version: '1' }, new AbortController().signal)
+const root = await program({ ...streams, env: {}, version: '1', signal: new AbortController().signal })
 const commands = root.commands.flatMap((command) => [command.name(), ...command.aliases()])
 
 describe('a command that is none', () => {

@@ -22,8 +22,9 @@ async function opened(
       stderr: { write: (text: string | Uint8Array) => reject(new Error(String(text))) },
       env,
       version: '1.2.3',
+      signal: stop.signal,
     }
-    const done = main(['open', ...args], io, stop.signal)
+    const done = main(['open', ...args], io)
     onTestFinished(async () => {
       stop.abort()
       expect(await done).toBe(0)

@@ -122,8 +122,8 @@ it('rows are made no faster than standard output takes them', async () => {
   }
   const stderr = { write: () => {} }
   const stdin = (async function* (): AsyncGenerator<Uint8Array> {})()
-  const io = { stdin, stdout, stderr, env: {}, version: '1.2.3' }
-  expect(await main(['query', location, 't'], io, new AbortController().signal)).toBe(0)
+  const io = { stdin, stdout, stderr, env: {}, version: '1.2.3', signal: new AbortController().signal }
+  expect(await main(['query', location, 't'], io)).toBe(0)
   expect(lines).toBe(rows)
   expect(most).toBeLessThan(12 << 20)
 })

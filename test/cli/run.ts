@@ -27,8 +27,8 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
   const { stdin = '', env = {}, terminal = false, signal = new AbortController().signal, onOutput } = options
   const out = collector(terminal, onOutput)
   const err = collector(terminal)
-  const io = { stdin: bytesOf(stdin), stdout: out.output, stderr: err.output, env, version: '1.2.3' }
-  const code = await main(args, io, signal)
+  const io = { stdin: bytesOf(stdin), stdout: out.output, stderr: err.output, env, version: '1.2.3', signal }
+  const code = await main(args, io)
   return { code, out: out.text(), err: err.text() }
 }
 

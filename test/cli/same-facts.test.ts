@@ -137,7 +137,7 @@ const elsewhere: Readonly<Record<string, string>> = {
 }
 
 const streams = { stdin: (async function* () {})(), stdout: { write: () => {} }, stderr: { write: () => {} } }
-const root = await program({ ...streams, env: {}, version: '1' }, new AbortController().signal)
+const root = await program({ ...streams, env: {}, version: '1', signal: new AbortController().signal })
 const hidden = new Set(['__complete', ...definitions.filter(isUnsupported).map(({ name }) => kebab(name))])
 const leaves = (command: Command): readonly Command[] =>
   command.commands.length === 0 ? [command] : command.commands.flatMap(leaves)

@@ -21,8 +21,9 @@ async function served(url: string): Promise<{ readonly code: number; readonly sa
     },
     env: {},
     version: '1.2.3',
+    signal: stop.signal,
   }
-  const code = await main(['serve', url, '--no-auth', '--port', '0'], io, stop.signal)
+  const code = await main(['serve', url, '--no-auth', '--port', '0'], io)
   return { code, said }
 }
 

@@ -32,8 +32,9 @@ async function serving(args: readonly string[], env: Record<string, string> = {}
       },
       env,
       version: '1.2.3',
+      signal: stop.signal,
     }
-    const done = main(['serve', ...args, '--port', '0'], io, stop.signal)
+    const done = main(['serve', ...args, '--port', '0'], io)
     onTestFinished(async () => {
       stop.abort()
       expect(await done).toBe(0)

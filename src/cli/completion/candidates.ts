@@ -20,16 +20,11 @@ export interface Candidates {
 const nothing: Candidates = { found: [], files: false }
 
 /** Completions for the last word. `words` follow the name of the program. */
-export async function candidatesFor(
-  root: Command,
-  words: readonly string[],
-  io: Io,
-  signal: AbortSignal,
-): Promise<Candidates> {
+export async function candidatesFor(root: Command, words: readonly string[], io: Io): Promise<Candidates> {
   const typed = words.slice(0, -1)
   const current = words.at(-1) ?? ''
   const { command, operands, values, pendingOption } = parseLine(root, typed)
-  const found = await candidates({ command, operands, values, pendingOption, current }, io, signal)
+  const found = await candidates({ command, operands, values, pendingOption, current }, io)
   return { ...found, found: found.found.filter(({ value }) => value.startsWith(current)) }
 }
 
@@ -74,7 +69,6 @@ function subcommand(command: Command, word: string): Command | undefined {
 async function candidates(
   { command, operands, values, pendingOption, current }: ParsedLine & { readonly current: string },
   io: Io,
-  signal: AbortSignal,
 ): Promise<Candidates> {
   const targetOf = (at: readonly string[]): CompletionTarget => ({
     location: at[0] ?? '',
@@ -88,7 +82,7 @@ async function candidates(
     profile !== undefined && isLocation(command.registeredArguments[0])
       ? [`@${profile}`, ...operands]
       : operands
-  if (pendingOption !== undefined) return valuesOf(pendingOption, targetOf(given), io, signal)
+  if (pendingOption !== undefined) return valuesOf(pendingOption, targetOf(given), io)
   if (current.startsWith('-')) return { found: optionsOf(command), files: false }
   if (command.commands.length > 0 && operands.length === 0)
     return { found: commandsOf(command), files: false }
@@ -98,7 +92,7 @@ async function candidates(
   if (isLocation(argument)) return { found: await profilesOf(io), files: !current.startsWith('@') }
   const kind = argument.name()
   if (kind === 'table' || kind === 'namespace') {
-    return { found: await namesIn({ ...targetOf(given), names: current }, kind, io, signal), files: false }
+    return { found: await namesIn({ ...targetOf(given), names: current }, kind, io), files: false }
   }
   return { found: [], files: /folder|copy|target|file/.test(kind) }
 }
@@ -110,21 +104,16 @@ function argumentAt({ registeredArguments }: Command, index: number): Argument |
   )
 }
 
-async function valuesOf(
-  option: Option,
-  target: CompletionTarget,
-  io: Io,
-  signal: AbortSignal,
-): Promise<Candidates> {
+async function valuesOf(option: Option, target: CompletionTarget, io: Io): Promise<Candidates> {
   if (option.argChoices) return { found: option.argChoices.map((value) => ({ value })), files: false }
   const name = option.attributeName()
   if (name === 'profile') {
     const found = await profilesOf(io)
     return { found: found.map(({ value, ...about }) => ({ ...about, value: value.slice(1) })), files: false }
   }
-  if (name === 'tag') return { found: await tagNames(target, io, signal), files: false }
+  if (name === 'tag') return { found: await tagNames(target, io), files: false }
   if (name === 'branch' || name === 'fromBranch')
-    return { found: await branchNames(target, io, signal), files: false }
+    return { found: await branchNames(target, io), files: false }
   return { found: [], files: /<(?:file|folder)>/.test(option.flags) }
 }
 
@@ -166,15 +155,14 @@ export function namesIn(
   { names, ...target }: CompletionTarget,
   kind: 'table' | 'namespace',
   io: Io,
-  signal: AbortSignal,
 ): Promise<Candidate[]> {
   return withCatalog({ names, ...target }, io, async (catalog) => {
     const { delimiter } = target
     const parts = names.split(delimiter)
     const [parent, prefix] = [parts.slice(0, -1), parts.at(-1)!]
     const listed = await Promise.all([
-      childrenOf(catalog, 'namespace', parent, prefix, signal),
-      kind === 'table' ? childrenOf(catalog, 'table', parent, prefix, signal) : [],
+      childrenOf(catalog, 'namespace', parent, prefix, io.signal),
+      kind === 'table' ? childrenOf(catalog, 'table', parent, prefix, io.signal) : [],
     ])
     const [namespaces, tables] = listed.map((found) =>
       found
@@ -221,16 +209,19 @@ function exists(asked: Promise<unknown>): Promise<boolean> {
   )
 }
 
-function tagNames(target: CompletionTarget, io: Io, signal: AbortSignal): Promise<Candidate[]> {
+function tagNames(target: CompletionTarget, io: Io): Promise<Candidate[]> {
   return withCatalog(target, io, async (catalog) => {
-    const { tags } = await catalog.listTableTags({ id: idOf(target), limit: most }, { signal })
+    const { tags } = await catalog.listTableTags({ id: idOf(target), limit: most }, { signal: io.signal })
     return Object.entries(tags).map(([value, { version }]) => ({ value, about: `version ${version}` }))
   })
 }
 
-function branchNames(target: CompletionTarget, io: Io, signal: AbortSignal): Promise<Candidate[]> {
+function branchNames(target: CompletionTarget, io: Io): Promise<Candidate[]> {
   return withCatalog(target, io, async (catalog) => {
-    const { branches } = await catalog.listTableBranches({ id: idOf(target), limit: most }, { signal })
+    const { branches } = await catalog.listTableBranches(
+      { id: idOf(target), limit: most },
+      { signal: io.signal },
+    )
     return Object.keys(branches).map((value) => ({ value }))
   })
 }

@@ -40,11 +40,7 @@ const longest = 2_000
  * The hidden command that the scripts run. Any failure yields an empty list and exit code 0. `rootFor` makes the root
  * command for a line that begins with the word.
  */
-export function completeCommand(
-  rootFor: (word: string | undefined) => Promise<Command>,
-  io: Io,
-  signal: AbortSignal,
-): Command {
+export function completeCommand(rootFor: (word: string | undefined) => Promise<Command>, io: Io): Command {
   return new Command('__complete')
     .argument('[words...]')
     .option('--line <text>')
@@ -52,12 +48,14 @@ export function completeCommand(
     .passThroughOptions()
     .action(async (words: string[], { line }: { line?: string }) => {
       const typed = line === undefined ? words : splitLine(line).slice(1)
-      const stop = anySignal(signal, AbortSignal.timeout(longest))
+      const stop = anySignal(io.signal, AbortSignal.timeout(longest))
       const late = new Promise<undefined>((resolve) =>
         stop.addEventListener('abort', () => resolve(undefined)),
       )
       const root = await rootFor(firstWord(typed.slice(0, -1)))
-      const found = await Promise.race([candidatesFor(root, typed, io, stop), late]).catch(() => undefined)
+      const found = await Promise.race([candidatesFor(root, typed, { ...io, signal: stop }), late]).catch(
+        () => undefined,
+      )
       const lines = (found?.found ?? []).map(({ value, about }) =>
         about === undefined ? visible(value) : `${visible(value)}\t${visible(about)}`,
       )

@@ -33,7 +33,7 @@ Examples:
 `
 
 /** The command that offers a catalog to language models, by the Model Context Protocol. */
-export function mcpCommand(io: Io, signal: AbortSignal): Command {
+export function mcpCommand(io: Io): Command {
   const summary = 'Offer a catalog to language models (MCP).'
   const command = new Command('mcp')
     .summary(summary)
@@ -59,10 +59,10 @@ export function mcpCommand(io: Io, signal: AbortSignal): Command {
     .option('--json', 'with --http: print the URL as JSON')
   return addRootOption(command)
     .addHelpText('after', examples)
-    .action((location: string, typed: Typed) => runMcp(location, typed, io, signal))
+    .action((location: string, typed: Typed) => runMcp(location, typed, io))
 }
 
-async function runMcp(location: string, typed: Typed, io: Io, signal: AbortSignal): Promise<void> {
+async function runMcp(location: string, typed: Typed, io: Io): Promise<void> {
   const auth = typed.http ? authFor(location, typed, io) : undefined
   // Before the catalog is opened: without the package there is nothing to do.
   const sdk = await (await import('./sdk.ts')).loadSdk()
@@ -74,7 +74,7 @@ async function runMcp(location: string, typed: Typed, io: Io, signal: AbortSigna
   if (auth === undefined) {
     const { serveStreams } = await import('./stdio.ts')
     // Awaited, so that the catalog stays open.
-    await serveStreams(sdk, served, io, signal, report)
+    await serveStreams(sdk, served, io, io.signal, report)
     return
   }
   const [{ HttpSessions, mcpPath }, { serve }] = await Promise.all([
@@ -98,8 +98,8 @@ async function runMcp(location: string, typed: Typed, io: Io, signal: AbortSigna
     },
   })
   tellListening({ url: `${server.url}${mcpPath}` }, { iceberg: false, json }, io)
-  if (signal.aborted) return
-  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  if (io.signal.aborted) return
+  await new Promise((resolve) => io.signal.addEventListener('abort', resolve, { once: true }))
 }
 
 function authFor(location: string, { token, ...typed }: Typed, io: Io): ReturnType<typeof authOf> {

@@ -134,7 +134,7 @@ async function writeToFile(path: string, bytes: Chunks, io: Pick<Io, 'signal'>):
     )
   } catch (error) {
     if (failure !== undefined) throw failure.error
-    io.signal?.throwIfAborted()
+    io.signal.throwIfAborted()
     throw new UsageError(`--output cannot be written to ${path}: ${(error as Error).message}`)
   } finally {
     await chunks.return?.()

@@ -75,8 +75,9 @@ export async function serving(
       stderr: { write: (text: string | Uint8Array) => reject(new Error(String(text))) },
       env,
       version: '1.2.3',
+      signal: stop.signal,
     }
-    const done = main(['mcp', ...args, '--http', '--port', '0'], io, stop.signal)
+    const done = main(['mcp', ...args, '--http', '--port', '0'], io)
     onTestFinished(async () => {
       stop.abort()
       await done

@@ -233,8 +233,9 @@ async function startFake(args: readonly string[], env: Record<string, string> = 
       stderr: { write: (text: string | Uint8Array) => reject(new Error(String(text))) },
       env,
       version: '1.2.3',
+      signal: stop.signal,
     }
-    done = main(['fake', ...args], io, stop.signal)
+    done = main(['fake', ...args], io)
   })
   return {
     url,

@@ -57,8 +57,15 @@ async function served<T>(work: (client: ReturnType<typeof connect>) => Promise<T
 /** Runs a command, as the program does. */
 async function command(args: readonly string[], stdin: AsyncIterable<Uint8Array> = process.stdin) {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const io = { stdin, stdout: nowhere, stderr: process.stderr, env: {}, version: '0' }
-  if ((await main(args, io, new AbortController().signal)) !== 0) throw new Error(`${args[0]} failed`)
+  const io = {
+    stdin,
+    stdout: nowhere,
+    stderr: process.stderr,
+    env: {},
+    version: '0',
+    signal: new AbortController().signal,
+  }
+  if ((await main(args, io)) !== 0) throw new Error(`${args[0]} failed`)
 }
 
 const kinds = {
