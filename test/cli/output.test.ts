@@ -58,6 +58,51 @@ async function digest(location: string, name: string) {
 
 const hasZstd = 'createZstdCompress' in zlib
 
+it('a query without rows writes what inserts no rows, in each format, and empty files of no format are refused', async () => {
+  const folder = await freshFolder()
+  const location = join(folder, 'catalog')
+  await run(['create', location, 't', '--data', '[{"n":1,"s":"a"}]'])
+  const insert = (path: string) => run(['insert', location, 't', '--data', path])
+  const plain = ['arrow', 'arrows', 'parquet', 'csv', 'jsonl']
+  const endings = plain.flatMap((ending) =>
+    ['', '.gz', ...(hasZstd ? ['.zst'] : [])].map((more) => ending + more),
+  )
+  let version = 1
+  for (const ending of endings) {
+    const path = join(folder, `none.${ending}`)
+    expect((await run(['query', location, 't', '--limit', '0', '-o', path])).err).toBe('')
+    const { out, err } = await insert(path)
+    expect([ending, err]).toEqual([ending, ''])
+    expect(JSON.parse(out)).toMatchObject({ num_inserted_rows: 0, version: ++version })
+  }
+  for (const [name, text] of [
+    ['blank.ndjson', ' \n\n'],
+    ['list.json', '[]'],
+  ] as const) {
+    await writeFile(join(folder, name), text)
+    expect(await insert(join(folder, name))).toMatchObject({ code: 0, err: '' })
+    version++
+  }
+  const schema = JSON.stringify({ fields: [{ name: 'n', nullable: true, type: { type: 'int64' } }] })
+  const make = ['create', location, 'made', '--data', join(folder, 'none.jsonl')]
+  expect(await run(make)).toMatchObject({ code: 1, out: '', err: expect.stringContaining('Give a schema') })
+  expect(await run([...make, '--schema', schema])).toMatchObject({ code: 0, err: '' })
+  for (const ending of [...plain, ...plain.map((one) => `${one}.gz`), 'json', 'txt', 'jsonl.zst']) {
+    if (ending === 'jsonl') continue
+    const path = join(folder, `empty.${ending}`)
+    await writeFile(path, '')
+    const { code, out, err } = await insert(path)
+    expect([ending, code, out]).toEqual([ending, 2, ''])
+    expect(err).toContain(`empty.${ending}`)
+  }
+  expect(await run(['insert', location, 't', '--data', '-'])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('standard input is empty'),
+  })
+  await using catalog = await openCatalog(location)
+  expect((await catalog.listTableVersions({ id: ['t'] })).versions).toHaveLength(version)
+})
+
 it('each format has all rows, from a directory and from a server, and is read again', async () => {
   const { folder, location } = await filled()
   const expected = await digest(location, 't')

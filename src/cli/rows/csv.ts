@@ -39,7 +39,10 @@ export async function* csvRows(
     }
     yield rows
   }
-  if (names === undefined) throw new UsageError(`${source} is empty`)
+  if (names === undefined)
+    throw new UsageError(
+      `${source} is empty: where there are no rows, give the header of CSV, [], or a file named .jsonl`,
+    )
 }
 
 function rowOf(names: readonly string[], fields: Fields): Record<string, unknown> {

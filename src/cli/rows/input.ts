@@ -7,6 +7,8 @@ import { UsageError } from '../usage.ts'
 
 type Bytes = AsyncIterable<Uint8Array>
 
+const compressedName = /\.(?:gz|zst|zstd)$/i
+
 /** Where rows are read from: a file, or standard input (`-`). Its bytes are decompressed where they are gzip or zstd. */
 export interface Input {
   /** What errors call it. */
@@ -20,7 +22,7 @@ export interface Input {
 
 /** Finds out whether a file can be read, so that it is refused before anything else is done. */
 export async function inputOf(source: string, io: Io): Promise<Input> {
-  const path = source.replace(/\.(?:gz|zst|zstd)$/i, '')
+  const path = source.replace(compressedName, '')
   const opened = (chunks: Bytes, name: string) =>
     decompressed(untilInterrupted(readable(chunks, name), io), name)
   if (source === '-') {
@@ -50,6 +52,8 @@ async function* readable(chunks: Bytes, source: string): AsyncGenerator<Uint8Arr
 /** The first bytes of compressed data tell which one it is. */
 async function* decompressed(bytes: Bytes, source: string): AsyncGenerator<Uint8Array> {
   const { head, all } = await peek(bytes, 4)
+  if (head.length === 0 && compressedName.test(source))
+    throw new UsageError(`${source} cannot be decompressed: it is empty`)
   const magic = Buffer.from(head.subarray(0, 4)).toString('hex')
   try {
     if (magic.startsWith('1f8b')) yield* through(all, zlib.createGunzip())

@@ -79,6 +79,8 @@ function formatOf({ name, path }: Input, head: Uint8Array): Format {
     .trimStart()
   const line = (at: number) => `line ${at} of ${name}`
   if (start.startsWith('[')) return { read: jsonWhole, isCsv: false, label: rowOf(name) }
+  // JSON lines of no rows are a file without bytes.
+  if (start === '' && /\.(?:jsonl|ndjson)$/i.test(path)) return { read: jsonLines, isCsv: false, label: line }
   if (!start.startsWith('{') || path.toLowerCase().endsWith('.csv'))
     return { read: csvRows, isCsv: true, label: line }
   const end = start.indexOf('\n')
