@@ -77,7 +77,7 @@ test.each([
     'a,b\n1,2\n',
     /^tabularium: --data .*x\.parquet is not a Parquet file\n$/,
   ],
-  ['the beginning alone', 'x.bin', 'PAR1, and no more', /does not end with PAR1, so it is none or cut off/],
+  ['the beginning alone', 'x.bin', 'PAR1, and no more', /does not end with PAR1, so it was cut off/],
 ])('%s is refused', async (_, name, text, message) => {
   const { folder, catalog } = await given()
   await writeFile(join(folder, name), text)

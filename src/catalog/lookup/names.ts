@@ -50,7 +50,11 @@ function missingNamespace(reader: Reader, id: Identifier): Identifier | undefine
 }
 
 function listNamespaces(missing: Identifier): string {
-  return `Create it first, or list the namespaces of ${formatIdentifier(missing.slice(0, -1))} to see which exist.`
+  return `Create it first, or list the namespaces of ${parentOf(missing)} to see which exist.`
+}
+
+function parentOf(id: Identifier): string {
+  return id.length === 1 ? 'the root' : formatIdentifier(id.slice(0, -1))
 }
 
 /** The record of a namespace other than the root. */
@@ -76,7 +80,7 @@ export function tableNotFound(reader: Reader, id: Identifier): CatalogError {
   return new CatalogError(
     'TableNotFound',
     missing === undefined
-      ? `There is no table ${formatIdentifier(id)}. List the tables of ${formatIdentifier(id.slice(0, -1))} to see which exist.`
+      ? `There is no table ${formatIdentifier(id)}. List the tables of ${parentOf(id)} to see which exist.`
       : `There is no table ${formatIdentifier(id)}, nor a namespace ${formatIdentifier(missing)}. ${listNamespaces(missing)}`,
   )
 }

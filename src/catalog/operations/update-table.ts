@@ -14,7 +14,7 @@ import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
 const pair = v.strictTuple(
-  [text, text],
+  [text, v.string('must be an expression as text, such as "x + 1" or "5"')],
   'must be pairs of a column and an expression, such as ["x", "x + 1"]',
 )
 const updates = v.pipe(

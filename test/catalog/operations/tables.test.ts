@@ -254,7 +254,7 @@ eachCatalog((open) => {
       for (const id of [['x'], ['n'], ['n', 'x'], ['constructor']])
         await fails(catalog.tableExists({ id }), 'TableNotFound', id.join('$'), 'List the tables')
       const ways = [
-        [['x', 'y', 'z'], 'nor a namespace x. Create it first, or list the namespaces of $ '],
+        [['x', 'y', 'z'], 'nor a namespace x. Create it first, or list the namespaces of the root '],
         [['n', 'y', 'z'], 'nor a namespace n$y. Create it first, or list the namespaces of n '],
       ] as const
       for (const [id, missing] of ways)

@@ -188,6 +188,7 @@ const synonyms: readonly (readonly string[])[] = [
   ['new_namespace_id', 'new_namespace'],
   ['id', 'table', 'table_id', 'namespace', 'identifier'],
   ['data', 'rows', 'records'],
+  ['updates', 'properties', 'set', 'values'],
 ]
 
 /** What to write instead of a name that is not among the fields. */

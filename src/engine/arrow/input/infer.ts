@@ -101,7 +101,7 @@ export class Inference {
     const column = JSON.stringify(this.#path)
     if (kind === undefined) {
       throw invalid(
-        `Column ${column} holds ${described(value)} in row ${row}, which has no Arrow type. Convert it first.`,
+        `Column ${column} holds ${described(value)} in row ${row}, which has no Arrow type. ${value instanceof Map ? 'Give a schema with a map, or make it an object.' : 'Convert it first.'}`,
       )
     }
     if (this.#kind !== undefined) {

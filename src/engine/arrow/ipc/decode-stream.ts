@@ -11,7 +11,7 @@ import {
   readDictionary,
   readRecords,
 } from './decode.ts'
-import { type EncapsulatedMessage, isArrowFile, type Message, readMessage } from './message.ts'
+import { type EncapsulatedMessage, isArrowFile, type Message, readMessage, refuseOthers } from './message.ts'
 import { addSizes, checkSizes, type Sizes } from './sizes.ts'
 
 export interface StreamDecodeOptions extends DecodeOptions {
@@ -115,6 +115,7 @@ export class StreamDecoder {
         'This is an Arrow IPC file, which is read from its end. Send an Arrow IPC stream, or the bytes of the file as a whole.',
       )
     }
+    if (this.#isFirst) refuseOthers(head)
     const view = new DataView(head.buffer, head.byteOffset, 8)
     // Since Arrow 0.15 a continuation marker precedes the length.
     const hasMarker = view.getInt32(0, true) === -1

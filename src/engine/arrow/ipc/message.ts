@@ -1,5 +1,6 @@
 import type { Schema } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
+import { quote } from '../../../base/model/identifier.ts'
 import { FlatReader, type FlatTable } from './flatbuffer.ts'
 import { readSchema } from './schema.ts'
 
@@ -102,6 +103,7 @@ function readBatchHeader(table: FlatTable, version: number): BatchHeader {
 export function readEncapsulatedMessage(bytes: Uint8Array, at: number): EncapsulatedMessage | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (at + 4 > bytes.length) throw cutOff(bytes.length)
+  if (at === 0) refuseOthers(bytes)
   let length = view.getInt32(at, true)
   let start = at + 4
   // Since Arrow 0.15 a continuation marker precedes the length.
@@ -118,6 +120,18 @@ export function readEncapsulatedMessage(bytes: Uint8Array, at: number): Encapsul
   const end = start + length + message.bodyLength
   if (end > bytes.length) throw cutOff(bytes.length)
   return { message, body: bytes.subarray(start + length, end), end }
+}
+
+/** Refuses bytes that begin as no Arrow stream does. Else they would seem to be cut off, as text claims a huge length. */
+export function refuseOthers(bytes: Uint8Array): void {
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getInt32(0, true)
+  if (length === -1 || (length >= 0 && length < 2 ** 27)) return
+  const begin = String.fromCharCode(...bytes.subarray(0, 12))
+  throw invalid(
+    begin.startsWith('PAR1')
+      ? 'These are the bytes of a Parquet file, and no Arrow bytes. Give what readParquet of tabularium/parquet makes of them.'
+      : `These are no Arrow bytes: they begin with ${quote(begin)}. Send an Arrow IPC stream or file, or row objects.`,
+  )
 }
 
 function cutOff(length: number) {

@@ -1,5 +1,5 @@
 import { CompressionCodecs, ParquetTypes } from 'hyparquet/src/constants.js'
-import { CatalogError } from '../../../base/errors.ts'
+import { CatalogError, invalid } from '../../../base/errors.ts'
 import { damagedFile, unreadable } from '../damage.ts'
 import { readSchemaTree, type SchemaNode } from './schema-tree.ts'
 import type { OpenSource } from './source.ts'
@@ -41,10 +41,11 @@ export async function readFooter(source: OpenSource): Promise<Footer> {
   const [head, tail] = [await source.read(0, 4), await source.read(size - 8, size)]
   const [begins, ends] = [textOf(head), textOf(tail.subarray(4))]
   if (ends === encryptedMagic) throw encrypted()
-  if (begins !== magic || ends !== magic)
-    throw damagedFile(
-      `does not ${begins === magic ? 'end' : 'begin'} with ${magic}, so it is none or cut off`,
+  if (begins !== magic)
+    throw invalid(
+      `This is no Parquet file: it does not begin with ${magic}. Give the path or the bytes of one.`,
     )
+  if (ends !== magic) throw damagedFile(`does not end with ${magic}, so it was cut off`)
   const length = new DataView(tail.buffer, tail.byteOffset).getUint32(0, true)
   if (length > size - frameBytes) throw damagedFile(`claims a footer of ${length} bytes, more than it has`)
   if (length > maxFooterBytes) {

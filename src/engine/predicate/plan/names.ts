@@ -56,7 +56,12 @@ function unknownName(text: string, at: number, what: string, name: string, field
   const near = nearest(name, names)
   const shown = names.slice(0, shownNames).map(quote).join(', ')
   const more = names.length > shownNames ? ` and ${names.length - shownNames} more` : ''
-  const hint = near === undefined ? '' : `Did you mean ${quote(near)}? `
+  const hint =
+    near !== undefined
+      ? `Did you mean ${quote(near)}? `
+      : what === 'column'
+        ? "A text is written in single quotes, as 'SFO'. "
+        : ''
   const all = names.length === 0 ? 'There are none.' : `There are ${shown}${more}.`
   return predicateError(text, at, `no ${what} named ${quote(name)}, which is used`, `${hint}${all}`)
 }

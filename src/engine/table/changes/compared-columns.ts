@@ -4,7 +4,7 @@ import { quote } from '../../../base/model/identifier.ts'
 import { canCast } from '../../arrow/cast/cast.ts'
 import { indexOfName } from '../../arrow/field-names.ts'
 import { typeName } from '../../arrow/type-name.ts'
-import { namesOf } from '../read/projection.ts'
+import { namesOf, noColumn } from '../read/projection.ts'
 import type { ChangesOptions } from '../table-engine.ts'
 
 /** The column that says how a row changed, as in Delta Lake and Iceberg. */
@@ -90,8 +90,5 @@ function compared(from: Schema, to: Schema, name: string): ComparedColumn {
 function indexOf(schema: Schema, name: string): number {
   const index = indexOfName(schema.fields, name)
   if (index >= 0) return index
-  throw new CatalogError(
-    'TableColumnNotFound',
-    `There is no column ${quote(name)}. The columns are ${namesOf(schema)}.`,
-  )
+  throw noColumn(schema, name)
 }

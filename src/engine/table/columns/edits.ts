@@ -1,11 +1,11 @@
 import { type Field, type Schema, Type } from '@uwdata/flechette'
-import { CatalogError, invalid } from '../../../base/errors.ts'
+import { type CatalogError, invalid } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
 import { indexOfName } from '../../arrow/field-names.ts'
 import { childFields } from '../../arrow/layout.ts'
 import { isRowColumn, requireWellFormed } from '../../arrow/schema.ts'
 import { idsOfSchema, storedColumnsOf, type TableSchema } from '../format/table-schema.ts'
-import { namesOf, splitPath } from '../read/projection.ts'
+import { noColumn, splitPath } from '../read/projection.ts'
 import type { FieldMetadataUpdate } from '../table-engine.ts'
 import type { ColumnEdit } from './column-change.ts'
 import { type FieldNode, noMetadata, treeOf } from './field-tree.ts'
@@ -134,12 +134,7 @@ export function findField(schema: Schema, tree: readonly FieldNode[], text: stri
   for (const name of names) {
     const index = indexOfName(fields, name)
     const node = nodes[index]
-    if (node === undefined) {
-      throw new CatalogError(
-        'TableColumnNotFound',
-        `There is no column ${quote(text)}. The columns are ${namesOf(schema)}.`,
-      )
-    }
+    if (node === undefined) throw noColumn(schema, text)
     way.push(node)
     indices.push(index)
     fields = childFields(node.field.type)

@@ -1,6 +1,7 @@
 import { type Field, type Schema, Type } from '@uwdata/flechette'
 import { CatalogError, invalid, unsupported } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
+import { didYouMean } from '../../../base/model/nearest.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
 import type { AnyBatch } from '../../arrow/batch.ts'
 import { indexOfName, onlyIndexInAnyCase } from '../../arrow/field-names.ts'
@@ -95,9 +96,15 @@ export function resolve(schema: Schema, text: string): ColumnPick {
   if (isRowColumn(text)) {
     throw unsupported(`${text} is not supported by this catalog.`, 'Name rows by _rowid.')
   }
-  throw new CatalogError(
+  throw noColumn(schema, text)
+}
+
+/** The error for a name of no column, with the nearest one and all that there are. */
+export function noColumn(schema: Schema, text: string): CatalogError {
+  const names = schema.fields.map(({ name }) => name)
+  return new CatalogError(
     'TableColumnNotFound',
-    `There is no column ${quote(text)}. The columns are ${namesOf(schema)}.`,
+    `There is no column ${quote(text)}. ${didYouMean(text, names)}The columns are ${namesOf(schema)}.`,
   )
 }
 

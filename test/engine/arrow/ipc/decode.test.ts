@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { CatalogError } from '../../../../src/base/errors.ts'
 import { extraction, makeColumn } from '../../../../src/engine/arrow/batch.ts'
 import { decodeArrow } from '../../../../src/engine/arrow/ipc/decode.ts'
+import { StreamDecoder } from '../../../../src/engine/arrow/ipc/decode-stream.ts'
 import { encodeArrow, joinParts } from '../../../../src/engine/arrow/ipc/encode.ts'
 import { toJsonSchema } from '../../../../src/engine/table/index.ts'
 import { fixture } from '../fixtures.ts'
@@ -68,6 +69,17 @@ describe('decodeArrow', () => {
     expect(toJsonSchema(table.schema).fields).toEqual(
       toJsonSchema((await decodeArrow(fixture('types.arrows'))).schema).fields,
     )
+  })
+
+  test.each([
+    ['CSV', 'a,b\n1,2\n', 'they begin with "a,b\\n1,2\\n"'],
+    ['JSON', '[{"a":1}]', 'they begin with "[{\\"a\\":1}]"'],
+    ['Parquet', 'PAR1\x15\x04\x15\x20PAR1', 'readParquet'],
+  ])('says of bytes of %s that they are no Arrow bytes, whole or in pieces', async (_, text, says) => {
+    const bytes = new TextEncoder().encode(text)
+    await expect(decodeArrow(bytes)).rejects.toThrow('no Arrow bytes')
+    await expect(decodeArrow(bytes)).rejects.toThrow(says)
+    await expect(new StreamDecoder({}).add(bytes).next()).rejects.toThrow('no Arrow bytes')
   })
 
   test('refuses bytes cut off anywhere', async () => {
