@@ -113,6 +113,11 @@ class FetchExchange extends Exchange {
     request.signal.addEventListener('abort', () => this.close(false), { once: true })
   }
 
+  /** Several values of a header are one, with commas between. */
+  get hasManyHosts(): boolean {
+    return this.headers.host?.includes(',') ?? false
+  }
+
   get body(): Readable {
     const { body } = this.#request
     this.#body ??= body ? Readable.fromWeb(body as unknown as NodeReadableStream) : Readable.from([])

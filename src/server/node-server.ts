@@ -7,7 +7,6 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline, Readable } from 'node:stream'
-import { type CatalogError, invalid } from '../base/errors.ts'
 import { unrefTimer } from '../base/scheduling/unref-timer.ts'
 import { clearTimeout, setImmediate, setTimeout } from '../base/time.ts'
 import { errorBody } from '../protocol/status.ts'
@@ -53,10 +52,7 @@ export function nodeServer(
     if (lingering.has(request.socket)) return
     const exchange = new NodeExchange(request, response, callerAddress?.(request))
     exchange.awaitsContinue = awaitsContinue
-    const answering = hasManyHosts(request)
-      ? Promise.resolve(core.failure(exchange, manyHosts()))
-      : core.respond(exchange)
-    answering.then(
+    core.respond(exchange).then(
       (answer) => {
         if (waiting.push([exchange, answer]) === 1) setImmediate(writeWaiting)
       },
@@ -74,18 +70,6 @@ export function nodeServer(
   server.on('clientError', answerClientError)
   if (connections !== undefined) server.maxConnections = connections
   return server
-}
-
-/** Whether a request names several hosts. Node keeps the first, and a proxy may have checked the last. */
-function hasManyHosts({ rawHeaders }: IncomingMessage): boolean {
-  let hosts = 0
-  for (let i = 0; i < rawHeaders.length; i += 2)
-    if (rawHeaders[i]!.length === 4 && rawHeaders[i]!.toLowerCase() === 'host') hosts++
-  return hosts > 1
-}
-
-function manyHosts(): CatalogError {
-  return invalid('The request has several Host headers, which may name several servers. Send one.')
 }
 
 function write(core: HttpCore, exchange: NodeExchange, answer: StreamableAnswer): void {
@@ -189,6 +173,14 @@ export class NodeExchange extends Exchange {
   get peerAddress(): string | undefined {
     const { socket } = this.#request
     return socket.remoteAddress ?? (socket.destroyed ? unknownPeer : undefined)
+  }
+
+  get hasManyHosts(): boolean {
+    const { rawHeaders } = this.#request
+    let hosts = 0
+    for (let i = 0; i < rawHeaders.length; i += 2)
+      if (rawHeaders[i]!.length === 4 && rawHeaders[i]!.toLowerCase() === 'host') hosts++
+    return hosts > 1
   }
 
   get remoteAddress(): string | undefined {

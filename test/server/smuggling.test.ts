@@ -1,7 +1,10 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import fastify from 'fastify'
 import { expect, it, onTestFinished } from 'vitest'
-import { serve } from '../../src/server/index.ts'
+import { icebergRest } from '../../src/iceberg/index.ts'
+import { catalogPlugin, fetchHandler, type PluginOptions, serve } from '../../src/server/index.ts'
 import { openCatalog } from '../../src/tabularium/index.ts'
 
 /* Requests that a proxy may read in another way than this server, and so another number of requests. */
@@ -20,23 +23,26 @@ async function running() {
     await server.close()
     await catalog.close()
   })
-  /** What comes back until the server ends the connection. */
-  const send = async (bytes: string, breaksOff = false) => {
-    const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' })
-    onTestFinished(() => void socket.destroy())
-    let text = ''
-    socket.on('data', (chunk) => {
-      text += chunk.toString('latin1')
-    })
-    socket.on('error', () => {})
-    const closed = once(socket, 'close')
-    socket.write(Buffer.from(bytes, 'latin1'), () => {
-      if (breaksOff) socket.destroy()
-    })
-    await closed
-    return { text, statuses: Array.from(text.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => Number(status)) }
-  }
+  const port = Number(new URL(server.url).port)
+  const send = (bytes: string, breaksOff = false) => exchanged(port, bytes, breaksOff)
   return { catalog, send }
+}
+
+/** What comes back until the server ends the connection. */
+async function exchanged(port: number, bytes: string, breaksOff = false) {
+  const socket = connect({ port, host: '127.0.0.1' })
+  onTestFinished(() => void socket.destroy())
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1')
+  })
+  socket.on('error', () => {})
+  const closed = once(socket, 'close')
+  socket.write(Buffer.from(bytes, 'latin1'), () => {
+    if (breaksOff) socket.destroy()
+  })
+  await closed
+  return { text, statuses: Array.from(text.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => Number(status)) }
 }
 
 const allowed = `host: localhost\r\nauthorization: Bearer ${token}\r\n`
@@ -144,21 +150,73 @@ it('HTTP/1.0 is answered without chunks, and the connection ends', async () => {
   expect(text).not.toMatch(/transfer-encoding/i)
 })
 
-it.each([
-  ['localhost', 'localhost'],
-  ['localhost', 'other.example'],
-  ['other.example', 'localhost'],
-])('the hosts %s and %s are refused together, and what they ask is not done', async (first, second) => {
-  const { catalog, send } = await running()
-  for (const name of ['host', 'HOST']) {
-    const { statuses, text } = await send(
-      `POST /v1/namespace/outer/create HTTP/1.1\r\nHost: ${first}\r\n${name}: ${second}\r\nauthorization: Bearer ${token}\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}`,
-    )
-    expect(statuses, text).toStrictEqual([400])
-    expect(text).toContain('several Host headers')
-  }
-  expect((await catalog.listNamespaces({ id: [] })).namespaces).toStrictEqual([])
-})
+const adapters = {
+  serve: async ({ catalog, ...options }: PluginOptions) => {
+    const server = await serve(catalog, { ...options, port: 0, log: false })
+    return { port: Number(new URL(server.url).port), close: () => server.close() }
+  },
+  'the plugin of Fastify': async (options: PluginOptions) => {
+    const app = fastify()
+    await app.register(catalogPlugin, { ...options, page: true })
+    return { port: Number(new URL(await app.listen({ port: 0 })).port), close: () => app.close() }
+  },
+  // As frameworks over Node do, it hands over all values of a header.
+  'the handler of requests': async ({ catalog, ...options }: PluginOptions) => {
+    const handle = await fetchHandler(catalog, options)
+    const server = createServer(async ({ rawHeaders, url, method = '' }, response) => {
+      const headers = new Headers()
+      for (let i = 0; i < rawHeaders.length; i += 2) headers.append(rawHeaders[i]!, rawHeaders[i + 1]!)
+      const body = method === 'POST' ? Buffer.from('{}') : null
+      const request = new Request(`http://localhost${url}`, { method, headers, body })
+      const answer = await handle(request, { remoteAddress: '127.0.0.1' })
+      response.writeHead(answer.status).end(await answer.text())
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return { port: (server.address() as AddressInfo).port, close: async () => server.close() }
+  },
+}
+
+it.each(Object.keys(adapters) as (keyof typeof adapters)[])(
+  'several hosts are refused together by %s, on each path, and what they ask is not done',
+  async (adapter) => {
+    const catalog = await openCatalog('memory:')
+    const { port, close } = await adapters[adapter]({
+      catalog,
+      auth: { tokens: [token] },
+      limits: { eventLoopDelay: 0 },
+      mounts: [icebergRest(catalog)],
+    })
+    onTestFinished(async () => {
+      await close()
+      await catalog.close()
+    })
+    const send = (head: string, hosts: readonly string[]) =>
+      exchanged(
+        port,
+        `${head} HTTP/1.1\r\n${hosts.map((host, i) => `${i === 1 ? 'HOST' : 'host'}: ${host}\r\n`).join('')}authorization: Bearer ${token}\r\nconnection: close\r\n${head.startsWith('POST') ? 'content-length: 2\r\n\r\n{}' : '\r\n'}`,
+      )
+    const heads = [
+      'POST /v1/namespace/outer/create',
+      'GET /healthz',
+      'GET /openapi.json',
+      'GET /iceberg/v1/config',
+    ]
+    for (const head of [...heads, 'GET /']) {
+      for (const hosts of [
+        ['localhost', 'localhost'],
+        ['localhost', 'other.example'],
+        ['other.example', 'localhost'],
+        ['a', 'b', 'c'],
+      ]) {
+        const { statuses, text } = await send(head, hosts)
+        expect(statuses, text).toStrictEqual([400])
+        expect(text).toContain('several Host headers')
+      }
+    }
+    expect((await catalog.listNamespaces({ id: [] })).namespaces).toStrictEqual([])
+    for (const head of heads) expect((await send(head, ['localhost'])).statuses).toStrictEqual([200])
+  },
+)
 
 it('compressed bodies are refused, and never decompressed', async () => {
   const { send } = await running()

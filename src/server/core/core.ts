@@ -1,4 +1,4 @@
-import { invalid } from '../../base/errors.ts'
+import { type CatalogError, invalid } from '../../base/errors.ts'
 import { quote } from '../../base/model/identifier.ts'
 import { decodeSegment } from '../../protocol/path-id.ts'
 import { passedOnHeader, requestIdHeader, serverHeader } from '../../protocol/wire.ts'
@@ -55,12 +55,20 @@ export async function openHttpCore(
   const context = await openContext(options, adapter)
   const { admission, readiness, streams } = context
   let closesConnections = false
-  const operation = responder(context)
+  /** Refuses several hosts: Node keeps the first, and a proxy may have checked the last. */
+  const ofOneHost =
+    <A extends StreamableAnswer>(respond: (exchange: Exchange) => Promise<A>) =>
+    (exchange: Exchange): Promise<A | Answer> =>
+      exchange.hasManyHosts ? Promise.resolve(failure(context, exchange, manyHosts())) : respond(exchange)
+  const operation = ofOneHost(responder(context))
   const pages = new Map<string, Page>()
-  for (const [path, page] of pagesOf(context))
-    pages.set(path, async (exchange) => answerUnlessRead(context, exchange) ?? page(exchange))
-
-  const mounts = mountsOf(context)
+  for (const [path, page] of pagesOf(context)) {
+    const read = async (exchange: Exchange) => answerUnlessRead(context, exchange) ?? page(exchange)
+    pages.set(path, ofOneHost(read))
+  }
+  const mounts = new Map<string, Responder>()
+  for (const [path, respond] of mountsOf(context)) mounts.set(path, ofOneHost(respond))
+  const other = ofOneHost(respondOther)
 
   async function respondOther(exchange: Exchange): Promise<StreamableAnswer> {
     const mount = mounts.get(firstSegment(exchange.path))
@@ -82,7 +90,7 @@ export async function openHttpCore(
   }
 
   return {
-    respond: (exchange) => (operationPath.test(exchange.path) ? operation(exchange) : respondOther(exchange)),
+    respond: (exchange) => (operationPath.test(exchange.path) ? operation(exchange) : other(exchange)),
     operation,
     pages,
     mounts,
@@ -108,6 +116,10 @@ export async function openHttpCore(
     },
     close: context.close,
   }
+}
+
+function manyHosts(): CatalogError {
+  return invalid('The request has several Host headers, which may name several servers. Send one.')
 }
 
 /** The responders of other protocols, by the first segment of their paths. */

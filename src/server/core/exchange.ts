@@ -41,6 +41,9 @@ export abstract class Exchange {
   /** Whether `remoteAddress` comes from a trusted proxy. */
   abstract readonly believesProxy: boolean
 
+  /** Whether the request names several hosts, as far as the transport shows them. */
+  abstract readonly hasManyHosts: boolean
+
   /** Whether the answer was written, or can no longer be written. */
   abstract readonly isClosed: boolean
 
