@@ -53,6 +53,12 @@ export function filesNamedIn(bytes: Uint8Array): NamedFiles {
   }
 }
 
+/** Other folders with files of a version, as its manifest names them. Throws a `RangeError` for one that cannot be read. */
+export function placesNamedIn(manifest: Uint8Array): readonly string[] {
+  const bases = all(manifestFields(bufferOf(manifest)), manifestField.bases)
+  return bases.flatMap((one) => all(readFields(one), baseField.path).map(textOf))
+}
+
 /** A folder of files alone, and not of a dataset, is none that is known here. */
 function baseOf(fields: readonly Field[]): [id: bigint, path: string] {
   const [path] = all(fields, baseField.path)

@@ -3,7 +3,7 @@ import { formatIdentifier, type Identifier, quote } from '../../base/model/ident
 import { keys, type RemovalRecord } from '../../base/store/records.ts'
 import type { Reader, Writer } from '../../base/store/store.ts'
 import type { Access, Question } from '../lookup/access.ts'
-import { type FoundTable, identifierOf, keptTableById, tableRecord } from '../lookup/names.ts'
+import { type FoundTable, identifierOf, keptTableById, tableById, tableRecord } from '../lookup/names.ts'
 import { LocationBusy } from '../transactions/retry.ts'
 import type { LocationContext } from './context.ts'
 import { type ContentRoot, locationOf, normalLocation, segmentsOf, tablesFolder } from './locations.ts'
@@ -174,6 +174,16 @@ function markAbove(reader: Reader, location: string): string | RemovalRecord | u
     if (owner !== undefined) return owner
   }
   return undefined
+}
+
+/** The table at a location, or above it. Undefined where there is none, also if it was dropped. */
+export function tableAbove(
+  roots: readonly ContentRoot[],
+  reader: Reader,
+  location: string,
+): FoundTable | undefined {
+  const mark = markAbove(reader, location) ?? ownerOfChosen(roots, reader, location)
+  return typeof mark === 'string' ? tableById(reader, mark) : undefined
 }
 
 /** The owner of a location that the catalog chose. The path contains the internal id, so no record is needed. */

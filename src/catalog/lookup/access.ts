@@ -4,7 +4,8 @@ import type { Identifier } from '../../base/model/identifier.ts'
 /**
  * Asked before every operation. Returning false, or throwing, refuses it with `PermissionDenied`; a
  * `CatalogError` it throws is passed on as it is. Asked again for what a request names besides: the new name of a
- * renamed table, each item of a batch as if it was called alone, and the table that a location or a transaction leads to.
+ * renamed table, each item of a batch as if it was called alone, the table that a location or a transaction leads to, and
+ * that in which a version of Lance has files.
  * Asked about `describeTable` and `describeNamespace` to find out which names and transactions the caller may learn of.
  */
 export type AuthorizeHook = (asked: {

@@ -13,7 +13,7 @@ import type { FoundTable } from '../lookup/names.ts'
 import type { FoundVersion } from '../lookup/versions.ts'
 import type { AnyRowsContext } from './context.ts'
 import type { Rows } from './input.ts'
-import { readManifest, shownAs } from './lance-rows.ts'
+import { readManifest, shownAs } from './lance-manifest.ts'
 
 /*
  * Lance takes rows as a whole. So rows that arrive are written in portions, each as a version of a dataset beside the

@@ -9,7 +9,7 @@ import type {
   RowsChanged,
   StagedVersion,
 } from '../../engine/lance/index.ts'
-import { datasetFolderOf, type StagedManifests, toVersionFor } from '../lance/dataset.ts'
+import { datasetFolderOf, type StagedManifests } from '../lance/dataset.ts'
 import type { MakeManifest } from '../lance/own-version.ts'
 import { publishing } from '../lance/publish.ts'
 import { reconcile } from '../lance/reconcile.ts'
@@ -30,7 +30,9 @@ import type { AnyRowsContext, RowsOptions } from './context.ts'
 import { isForLance } from './format.ts'
 import { insertArrived } from './lance-arriving.ts'
 import { createDeclaredByLance } from './lance-create.ts'
-import { isOfLance, readManifest, shownAs, toRead } from './lance-rows.ts'
+import { LanceGuard } from './lance-guard.ts'
+import { readManifest, shownAs } from './lance-manifest.ts'
+import { isOfLance, toRead } from './lance-rows.ts'
 import { latestPublished } from './published.ts'
 import { requireContentFolder, retryIfReplaced } from './rows.ts'
 import { inVersionRow } from './version-row.ts'
@@ -168,6 +170,7 @@ class Commits {
   readonly #table: FoundTable
   readonly #transaction: LongTransaction
   readonly #signal: AbortSignal | undefined
+  readonly #guard: LanceGuard
 
   constructor(
     core: AnyRowsContext,
@@ -181,6 +184,7 @@ class Commits {
     this.#table = table
     this.#transaction = transaction
     this.#signal = signal
+    this.#guard = new LanceGuard(core, change.id, table)
   }
 
   dataset(latest: FoundVersion): DatasetToChange {
@@ -197,6 +201,7 @@ class Commits {
       location,
       storageOptions: () => ownCredentials(this.#core, location, id),
       branch,
+      guard: this.#guard,
       shown: shownAs(id, latest),
       versions: {
         latest: (branch) => this.#latest(branch),
@@ -255,13 +260,25 @@ class Commits {
 
   async #latest(branch: string): Promise<DatasetVersion | undefined> {
     const latest = await latestPublished(this.#core, this.#change.id, this.#table, branch)
-    return latest && toVersionFor(this.#core, latest.version, latest.record)
+    return latest && this.#tell(latest)
   }
 
   async #find(branch: string, version: number): Promise<DatasetVersion | undefined> {
     const key = keys.version(this.#table.id, branch, version)
     const record = await this.#core.store.read((reader) => reader.get<VersionRecord>(key))
-    return record && toVersionFor(this.#core, version, record)
+    return record && this.#tell({ branch, version, record })
+  }
+
+  /** Lance may read the files of each version that it is told of. */
+  async #tell(found: FoundVersion): Promise<DatasetVersion> {
+    try {
+      const told = await this.#guard.tell(found)
+      await this.#guard.allow([...this.#guard.places])
+      return told
+    } catch (error) {
+      if (error instanceof CatalogError) this.failure = error
+      throw error
+    }
   }
 
   async #create(staged: StagedVersion): Promise<DatasetVersion> {
@@ -270,6 +287,7 @@ class Commits {
     const entry: VersionEntry = { id, branch, version, manifest_path, manifest_size, e_tag, naming_scheme }
     try {
       this.#signal?.throwIfAborted()
+      await this.#guard.opened()
       const record = (manifests: StagedManifests) =>
         inVersionRow(this.#core, entry, this.#signal, () => this.#record(entry, manifests))
       const made = await publishing(this.#core, [entry], record, { isReconciled: true })

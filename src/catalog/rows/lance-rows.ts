@@ -1,18 +1,17 @@
-import { CatalogError, unsupported } from '../../base/errors.ts'
-import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
+import type { Identifier } from '../../base/model/identifier.ts'
 import { noIndex } from '../../base/model/missing-index.ts'
 import { keys, type VersionRecord } from '../../base/store/records.ts'
 import type { DatasetToCompare, DatasetToRead, DatasetVersions } from '../../engine/lance/index.ts'
-import { isWaiting, toVersionFor } from '../lance/dataset.ts'
 import { layoutOf } from '../lance/layout.ts'
 import { ownCredentials } from '../locations/credentials.ts'
-import { nameOf, versionOfName, versionsFolderOf, waitingPathOf } from '../locations/lance-files.ts'
+import { nameOf, versionOfName } from '../locations/lance-files.ts'
 import { locationOf } from '../locations/locations.ts'
 import type { FoundTable } from '../lookup/names.ts'
-import { type FoundVersion, onBranch } from '../lookup/versions.ts'
+import type { FoundVersion } from '../lookup/versions.ts'
 import type { AnyRowsContext } from './context.ts'
+import { LanceGuard } from './lance-guard.ts'
+import { readManifest, shownAs } from './lance-manifest.ts'
 import { latestPublished } from './published.ts'
-import { requireContentFolder } from './rows.ts'
 import type { VersionRows } from './version-rows.ts'
 
 /** Whether Lance wrote a version: its manifest has a name that Lance gives. */
@@ -80,43 +79,6 @@ export function toCompare(
   return { ...toRead(core, id, table, found), layout: () => readManifest(core, id, table, found, layoutOf) }
 }
 
-/** Most bytes of a manifest that is read here: it is in memory as a whole. */
-const mostManifestBytes = 256 << 20
-
-/** Reads the manifest of a version by a function that throws a `RangeError` for one that is damaged. */
-export async function readManifest<T>(
-  core: AnyRowsContext,
-  id: Identifier,
-  table: FoundTable,
-  found: FoundVersion,
-  read: (manifest: Uint8Array) => T,
-): Promise<T> {
-  const { content, prefix } = requireContentFolder(core, id, table)
-  const { manifest_path, manifest_size: size = 0 } = found.record
-  if (size > mostManifestBytes) {
-    throw unsupported(
-      `The manifest of ${shownAs(id, found)} has ${size.toLocaleString('en')} bytes, and one of more than ${mostManifestBytes.toLocaleString('en')} is not read as a whole.`,
-      'Optimize the table, which leaves fewer fragments.',
-    )
-  }
-  const manifest = await content.get(prefix + manifestPathOf(core, found))
-  try {
-    return read(manifest ?? new Uint8Array())
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw new CatalogError(
-      'InvalidTableState',
-      `The manifest of ${shownAs(id, found)} is ${manifest ? 'damaged' : 'missing'} (${manifest_path}). Bring its files back, or use another version.`,
-      { cause: error },
-    )
-  }
-}
-
-/** What errors call a version. */
-export function shownAs(id: Identifier, { branch, version }: FoundVersion): string {
-  return `version ${version} of ${formatIdentifier(id)}${onBranch(branch)}`
-}
-
 /** A version that is to be read. */
 export function toRead(
   core: AnyRowsContext,
@@ -128,13 +90,15 @@ export function toRead(
   const location = locationOf(core.contentRoots, table.id, table.record)
   const { manifest_path, e_tag = '', transaction_id } = record
   const staging = core.staging?.transactionId ?? ''
+  const guard = new LanceGuard(core, id, table)
   return {
     location,
     branch,
     version,
     shown: shownAs(id, found),
     key: JSON.stringify([table.id, branch, version, manifest_path, e_tag, transaction_id, staging]),
-    versions: readVersions(core, id, table, found),
+    guard,
+    versions: readVersions(core, id, table, found, guard),
     storageOptions: () => ownCredentials(core, location, id),
   }
 }
@@ -145,26 +109,20 @@ function readVersions(
   id: Identifier,
   table: FoundTable,
   wanted: FoundVersion,
+  guard: LanceGuard,
 ): DatasetVersions {
-  const pinned = toVersionFor(core, wanted.version, wanted.record)
   return {
     async latest(branch) {
-      if (branch === wanted.branch) return pinned
+      if (branch === wanted.branch) return guard.tell(wanted)
       const latest = await latestPublished(core, id, table, branch)
-      return latest && toVersionFor(core, latest.version, latest.record)
+      return latest && guard.tell(latest)
     },
     async find(branch, version) {
-      if (branch === wanted.branch && version === wanted.version) return pinned
+      if (branch === wanted.branch && version === wanted.version) return guard.tell(wanted)
       const record = await core.store.read((reader) =>
         reader.get<VersionRecord>(keys.version(table.id, branch, version)),
       )
-      return record && toVersionFor(core, version, record)
+      return record && guard.tell({ branch, version, record })
     },
   }
-}
-
-/** Where the manifest of a version lies, within the folder of its dataset. */
-function manifestPathOf(core: AnyRowsContext, { branch, record }: FoundVersion): string {
-  if (!isWaiting(core, record)) return versionsFolderOf(branch) + nameOf(record.manifest_path)
-  return waitingPathOf(core.staging!.transactionId, nameOf(record.staging_path!))
 }

@@ -3,6 +3,7 @@ import { formatIdentifier, type Identifier } from '../../base/model/identifier.t
 import { recordFormat, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import type { ManifestRef, Snapshot, TableEngine } from '../../engine/table/index.ts'
+import type { TableAt } from '../lance/dataset.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
 import { type ContentFolder, contentFolderOf, locationOf } from '../locations/locations.ts'
 import { type FoundTable, findTable, lookUpTable } from '../lookup/names.ts'
@@ -18,7 +19,7 @@ import { TargetReplaced } from '../transactions/retry.ts'
 import type { RowsContext } from './context.ts'
 
 /** The folder of a table's content. Throws `InvalidTableState` when it is out of reach. */
-export function requireContentFolder(core: RowsContext, id: Identifier, table: FoundTable): ContentFolder {
+export function requireContentFolder(core: RowsContext, id: Identifier, table: TableAt): ContentFolder {
   const location = locationOf(core.contentRoots, table.id, table.record)
   const folder = contentFolderOf(core.contentRoots, location)
   if (folder === undefined) {

@@ -1,12 +1,25 @@
 import type { Dataset } from './bridge.ts'
 import type { HeadOfBranch } from './kept-handles.ts'
 
+/** Watches what is opened for one operation. */
+export interface DatasetGuard {
+  /**
+   * The folders outside of the dataset in which the versions that Lance was told of have files. Throws what refused one of
+   * these versions, and where a manifest was written again since Lance was told of it.
+   */
+  opened(): Promise<readonly string[]>
+  /** Throws if the caller may not read the files in some folders. */
+  allow(places: readonly string[]): Promise<void>
+}
+
 /** A branch of a dataset that is to be opened. */
 export interface DatasetToOpen extends Dataset {
   /** What errors call it, such as `version 3 of docs`. */
   readonly shown: string
   /** `''` is the main branch. */
   readonly branch: string
+  /** Undefined for a dataset that this operation makes. */
+  readonly guard?: DatasetGuard
 }
 
 /** A version of a dataset that is to be read. */

@@ -27,7 +27,7 @@ export type { Dataset, DatasetVersion, DatasetVersions, StagedVersion } from './
 export type { RowChange, RowsChanged } from './change.ts'
 export type { DatasetToCompare } from './changes/changes.ts'
 export type { DatasetFragment, DatasetLayout } from './changes/fragments.ts'
-export type { DatasetToChange, DatasetToOpen, DatasetToRead } from './datasets.ts'
+export type { DatasetGuard, DatasetToChange, DatasetToOpen, DatasetToRead } from './datasets.ts'
 export type { LanceIndex, LanceIndexFound } from './indexes.ts'
 export type { HeadOfBranch } from './kept-handles.ts'
 export { inPortions } from './portions.ts'

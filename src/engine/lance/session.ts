@@ -14,9 +14,15 @@ const keptOpen = 32
 /** How long canceled work may go on in another process, in milliseconds, before that is ended. */
 const abandonedMillis = 30_000
 
+/** A handle, and the folders outside of its dataset in which it has files. */
+interface Guarded {
+  readonly table: NativeTable
+  readonly places: readonly string[]
+}
+
 interface Opened {
   readonly name: string
-  readonly table: Promise<NativeTable>
+  readonly handle: Promise<Guarded>
   users: number
 }
 
@@ -50,7 +56,10 @@ export class LanceSession {
     const opened = this.#open(dataset)
     opened.users++
     try {
-      const work = opened.table.then(async (table) => read(table, await this.runtime.load()))
+      const work = opened.handle.then(async ({ table, places }) => {
+        await dataset.guard?.allow(places)
+        return read(table, await this.runtime.load())
+      })
       return await this.#abortable(signal, work)
     } finally {
       opened.users--
@@ -70,14 +79,19 @@ export class LanceSession {
     let table = kept?.table
     let isKept = false
     try {
-      table ??= await this.#openTable(name, dataset).catch((error) => {
-        throw cannotOpen(error, dataset.shown)
-      })
+      if (table === undefined) {
+        const opened = await this.#openTable(name, dataset).catch((error) => {
+          throw cannotOpen(error, dataset.shown)
+        })
+        table = opened.table
+      }
       const change = await make(await table.schema())
       signal?.throwIfAborted()
       const changed = await applyChange(await this.runtime.load(), table, change)
       const head = isOfRows(change) ? dataset.headAfter?.() : undefined
-      isKept = head !== undefined && (await table.version()) === head.version
+      // Other callers are to be asked about files elsewhere.
+      const isWhole = ((await dataset.guard?.opened()) ?? []).length === 0
+      isKept = head !== undefined && isWhole && (await table.version()) === head.version
       if (isKept) this.#changing.keep(head!, { name, table })
       return changed
     } finally {
@@ -123,12 +137,12 @@ export class LanceSession {
       return found
     }
     const name = this.#bridge.add(dataset)
-    const table = this.#openVersion(name, dataset).catch((error) => {
+    const handle = this.#openVersion(name, dataset).catch((error) => {
       throw cannotOpen(error, dataset.shown)
     })
-    const opened: Opened = { name, table, users: 0 }
+    const opened: Opened = { name, handle, users: 0 }
     this.#opened.set(key, opened)
-    opened.table.catch(() => {
+    handle.catch(() => {
       if (this.#opened.get(key) === opened) this.#opened.delete(key)
       this.#bridge.remove(name)
     })
@@ -136,26 +150,31 @@ export class LanceSession {
   }
 
   /** Lance opens a manifest by its name, also where that of another version has it. */
-  async #openVersion(name: string, dataset: DatasetToRead): Promise<NativeTable> {
-    const table = await this.#openTable(name, dataset)
-    const version = await table.version()
-    if (version === dataset.version) return table
-    table.close()
+  async #openVersion(name: string, dataset: DatasetToRead): Promise<Guarded> {
+    const opened = await this.#openTable(name, dataset)
+    const version = await opened.table.version()
+    if (version === dataset.version) return opened
+    opened.table.close()
     throw new Error(`Its manifest is that of version ${version}.`)
   }
 
   async #openTable(
     name: string,
-    { branch, version }: DatasetToOpen & { readonly version?: number },
-  ): Promise<NativeTable> {
+    { branch, version, guard }: DatasetToOpen & { readonly version?: number },
+  ): Promise<Guarded> {
     this.#connection ??= this.#connect()
     const connection = await this.#connection
-    return nativeTable(
-      await connection.openTable(name, [], {
-        ...(version !== undefined && { version }),
-        ...(branch !== '' && { branch }),
-      }),
-    )
+    const options = { ...(version !== undefined && { version }), ...(branch !== '' && { branch }) }
+    const opening = connection.openTable(name, [], options).then(nativeTable)
+    try {
+      await opening.catch(() => {})
+      // What it refused says more than what Lance makes of that.
+      const places = (await guard?.opened()) ?? []
+      return { table: await opening, places }
+    } catch (error) {
+      await opening.then((table) => table.close()).catch(() => {})
+      throw error
+    }
   }
 
   async #connect(): Promise<Connection> {
@@ -181,9 +200,9 @@ export class LanceSession {
     }
   }
 
-  async #release({ name, table }: Opened): Promise<void> {
+  async #release({ name, handle }: Opened): Promise<void> {
     this.#bridge.remove(name)
-    await table.then((found) => found.close()).catch(() => {})
+    await handle.then(({ table }) => table.close()).catch(() => {})
   }
 
   /**
