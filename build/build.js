@@ -78,15 +78,21 @@ const theRestApart = {
 rmSync(outdir, { recursive: true, force: true })
 const main = 'src/tabularium/index.ts'
 const { metafile } = await build({ ...options, write: false, metafile: true })
+const { inputs } = metafile
+/** What needs a part of the library loads all of its core, and so do parts of the command with the command. */
+const together = new Map([
+  [main, needingAllOf(main, inputs, entryPoints)],
+  [rest, new Set([...needingAllOf(rest, inputs, [])].filter((path) => path.startsWith('src/cli/')))],
+])
 const built = await build({
   ...options,
   metafile: true,
-  plugins: [changed({ main, needing: needingAllOf(main, metafile.inputs, entryPoints) })],
+  plugins: [changed(together)],
   // The plugin adds bare imports on purpose, for their files only.
   logOverride: { 'ignored-bare-import': 'silent' },
 })
 // What starts by itself shares no file with the rest: a small file costs as much time as a large one.
-const changes = [changed({ needing: new Set() })]
+const changes = [changed()]
 await build({ ...options, entryPoints: workers, plugins: changes })
 // CommonJS, since Node takes some milliseconds to prepare for the first ES module, and the version needs none.
 await build({
@@ -117,12 +123,13 @@ await writeLightClient(outdir)
 removeComments(outdir)
 
 /**
- * Changes sources before they are bundled. `needing` are those that import all of `main`, since they need a part of it.
+ * Changes sources before they are bundled. `together` has entry points, and the sources that import all of one, since
+ * they need a part of it.
  *
  * Node's own modules come from `process.getBuiltinModule`. An import of one makes a module of all that it exports: Node
  * calls each of its getters, and loads what lies behind them.
  */
-function changed({ main, needing }) {
+function changed(together = new Map()) {
   const imports = /^import (?!type )(?:\* as )?(\w+|\{[^}]*\}) from ['"](node:[^'"]+)['"];?$/gm
   const pattern = (names) => names.replace(/\btype \w+( as \w+)?,?/g, '').replace(/(\w+) as (\w+)/g, '$1: $2')
   return {
@@ -135,8 +142,10 @@ function changed({ main, needing }) {
             (_, names, from) => `const ${pattern(names)} = globalThis.process.getBuiltinModule('${from}')`,
           )
           .replace(/\brequire\('(node:[^']+)'\)/g, "globalThis.process.getBuiltinModule('$1')")
-        const more = needing.has(relative('', path)) ? `\nimport ${JSON.stringify(resolve(main))}\n` : ''
-        return { contents: text + more, loader: path.endsWith('.ts') ? 'ts' : 'js' }
+        const more = [...together].map(([main, needing]) =>
+          needing.has(relative('', path)) ? `\nimport ${JSON.stringify(resolve(main))}\n` : '',
+        )
+        return { contents: text + more.join(''), loader: path.endsWith('.ts') ? 'ts' : 'js' }
       }),
   }
 }
