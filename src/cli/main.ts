@@ -57,7 +57,10 @@ function describeError(
   if (error instanceof CatalogError) {
     const operation = definitions.find((one) => isNamed(one, firstWord(args)))
     const told = error.code === 'InvalidInput' ? flagsAsTyped(error.message, args) : error.message
-    const text = operation ? fieldsAsFlags(told, operation, args) : told
+    const fields = operation ? fieldsAsFlags(told, operation, args) : told
+    // The server speaks of headers, which nobody types here.
+    const text =
+      error.code === 'Unauthenticated' ? `${fields} Here: --token, TABULARIUM_TOKEN or a profile.` : fields
     return [`${error.code}: ${text}${causeText(error)}`, exitCodes.refused]
   }
   return [error instanceof Error ? error.message : String(error), exitCodes.refused]
@@ -70,9 +73,7 @@ const maxIdentifier = 9_000
 function asTyped(message: string, args: readonly string[]): string {
   const option = args.findIndex((word) => /^--delimiter(?:=|$)/.test(word))
   const between = (option < 0 ? '' : (args[option]!.split('=', 2)[1] ?? args[option + 1])) || '.'
-  let text = message
-    .replace(/(?<= of )\$(?= to )/g, () => between)
-    .replace(/(?<= is not empty: it holds )\S+/, (names) => names.replaceAll('$', between))
+  let text = message.replace(/(?<= is not empty: it holds )\S+/, (names) => names.replaceAll('$', between))
   for (const word of args) {
     if (word.length > maxIdentifier || !word.includes(between)) continue
     const names = word.split(between)

@@ -57,14 +57,20 @@ describe('an error names tables as they were typed', () => {
     [['count', 'prod.bb'], /no table prod\.bb\. List the tables of prod to/],
     [
       ['count', 'prd.eu.b'],
-      /no table prd\.eu\.b, nor a namespace prd\. Create it first, or list the namespaces of \. to/,
+      /no table prd\.eu\.b, nor a namespace prd\. Create it first, or list the namespaces of the root to/,
     ],
     [
       ['count', 'prod.eu.b'],
       /no table prod\.eu\.b, nor a namespace prod\.eu\. .* list the namespaces of prod to/,
     ],
-    [['drop-namespace', 'prd.eu'], /no namespace prd\. Create it first, or list the namespaces of \. to/],
-    [['count', 'prd/b', '--delimiter', '/'], /no table prd\/b, nor a namespace prd\. .* namespaces of \/ to/],
+    [
+      ['drop-namespace', 'prd.eu'],
+      /no namespace prd\. Create it first, or list the namespaces of the root to/,
+    ],
+    [
+      ['count', 'prd/b', '--delimiter', '/'],
+      /no table prd\/b, nor a namespace prd\. .* namespaces of the root to/,
+    ],
     [['count', 'prd:b', '--delimiter=:'], /no table prd:b, nor/],
     [['clone', 'prod.c', '--source', 'prod.none'], /no table prod\.none\./],
     [['describe', 'prod$b'], /no name has a "\$" in it\. Write prod\.b, or add --delimiter '\$'/],

@@ -149,7 +149,7 @@ export class Connection {
       return { typed, bytes }
     } catch (error) {
       throw error instanceof UsageError
-        ? new CatalogError('InvalidInput', `data: ${inTool(error.message)}.`)
+        ? new CatalogError('InvalidInput', `data: ${inTool(error.message).replace(/\.?$/, '.')}`)
         : error
     }
   }

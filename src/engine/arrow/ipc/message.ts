@@ -130,7 +130,7 @@ export function refuseOthers(bytes: Uint8Array): void {
   throw invalid(
     begin.startsWith('PAR1')
       ? 'These are the bytes of a Parquet file, and no Arrow bytes. Give what readParquet of tabularium/parquet makes of them.'
-      : `These are no Arrow bytes: they begin with ${quote(begin)}. Send an Arrow IPC stream or file, or row objects.`,
+      : `These are no Arrow bytes: they begin with ${quote(begin)}. Send an Arrow IPC stream or file.`,
   )
 }
 
