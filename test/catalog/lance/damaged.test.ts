@@ -103,6 +103,11 @@ async function filesOf(folder: string): Promise<string[]> {
 /** Without these, rows cannot be read. */
 const isNeeded = /\/data\/|\/_deletions\/|\.manifest$/
 
+/** The versions that are recorded. Those whose manifests are gone lose their records by any call. */
+async function versionsOf(catalog: LocalCatalog): Promise<readonly number[]> {
+  return (await catalog.listTableVersions({ id })).versions.map(({ version }) => version)
+}
+
 /** Says what is wrong with the end of a call, if anything. */
 async function problemOf(call: Promise<unknown>): Promise<string | undefined> {
   try {
@@ -138,14 +143,18 @@ describe.each([
         else await writeFile(file, after)
         await using catalog = await openCatalog(folder, options)
         const toldBefore = told
+        const shown = file.slice(folder.length)
         for (const [name, call] of [...reads, ...changes]) {
+          const before = await versionsOf(catalog)
           const answer = call(catalog)
-          answer.catch(() => told++)
-          expect([file.slice(folder.length), name, await problemOf(answer)]).toEqual([
-            file.slice(folder.length),
-            name,
-            undefined,
-          ])
+          const failed = await answer.then(
+            () => false,
+            () => true,
+          )
+          if (failed) told++
+          expect([shown, name, await problemOf(answer)]).toEqual([shown, name, undefined])
+          // What fails has changed nothing.
+          if (failed) expect([shown, name, await versionsOf(catalog)]).toEqual([shown, name, before])
         }
         const { ok } = await catalog.verify()
         // What is in files of data has no checksums, and manifests do not tell how large deletions are.

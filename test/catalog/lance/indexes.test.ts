@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
@@ -231,6 +232,31 @@ describe('indexes of tables of Lance', () => {
     const { transactions } = await catalog.listTransactions({ limit: 1 })
     expect(transactions[0]).toMatchObject({ operation: 'RestoreTable', status: 'Succeeded' })
     expect((await catalog.listTableVersions({ id })).versions.length).toBe(5)
+  })
+
+  lanceIt('a table with a damaged manifest is optimized once that is gone, and not in part', async () => {
+    const catalog = await opened()
+    await catalog.createTable({ id, data: [{ n: 1 }] })
+    for (let n = 2; n < 5; n++) await catalog.insertIntoTable({ id, data: [{ n }] })
+    await catalog.createTableScalarIndex({ id, column: 'n', index_type: 'BTREE' })
+    await catalog.insertIntoTable({ id, data: [{ n: 5 }] })
+    const { versions } = await catalog.listTableVersions({ id })
+    const path = `/${versions.find(({ version }) => version === 2)!.manifest_path}`
+    const whole = await readFile(path)
+    const zeros = Buffer.from(whole).fill(0, whole.length / 2, whole.length - 20)
+    for (const bytes of [whole.subarray(0, 50), Buffer.alloc(0), zeros, Buffer.concat([whole, whole])]) {
+      await writeFile(path, bytes)
+      await expect(catalog.optimizeTable({ id })).rejects.toMatchObject({
+        code: 'InvalidTableState',
+        message: expect.stringContaining('as the manifest of its version 2 is damaged'),
+      })
+      expect((await catalog.listTableVersions({ id })).versions).toHaveLength(versions.length)
+    }
+    await catalog.batchDeleteTableVersions({ id, ranges: [{ start_version: 2, end_version: 3 }] })
+    expect(await catalog.optimizeTable({ id })).toMatchObject({ optimized: true, rows: 5 })
+    expect(await catalog.describeTableIndexStats({ id, index_name: 'n_idx' })).toMatchObject({
+      num_unindexed_rows: 0,
+    })
   })
 
   lanceIt('what cannot be is refused, and changes nothing', async () => {
