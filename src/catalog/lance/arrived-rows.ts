@@ -9,6 +9,7 @@ import {
   manifestStart,
   message,
   numberIn,
+  requireVersion,
 } from './manifest-file.ts'
 import type { MadeVersion, MakeManifest, NextVersion } from './own-version.ts'
 import { type OwnVersion, ownVersion } from './own-version.ts'
@@ -63,8 +64,7 @@ export function withoutRows(manifest: Uint8Array): Uint8Array | undefined {
 export function withArrived({ manifest: arrived, base, overwrite }: ArrivedRows): MakeManifest {
   return ({ version, manifest }, next) => {
     const head = manifestFields(bufferOf(manifest))
-    if (numberIn(head, manifestField.version) !== BigInt(version))
-      throw new RangeError('It is the manifest of another version.')
+    requireVersion(head, version)
     if (manifestFlags(head) & ~knownFlags) return undefined
     requireSameColumns(head, manifestFields(bufferOf(base)))
     const rows = manifestFields(bufferOf(arrived))

@@ -50,6 +50,12 @@ export function manifestFlags(fields: readonly Field[]): bigint {
   return (numberIn(fields, readerFlags) ?? 0n) | (numberIn(fields, writerFlags) ?? 0n)
 }
 
+/** Throws a `RangeError` for the manifest of another version. */
+export function requireVersion(fields: readonly Field[], version: number): void {
+  const found = numberIn(fields, manifestField.version) ?? 0n
+  if (found !== BigInt(version)) throw new RangeError(`It is that of version ${found}.`)
+}
+
 /** A section of a manifest file: its length, and then its bytes. */
 export function sectionAt(file: Buffer, position: bigint): Uint8Array {
   const start = Number(position) + 4

@@ -1,4 +1,11 @@
-import { bufferOf, manifestField, manifestFields, numberIn, sectionAt } from './manifest-file.ts'
+import {
+  bufferOf,
+  manifestField,
+  manifestFields,
+  numberIn,
+  requireVersion,
+  sectionAt,
+} from './manifest-file.ts'
 import { type Field, readFields } from './protobuf.ts'
 
 /* What a manifest of Lance names. https://lance.org/format/table has the messages. */
@@ -53,9 +60,14 @@ export function filesNamedIn(bytes: Uint8Array): NamedFiles {
   }
 }
 
-/** Other folders with files of a version, as its manifest names them. Throws a `RangeError` for one that cannot be read. */
-export function placesNamedIn(manifest: Uint8Array): readonly string[] {
-  const bases = all(manifestFields(bufferOf(manifest)), manifestField.bases)
+/**
+ * Other folders with files of a version, as its manifest names them. Throws a `RangeError` for one that cannot be read, and
+ * for that of another version: Lance opens a manifest by its name alone.
+ */
+export function placesNamedIn(manifest: Uint8Array, version: number): readonly string[] {
+  const fields = manifestFields(bufferOf(manifest))
+  requireVersion(fields, version)
+  const bases = all(fields, manifestField.bases)
   return bases.flatMap((one) => all(readFields(one), baseField.path).map(textOf))
 }
 

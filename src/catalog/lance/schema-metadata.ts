@@ -4,7 +4,7 @@ import {
   manifestField,
   manifestFields,
   manifestFlags,
-  numberIn,
+  requireVersion,
 } from './manifest-file.ts'
 import { type MadeVersion, type NextVersion, ownVersion, type VersionBefore } from './own-version.ts'
 import { writeFields } from './protobuf.ts'
@@ -23,8 +23,7 @@ export function withSchemaMetadata(
   next: NextVersion,
 ): MadeVersion | undefined {
   const fields = manifestFields(bufferOf(manifest))
-  if ((numberIn(fields, manifestField.version) ?? 0n) !== BigInt(version))
-    throw new RangeError('It is the manifest of another version.')
+  requireVersion(fields, version)
   if (manifestFlags(fields) & ~knownFlags) return undefined
   const pairs = Object.entries(metadata).map(([key, value]) => pair(key, value))
   const updates = writeFields([

@@ -139,7 +139,7 @@ export class LanceGuard implements DatasetGuard {
   #read(found: FoundVersion) {
     return readManifest(this.#core, this.#id, this.#table, found, (manifest) => ({
       manifest,
-      places: placesNamedIn(manifest),
+      places: placesNamedIn(manifest, found.version),
     }))
   }
 

@@ -30,9 +30,10 @@ export async function readManifest<T>(
     return read(manifest ?? new Uint8Array())
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
+    const what = manifest ? `damaged (${manifest_path}). ${error.message}` : `missing (${manifest_path}).`
     throw new CatalogError(
       'InvalidTableState',
-      `The manifest of ${shownAs(id, found)} is ${manifest ? 'damaged' : 'missing'} (${manifest_path}). Bring its files back, or use another version.`,
+      `The manifest of ${shownAs(id, found)} is ${what} Bring its files back, or use another version.`,
       { cause: error },
     )
   }

@@ -137,7 +137,7 @@ export class LanceSession {
       return found
     }
     const name = this.#bridge.add(dataset)
-    const handle = this.#openVersion(name, dataset).catch((error) => {
+    const handle = this.#openTable(name, dataset).catch((error) => {
       throw cannotOpen(error, dataset.shown)
     })
     const opened: Opened = { name, handle, users: 0 }
@@ -147,15 +147,6 @@ export class LanceSession {
       this.#bridge.remove(name)
     })
     return opened
-  }
-
-  /** Lance opens a manifest by its name, also where that of another version has it. */
-  async #openVersion(name: string, dataset: DatasetToRead): Promise<Guarded> {
-    const opened = await this.#openTable(name, dataset)
-    const version = await opened.table.version()
-    if (version === dataset.version) return opened
-    opened.table.close()
-    throw new Error(`Its manifest is that of version ${version}.`)
   }
 
   async #openTable(

@@ -246,8 +246,18 @@ describe('rows of Lance', () => {
     )
     expect(another).toEqual([
       'InvalidTableState',
-      expect.stringMatching(/version 2 of another: Its manifest is that of version 1\./),
+      expect.stringMatching(/manifest of version 2 of another is damaged .* It is that of version 1\./),
     ])
+    const id = ['another']
+    for (const change of [
+      () => catalog.insertIntoTable({ id, data: numbered(1) }),
+      () => catalog.insertIntoTable({ id, data: numbered(1), mode: 'Overwrite' }),
+      () => catalog.deleteFromTable({ id, predicate: 'true' }),
+      () => catalog.updateTableSchemaMetadata({ id, metadata: { by: 'test' } }),
+      () => catalog.restoreTable({ id, version: 1 }),
+    ])
+      expect(await refusalOf(change())).toEqual(another)
+    expect((await catalog.listTableVersions({ id })).versions).toHaveLength(2)
     expect(await countOf(catalog, ['another'], { version: 1 })).toBe(3)
     const told = { kind: 'content', message: expect.stringContaining('is that of version 1.') }
     expect((await catalog.verify()).findings).toContainEqual(
@@ -265,6 +275,11 @@ describe('rows of Lance', () => {
 })
 
 async function refusal(catalog: LocalCatalog, name: string, filter = 'n >= 0'): Promise<[string, string]> {
-  const rows = await rowsOf(catalog, [name], { filter }).catch((error: CatalogError) => error)
-  return Array.isArray(rows) ? ['none', `${rows.length} rows`] : [rows.code, rows.message]
+  return refusalOf(rowsOf(catalog, [name], { filter }).then((rows) => `${rows.length} rows`))
 }
+
+const refusalOf = (call: Promise<unknown>) =>
+  call.then(
+    (answer): [string, string] => ['none', String(answer)],
+    ({ code, message }: CatalogError): [string, string] => [code, message],
+  )

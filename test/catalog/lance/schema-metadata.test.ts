@@ -379,7 +379,7 @@ eachContent((openAny) => {
       [
         'cut',
         whole.subarray(1),
-        /^The manifest of version 1 of cut is damaged \(.*\)\. Bring its files back/,
+        /^The manifest of version 1 of cut is damaged \(.*\)\. .*\. Bring its files back/,
       ],
       ['other', plain(2), /is damaged/],
       [
