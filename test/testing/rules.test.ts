@@ -30,7 +30,8 @@ test('the mutants name rules there are, each its own fault', () => {
 
 test('what is lacking must be named rightly', () => {
   expect(lackingOperations(['rows', 'dropTable'])).toContain('insertIntoTable')
-  expect(() => lackingOperations(['none' as 'rows'])).toThrow('there is no operation or group none')
+  expect(() => lackingOperations(['none' as 'rows'])).toThrow('there is no operation or group none.')
+  expect(() => lackingOperations(['queryTabel' as 'rows'])).toThrow('Did you mean queryTable?')
   expect(() => lackingOperations(['listTables'])).toThrow('no catalog can be judged without listTables')
 })
 

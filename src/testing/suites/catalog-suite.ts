@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { didYouMean } from '../../base/model/nearest.ts'
 import { isUnsupported } from '../../catalog/index.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import { answers } from './catalog/answers.ts'
@@ -188,7 +189,10 @@ export function lackingOperations(lacks: CatalogSuiteOptions['lacks'] = []): Set
   )
   const lacking = new Set(named as OperationName[])
   for (const name of lacking) {
-    if (!(name in operations)) throw new TypeError(`lacks: there is no operation or group ${name}.`)
+    if (!(name in operations)) {
+      const hint = didYouMean(name, [...Object.keys(operations), ...Object.keys(catalogGroups)])
+      throw new TypeError(`lacks: there is no operation or group ${name}. ${hint}`.trimEnd())
+    }
     if (indispensable.includes(name)) throw new TypeError(`lacks: no catalog can be judged without ${name}.`)
   }
   for (const [name, { definition }] of Object.entries(operations)) {

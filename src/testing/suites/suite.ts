@@ -71,11 +71,12 @@ function titleOf({ id, source, text }: Rule): string {
  * functions take no parameters: some runners treat a parameter as a callback and wait for its call.
  */
 export function register<Trial>(
-  { describe, test, it }: Runner,
+  runner: Runner,
   name: string,
   topics: readonly Topic<Trial>[],
   trial: (body: Body<Trial>) => Promise<void>,
 ): void {
+  const { describe, test, it } = runner ?? {}
   const add = test ?? it
   if (typeof describe !== 'function' || typeof add !== 'function') {
     throw new TypeError(
