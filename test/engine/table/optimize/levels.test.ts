@@ -82,7 +82,7 @@ test('inserts merge small fragments, and every row keeps its values, its place a
         expect(both[0].fragments).toBeLessThanOrEqual(both[1].fragments)
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 20 * Number(process.env.HISTORY_RUNS ?? 1) },
   )
 })
 
