@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { leftOutWithoutLance } from './test/support/without-lance.ts'
 
 /** Tests that take longer, many of them with servers of their own. `npm run test:long` runs them. */
 const long = [
@@ -59,12 +60,14 @@ function source(room: string): string {
   return fileURLToPath(new URL(`src/${room}/index.ts`, import.meta.url))
 }
 
+const left = leftOutWithoutLance()
+
 export default defineConfig(({ mode }) => ({
   resolve: { alias },
   test: {
     ...(mode === 'long'
-      ? { include: long }
-      : { include: ['test/**/*.test.ts'], exclude: ['node_modules/**', ...long] }),
+      ? { include: long, exclude: left }
+      : { include: ['test/**/*.test.ts'], exclude: ['node_modules/**', ...long, ...left] }),
     globalSetup: ['test/support/scripts.ts'],
     setupFiles: ['test/support/seed.ts'],
     // Processes rather than threads: LMDB and killed children are part of what is tested.

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import type { Content } from '../../../src/base/content/content.ts'
 import type { LocalCatalog } from '../../../src/tabularium/index.ts'
 import { eachContent, pathOf, pathsOf } from '../../support/contents.ts'
+import { lanceIt } from '../../support/lance-package.ts'
 
 /*
  * A client may write rows at the location of a table that was declared for it, and tell the catalog nothing.
@@ -149,7 +150,7 @@ eachContent((open) => {
     expect(await catalog.countTableRows({ id: ['a'] })).toMatchObject({ count: 2 })
   })
 
-  it('rows of another engine are neither read nor mixed with fromOwnEngine', async () => {
+  lanceIt('rows of another engine are neither read nor mixed with fromOwnEngine', async () => {
     const { catalog, content } = await open()
     const folder = await written(catalog, content, 'a')
     const id = ['a']
