@@ -73,7 +73,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     [
       '60, 20261120 |',
       'test/server/openapi/tools.test.ts',
-      "SCHEMATHESIS_SECONDS ?? 60)\nconst seed = process.env.SCHEMATHESIS_SEED ?? '20261120'",
+      "SCHEMATHESIS_SECONDS ?? 30)\nconst seed = process.env.SCHEMATHESIS_SEED ?? '20261120'",
     ],
     ['and valid requests | 1 |', 'test/histories/histories.test.ts', 'process.env.HISTORY_RUNS ?? 1'],
     [

@@ -8,7 +8,8 @@ import { noSuchName, wantedByItself, wantedByName } from '../lookup/version-name
 import { type FoundVersion, findWanted, onBranch } from '../lookup/versions.ts'
 import { TargetReplaced } from '../transactions/retry.ts'
 import type { AnyRowsContext } from './context.ts'
-import { isOfLance, toCompare } from './lance-rows.ts'
+import { toCompare } from './lance-read.ts'
+import { isOfLance } from './lance-rows.ts'
 import { findRows } from './read.ts'
 import { manifestOf, NotOurs, requireContentFolder, requireOurs, retryIfReplaced } from './rows.ts'
 

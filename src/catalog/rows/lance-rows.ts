@@ -1,17 +1,11 @@
 import type { Identifier } from '../../base/model/identifier.ts'
 import { noIndex } from '../../base/model/missing-index.ts'
-import { keys, type VersionRecord } from '../../base/store/records.ts'
-import type { DatasetToCompare, DatasetToRead, DatasetVersions } from '../../engine/lance/index.ts'
-import { layoutOf } from '../lance/layout.ts'
-import { ownCredentials } from '../locations/credentials.ts'
+import type { VersionRecord } from '../../base/store/records.ts'
+import type { DatasetToRead } from '../../engine/lance/index.ts'
 import { nameOf, versionOfName } from '../locations/lance-files.ts'
-import { locationOf } from '../locations/locations.ts'
 import type { FoundTable } from '../lookup/names.ts'
 import type { FoundVersion } from '../lookup/versions.ts'
 import type { AnyRowsContext } from './context.ts'
-import { LanceGuard } from './lance-guard.ts'
-import { readManifest, shownAs } from './lance-manifest.ts'
-import { latestPublished } from './published.ts'
 import type { VersionRows } from './version-rows.ts'
 
 /** Whether Lance wrote a version: its manifest has a name that Lance gives. */
@@ -28,14 +22,25 @@ export function lanceRows(
   found: FoundVersion,
 ): VersionRows {
   const { record } = found
-  const dataset = toRead(core, id, table, found)
+  const open = async () => {
+    const { toRead } = await import('./lance-read.ts')
+    return { lance: await core.lance(), dataset: toRead(core, id, table, found) }
+  }
+  let opened: ReturnType<typeof open> | undefined
+  type Lance = Awaited<ReturnType<typeof core.lance>>
+  const withLance = async <T>(work: (lance: Lance, dataset: DatasetToRead) => Promise<T>) => {
+    opened ??= open()
+    const { lance, dataset } = await opened
+    return work(lance, dataset)
+  }
   return {
-    count: async (predicate, work) => (await core.lance()).count(dataset, predicate, work),
-    query: async (asked) => (await core.lance()).query(dataset, asked),
-    blobs: async (wanted, work) => (await core.lance()).blobs(dataset, wanted, work),
-    explain: async (asked) => (await core.lance()).explain(dataset, asked),
+    count: (predicate, work) => withLance((lance, dataset) => lance.count(dataset, predicate, work)),
+    query: (asked) => withLance((lance, dataset) => lance.query(dataset, asked)),
+    blobs: (wanted, work) => withLance((lance, dataset) => lance.blobs(dataset, wanted, work)),
+    explain: (asked) => withLance((lance, dataset) => lance.explain(dataset, asked)),
     async stats() {
-      const { totalBytes, numRows, numIndices, fragmentStats } = await (await core.lance()).stats(dataset)
+      const found = await withLance((lance, dataset) => lance.stats(dataset))
+      const { totalBytes, numRows, numIndices, fragmentStats } = found
       return {
         bytes: totalBytes,
         rows: numRows,
@@ -46,15 +51,17 @@ export function lanceRows(
       }
     },
     async describe() {
-      const lance = await core.lance()
-      const [schema, { fragmentStats }] = await Promise.all([lance.schema(dataset), lance.stats(dataset)])
+      const [schema, { fragmentStats }] = await withLance((lance, dataset) =>
+        Promise.all([lance.schema(dataset), lance.stats(dataset)]),
+      )
       return { schema, metadata: schema.metadata ?? new Map(), fragments: fragmentStats.numFragments }
     },
-    indexNames: async () => (await (await core.lance()).indexes(dataset)).map(({ name }) => name),
-    prewarm: async (name) => (await core.lance()).prewarm(dataset, name),
-    writeSpec: async () => (await core.lance()).writeSpec(dataset),
+    indexNames: async () =>
+      (await withLance((lance, dataset) => lance.indexes(dataset))).map(({ name }) => name),
+    prewarm: (name) => withLance((lance, dataset) => lance.prewarm(dataset, name)),
+    writeSpec: () => withLance((lance, dataset) => lance.writeSpec(dataset)),
     async indexes(names) {
-      const all = await (await core.lance()).indexes(dataset)
+      const all = await withLance((lance, dataset) => lance.indexes(dataset))
       return names.map((wanted) => {
         const index = all.find(({ name }) => name === wanted)
         if (index === undefined) {
@@ -65,64 +72,6 @@ export function lanceRows(
         }
         return { ...index, createdAt: index.createdAt ?? record.timestamp_millis }
       })
-    },
-  }
-}
-
-/** A version that is to be compared with another one. */
-export function toCompare(
-  core: AnyRowsContext,
-  id: Identifier,
-  table: FoundTable,
-  found: FoundVersion,
-): DatasetToCompare {
-  return { ...toRead(core, id, table, found), layout: () => readManifest(core, id, table, found, layoutOf) }
-}
-
-/** A version that is to be read. */
-export function toRead(
-  core: AnyRowsContext,
-  id: Identifier,
-  table: FoundTable,
-  found: FoundVersion,
-): DatasetToRead {
-  const { branch, version, record } = found
-  const location = locationOf(core.contentRoots, table.id, table.record)
-  const { manifest_path, e_tag = '', transaction_id } = record
-  const staging = core.staging?.transactionId ?? ''
-  const guard = new LanceGuard(core, id, table)
-  return {
-    location,
-    branch,
-    version,
-    shown: shownAs(id, found),
-    key: JSON.stringify([table.id, branch, version, manifest_path, e_tag, transaction_id, staging]),
-    guard,
-    versions: readVersions(core, id, table, found, guard),
-    storageOptions: () => ownCredentials(core, location, id),
-  }
-}
-
-/** The versions as their records say. The wanted one is the latest of its branch: nothing after it is looked at. */
-function readVersions(
-  core: AnyRowsContext,
-  id: Identifier,
-  table: FoundTable,
-  wanted: FoundVersion,
-  guard: LanceGuard,
-): DatasetVersions {
-  return {
-    async latest(branch) {
-      if (branch === wanted.branch) return guard.tell(wanted)
-      const latest = await latestPublished(core, id, table, branch)
-      return latest && guard.tell(latest)
-    },
-    async find(branch, version) {
-      if (branch === wanted.branch && version === wanted.version) return guard.tell(wanted)
-      const record = await core.store.read((reader) =>
-        reader.get<VersionRecord>(keys.version(table.id, branch, version)),
-      )
-      return record && guard.tell({ branch, version, record })
     },
   }
 }
