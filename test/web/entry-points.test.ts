@@ -38,6 +38,15 @@ test('nothing of the build imports more than packages that are for browsers, too
   expect([...packages].sort()).toEqual(['@uwdata/flechette', 're2js', 'zstddec'])
 })
 
+test('no source calls a method of Buffer that the build leaves out', async () => {
+  const numbers = /\.(?:read|write)(?:U?[Ii]nt|Big|Float|Double)\w*\(/
+  const sources = Array.from((await webFiles()).values(), (contents) => Buffer.from(contents).toString())
+    .flatMap((text) => text.split(/^(?=\/\/ \S+\.[jt]s$)/m))
+    .filter((part) => part.startsWith('// src/'))
+  expect(sources.length).toBeGreaterThan(100)
+  expect(sources.filter((part) => numbers.test(part)).map((part) => part.split('\n', 1)[0])).toEqual([])
+})
+
 /** The documented maximum size of each entry point: `| import | at once | in all |`, in kB. */
 const limits = Array.from(
   page.matchAll(/^\| `(import [^`]+)` \| (\d+) kB \| (\d+) kB \|$/gm),
@@ -190,10 +199,15 @@ describe('where there is nothing but the web', () => {
     ['a root', "openCatalog('memory:', { locationRoots: ['/data'] })", /^A folder needs/],
     ['a bucket', "openCatalog('memory:', { locationRoots: ['s3://bucket/a'] })", /^Content at a URL needs/],
     ['verifying', "verifyCatalog('./catalog')", /^A catalog in a directory needs/],
+    [
+      'adopting',
+      "adoptContent('postgres://localhost/db', 's3://bucket/a')",
+      /^A catalog in a database needs/,
+    ],
     ['a fake server', 'fakeServer()', /^A server needs/],
   ])('%s is refused with what works', async (_, code, message) => {
     const { fail } = await alone<{ fail(): Promise<unknown> }>(
-      `import { openCatalog, verifyCatalog } from 'tabularium'
+      `import { adoptContent, openCatalog, verifyCatalog } from 'tabularium'
        import { fakeServer } from 'tabularium/testing'
        export const fail = async () => ${code}`,
     )

@@ -38,7 +38,7 @@ export function manifestFields(file: Buffer): Field[] {
 export function manifestStart(file: Buffer): number {
   if (file.length < 16 || file.toString('latin1', file.length - 4) !== 'LANC')
     throw new RangeError('Its end is not that of a manifest.')
-  const start = file.readBigUInt64LE(file.length - 16)
+  const start = viewOf(file).getBigUint64(file.length - 16, true)
   if (Number(start) + 4 + sectionAt(file, start).length + 16 !== file.length)
     throw new RangeError('Its last section is not the manifest.')
   return Number(start)
@@ -59,7 +59,8 @@ export function requireVersion(fields: readonly Field[], version: number): void 
 /** A section of a manifest file: its length, and then its bytes. */
 export function sectionAt(file: Buffer, position: bigint): Uint8Array {
   const start = Number(position) + 4
-  const end = start <= file.length ? start + file.readUInt32LE(start - 4) : Number.POSITIVE_INFINITY
+  const end =
+    start <= file.length ? start + viewOf(file).getUint32(start - 4, true) : Number.POSITIVE_INFINITY
   if (end > file.length) throw new RangeError('A section is cut off.')
   return file.subarray(start, end)
 }
@@ -67,6 +68,9 @@ export function sectionAt(file: Buffer, position: bigint): Uint8Array {
 /** The same bytes, without a copy. */
 export const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
   Buffer.from(buffer, byteOffset, byteLength)
+
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
+  new DataView(buffer, byteOffset, byteLength)
 
 /** The last number of a message with that field. */
 export function numberIn(fields: readonly Field[], number: number): bigint | undefined {
@@ -81,14 +85,15 @@ export function message({ value }: Field): Uint8Array {
 
 /** A file with a manifest behind other sections, of the same version of the format as another file. */
 export function manifestFile(before: readonly Uint8Array[], manifest: Uint8Array, like: Buffer): Uint8Array {
-  const position = Buffer.alloc(8)
-  position.writeBigUInt64LE(BigInt(before.reduce((sum, { length }) => sum + length, 0)))
+  const position = new Uint8Array(8)
+  const length = before.reduce((sum, { length }) => sum + length, 0)
+  viewOf(position).setBigUint64(0, BigInt(length), true)
   return Buffer.concat([...before, ...section(manifest), position, like.subarray(like.length - 8)])
 }
 
 /** A message as a section of a file. */
 export function section(message: Uint8Array): readonly [length: Uint8Array, message: Uint8Array] {
-  const length = Buffer.alloc(4)
-  length.writeUInt32LE(message.length)
+  const length = new Uint8Array(4)
+  viewOf(length).setUint32(0, message.length, true)
   return [length, message]
 }
