@@ -7,7 +7,7 @@ import { maintenanceCommand } from './maintenance.ts'
 import { toMoment } from './moment.ts'
 import { isUrl, openLocal, openLocation, requireDirectory } from './open.ts'
 import { printerOf } from './print.ts'
-import { withProgress } from './progress.ts'
+import { counted, withProgress } from './progress.ts'
 
 interface Typed {
   readonly history?: boolean
@@ -142,7 +142,7 @@ function requireWhole(
 /** The error at the end of work that was done, but for the rows of some tables. */
 export function incomplete(count: number, what: string, which: string): CatalogError {
   return unsupported(
-    `All was ${what} but the rows of ${count === 1 ? '1 table' : `${count.toLocaleString('en')} tables`}, ${which}. They are named above.`,
+    `All was ${what} but the rows of ${counted(count, 'table')}, ${which}. They are named above.`,
     'Copy these rows with what wrote them, and keep the source until then.',
   )
 }
@@ -151,7 +151,7 @@ type Show = Parameters<Parameters<typeof withProgress>[1]>[0]
 
 function shownBy(show: Show) {
   return ({ tables, rows }: { readonly tables: number; readonly rows: number }) =>
-    show(() => `${tables} tables, ${rows.toLocaleString('en')} rows`)
+    show(() => `${counted(tables, 'table')}, ${counted(rows, 'row')}`)
 }
 
 /** Prints the report. Names tables without rows, and those whose files stay in place, on standard error. */

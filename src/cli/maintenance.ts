@@ -6,7 +6,7 @@ import { locationArgument } from './location-argument.ts'
 import { openLocal, requireDirectory } from './open.ts'
 import { addPrintOptions, addRootOption, type RootOptions, toLongMillis } from './options.ts'
 import { printerOf } from './print.ts'
-import { withProgress } from './progress.ts'
+import { copiedText, counted, withProgress } from './progress.ts'
 import { addRetentionOptions, type RetentionTyped } from './retention-options.ts'
 import { UsageError } from './usage.ts'
 
@@ -61,7 +61,7 @@ export function verifyCommand(io: Io): Command {
           formats: icebergFormats,
           onFinding: (finding) => found.push(finding),
           onProgress: ({ step, records, objects, bytes }) =>
-            show(() => `${step}: ${records} records, ${objects} files, ${(bytes / 1e6).toFixed(1)} MB`),
+            show(() => `${step}: ${counted(records, 'record')}, ${copiedText({ objects, bytes })}`),
         }),
       )
       const lines = printerOf(io, json)

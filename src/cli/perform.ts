@@ -191,7 +191,7 @@ export async function perform(task: ParsedCommand, io: Io): Promise<void> {
   const { transaction, idempotencyKey } = options
   if (!isUrl(location)) refuseWithoutServer(operation, transaction)
   const bar = progressBar(io.stderr)
-  const printer = printerOf(io, options.json)
+  const printer = printerOf({ ...io, stdout: bar.before(io.stdout) }, options.json)
   await using catalog = await openLocation(location, mayCreate, options, io)
   const inParts = readsRows(operation) && { [requestMemory]: { inParts: true, isOnce: true } }
   const work = { signal: io.signal, onProgress: bar.onProgress, transaction, idempotencyKey, ...inParts }

@@ -47,7 +47,9 @@ function tablePrinter(out: Output): Printer {
     one: (one) => {
       const members = [...flatten(one)]
       const width = Math.max(0, ...members.map(([name]) => name.length))
-      for (const [name, value] of members) out.write(`${name.padEnd(width)}  ${value}\n`)
+      const margin = `\n${' '.repeat(width + 2)}`
+      for (const [name, value] of members)
+        out.write(`${name.padEnd(width)}  ${value.replaceAll('\n', margin)}\n`)
       if (members.length === 0) out.write('ok\n')
     },
     end: () => {
@@ -97,6 +99,8 @@ function* flatten(value: Row, path = ''): Generator<[string, string]> {
         yield [`${path}.${visible(String(field.name))}`, `${typeText(field)}${metadataText(field)}`]
     } else if (typeof member === 'object' && member !== null && !Array.isArray(member)) {
       yield* flatten(member as Row, full)
+    } else if (typeof member === 'string') {
+      yield [full, member.split('\n').map(visible).join('\n')]
     } else {
       yield [full, cellText(name, member)]
     }

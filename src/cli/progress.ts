@@ -12,19 +12,31 @@ interface ProgressLine {
   clear(): void
 }
 
+/** The width of a terminal that does not tell its own. */
+const usualColumns = 80
+
+/** How many columns of a terminal a line may have, so that it is one line there. */
+function columnsOf({ columns }: Output): number {
+  return (columns || usualColumns) - 1
+}
+
 /** A progress line on the error stream, on a terminal only. */
 function progressLine(out: Output): ProgressLine {
   const started = wallClock()
   let last = 0
+  let isShown = false
   return {
     show: (text) => {
       const now = wallClock()
       if (!out.isTTY || now - started < showAfter || now - last < showEvery) return
       last = now
-      out.write(`\r${text()}\u001b[K`)
+      isShown = true
+      // A longer one would wrap, and stay.
+      out.write(`\r${text().slice(0, columnsOf(out))}\u001b[K`)
     },
     clear: () => {
-      if (last > 0) out.write('\r\u001b[K')
+      if (isShown) out.write('\r\u001b[K')
+      isShown = false
     },
   }
 }
@@ -42,25 +54,49 @@ export async function withProgress<T>(
   }
 }
 
-/** A progress bar for an operation. Only a terminal gets a listener: with one, operations wait for their records. */
-export function progressBar(out: Output): { onProgress: OperationOptions['onProgress']; clear(): void } {
-  const line = progressLine(out)
-  if (!out.isTTY) return { onProgress: undefined, clear: line.clear }
-  return { onProgress: ({ rows, total }) => line.show(() => barText(rows, total)), clear: line.clear }
+interface ProgressBar {
+  readonly onProgress: OperationOptions['onProgress']
+  clear(): void
+  /** The same output, which clears the bar before each piece: on a terminal, both are one screen. */
+  before(output: Output): Output
 }
 
-const width = 30
+/** A progress bar for an operation. Only a terminal gets a listener: with one, operations wait for their records. */
+export function progressBar(out: Output): ProgressBar {
+  const { show, clear } = progressLine(out)
+  if (!out.isTTY) return { onProgress: undefined, clear, before: (output) => output }
+  const write = (output: Output) => (chunk: string | Uint8Array) => {
+    clear()
+    return output.write(chunk)
+  }
+  return {
+    onProgress: ({ rows, total }) => show(() => barText(rows, total, columnsOf(out))),
+    clear,
+    before: (output) => (output.isTTY ? { isTTY: true, write: write(output) } : output),
+  }
+}
 
-/** A bar with the fraction of rows done, followed by the numbers. */
-export function barText(rows: number, total: number): string {
+const maxWidth = 30
+const minWidth = 5
+
+/** A bar with the fraction of rows done, followed by the numbers. The bar is shorter where there are few columns. */
+export function barText(rows: number, total: number, columns: number): string {
   // How many rows a stream has is known at its end.
-  if (total === 0 && rows > 0) return `${rows.toLocaleString('en')} rows`
-  const part = total > 0 ? Math.min(1, rows / total) : 1
+  if (total === 0) return counted(rows, 'row')
+  const part = Math.min(1, rows / total)
+  const numbers = `${Math.floor(part * 100)}%  ${rows.toLocaleString('en')} of ${counted(total, 'row')}`
+  const width = Math.min(maxWidth, columns - numbers.length - 1)
+  if (width < minWidth) return numbers
   const done = Math.round(part * width)
-  return `${'█'.repeat(done)}${'░'.repeat(width - done)} ${Math.floor(part * 100)}%  ${rows.toLocaleString('en')} of ${total.toLocaleString('en')} rows`
+  return `${'█'.repeat(done)}${'░'.repeat(width - done)} ${numbers}`
+}
+
+/** A number and what it counts, such as `1 table` or `2 tables`. */
+export function counted(count: number, what: string): string {
+  return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`
 }
 
 /** The progress text of commands that copy files. */
 export function copiedText({ objects, bytes }: { objects: number; bytes: number }): string {
-  return `${objects.toLocaleString('en')} files, ${(bytes / 1e6).toFixed(1)} MB`
+  return `${counted(objects, 'file')}, ${(bytes / 1e6).toFixed(1)} MB`
 }

@@ -105,10 +105,36 @@ describe('the progress bar', () => {
     expect(progressBar({ write: () => {}, isTTY: true }).onProgress).toBeDefined()
   })
 
+  it('is one line of any terminal, and gone before the answer', async () => {
+    for (const columns of [0, 20, 40, 80]) {
+      const screen: string[] = []
+      const out = { isTTY: true, columns, write: (text: string | Uint8Array) => screen.push(String(text)) }
+      const bar = progressBar(out)
+      const answer = bar.before(out)
+      answer.write('first\n')
+      // Short work shows none.
+      bar.onProgress!({ rows: 1, total: 1_000_000 } as never)
+      expect(screen.splice(0)).toEqual(['first\n'])
+      await new Promise((resolve) => setTimeout(resolve, 600))
+      bar.onProgress!({ rows: 123_456, total: 1_000_000 } as never)
+      answer.write('second\n')
+      answer.write('third\n')
+      bar.clear()
+      const [shown, ...rest] = screen
+      expect(shown!.startsWith('\r') && shown!.endsWith('\u001b[K')).toBe(true)
+      expect(shown).toContain('12%')
+      expect(shown!.length - '\r\u001b[K'.length).toBeLessThan(columns || 80)
+      expect(rest).toEqual(['\r\u001b[K', 'second\n', 'third\n'])
+    }
+  })
+
   it('shows how much is done', () => {
-    expect(barText(0, 100)).toBe(`${'░'.repeat(30)} 0%  0 of 100 rows`)
-    expect(barText(5_000, 10_000)).toBe(`${'█'.repeat(15)}${'░'.repeat(15)} 50%  5,000 of 10,000 rows`)
-    expect(barText(0, 0)).toContain('100%')
-    expect(barText(3_000, 0)).toBe('3,000 rows')
+    expect(barText(0, 100, 79)).toBe(`${'░'.repeat(30)} 0%  0 of 100 rows`)
+    expect(barText(5_000, 10_000, 79)).toBe(`${'█'.repeat(15)}${'░'.repeat(15)} 50%  5,000 of 10,000 rows`)
+    expect(barText(5_000, 10_000, 39)).toBe(`${'█'.repeat(7)}${'░'.repeat(6)} 50%  5,000 of 10,000 rows`)
+    expect(barText(5_000, 10_000, 20)).toBe('50%  5,000 of 10,000 rows')
+    // How many rows come is not known yet.
+    expect(barText(0, 0, 79)).toBe('0 rows')
+    expect(barText(1, 0, 79)).toBe('1 row')
   })
 })

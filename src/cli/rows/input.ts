@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, type Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
@@ -30,11 +30,24 @@ export async function inputOf(source: string, io: Io): Promise<Input> {
     return { name, path, isFile: false, open: () => opened(io.stdin, name) }
   }
   try {
-    const isFile = (await stat(source)).isFile()
-    return { name: source, path, isFile, open: () => opened(createReadStream(source), source) }
+    const before = await stat(source)
+    const isFile = before.isFile()
+    const read = () => createReadStream(source)
+    const open = () => opened(isFile ? unchanged(read(), source, before) : read(), source)
+    return { name: source, path, isFile, open }
   } catch (cause) {
     throw unreadable(source, cause)
   }
+}
+
+/** The bytes of a file that nobody writes meanwhile. Its last line may be a part of one, and types may be of other rows. */
+async function* unchanged(bytes: Bytes, source: string, before: Stats): AsyncGenerator<Uint8Array> {
+  yield* bytes
+  const { size, mtimeMs } = await stat(source)
+  if (size !== before.size || mtimeMs !== before.mtimeMs)
+    throw new Error(
+      'it was changed while it was read, and may end within a row. Give it when nobody writes it, or a copy of it',
+    )
 }
 
 function unreadable(source: string, cause: unknown): UsageError {
