@@ -13,7 +13,7 @@ export interface Printer {
 }
 
 /** Prints JSON lines or tables, as `--json` or `--no-json` says; without either, tables on a terminal. */
-export function printerOf({ stdout }: Io, json: boolean | undefined): Printer {
+export function printerOf({ stdout }: Pick<Io, 'stdout'>, json: boolean | undefined): Printer {
   return (json ?? !stdout.isTTY) ? jsonPrinter(stdout) : tablePrinter(stdout)
 }
 
@@ -35,14 +35,25 @@ function jsonPrinter(out: Output): Printer {
 
 const maxCellWidth = 80
 
-/** Prints rows as a table with a header, and a single object as a list of its members. */
+/**
+ * Prints rows as a table with a header, and a single object as a list of its members. The first rows decide the widths:
+ * later ones are printed as they come, however many there are, and are wider where they must.
+ */
 function tablePrinter(out: Output): Printer {
-  const kept: Row[] = []
+  let kept: Row[] = []
+  let columns: Columns | undefined
   let listed = false
+  const flush = () => {
+    const isNew = columns === undefined || kept.some((row) => Object.keys(row).some(isUnknown))
+    if (isNew) columns = columnsOf(kept)
+    out.write((isNew ? header(columns!) : '') + kept.map((row) => line(columns!, row)).join(''))
+    kept = []
+  }
+  const isUnknown = (name: string) => !columns!.has(name)
   return {
     rows: (rows) => {
       listed = true
-      for (const row of rows) kept.push(row)
+      for (const row of rows) if (kept.push(row) >= chunkLines) flush()
     },
     one: (one) => {
       const members = [...flatten(one)]
@@ -53,30 +64,45 @@ function tablePrinter(out: Output): Printer {
       if (members.length === 0) out.write('ok\n')
     },
     end: () => {
-      if (kept.length > 0) out.write(formatTable(kept))
-      else if (listed) out.write('none\n')
+      if (kept.length > 0) flush()
+      else if (listed && columns === undefined) out.write('none\n')
     },
   }
 }
 
-function formatTable(rows: readonly Row[]): string {
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
-  const cells = rows.map((row) => names.map((name) => cut(cellText(name, row[name]))))
-  const numeric = names.map((name) =>
-    rows.every(
-      ({ [name]: value }) => value == null || typeof value === 'number' || typeof value === 'bigint',
-    ),
+/** The columns of a table by name: their widths, and whether they hold numbers only. */
+type Columns = ReadonlyMap<string, { readonly width: number; readonly isNumeric: boolean }>
+
+function columnsOf(rows: readonly Row[]): Columns {
+  const names = new Set(rows.flatMap((row) => Object.keys(row)))
+  return new Map(
+    Array.from(names, (name) => {
+      const width = rows.reduce(
+        (most, row) => Math.max(most, cut(cellText(name, row[name])).length),
+        visible(name).length,
+      )
+      const isNumeric = rows.every(
+        ({ [name]: value }) => value == null || typeof value === 'number' || typeof value === 'bigint',
+      )
+      return [name, { width, isNumeric }]
+    }),
   )
-  const heads = names.map((name) => visible(name))
-  const widths = heads.map((head, i) =>
-    cells.reduce((width, row) => Math.max(width, row[i]!.length), head.length),
+}
+
+function header(columns: Columns): string {
+  const rule = Array.from(columns.values(), ({ width }) => '─'.repeat(width))
+  return `${padded(columns, visible)}${rule.join('  ')}\n`
+}
+
+function line(columns: Columns, row: Row): string {
+  return padded(columns, (name) => cut(cellText(name, row[name])))
+}
+
+function padded(columns: Columns, textOf: (name: string) => string): string {
+  const cells = Array.from(columns, ([name, { width, isNumeric }]) =>
+    isNumeric ? textOf(name).padStart(width) : textOf(name).padEnd(width),
   )
-  const line = (texts: readonly string[]) =>
-    `${texts
-      .map((text, i) => (numeric[i] ? text.padStart(widths[i]!) : text.padEnd(widths[i]!)))
-      .join('  ')
-      .trimEnd()}\n`
-  return line(heads) + line(widths.map((width) => '─'.repeat(width))) + cells.map(line).join('')
+  return `${cells.join('  ').trimEnd()}\n`
 }
 
 function cut(text: string): string {

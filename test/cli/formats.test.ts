@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { printerOf } from '../../src/cli/print.ts'
 import { barText, progressBar } from '../../src/cli/progress.ts'
 import { csvLine, csvRows } from '../../src/cli/rows/csv.ts'
 import { textOf } from '../../src/cli/rows/input.ts'
@@ -96,6 +97,40 @@ describe('values', () => {
       map: { k: 1 },
       list: ['NaN', null],
     })
+  })
+})
+
+describe('a table on a terminal', () => {
+  it('is printed while its rows are read, and has all of them under one header, or one for each set of columns', () => {
+    let text = ''
+    const stdout = {
+      isTTY: true,
+      write: (piece: string | Uint8Array) => {
+        text += String(piece)
+      },
+    }
+    const printer = printerOf({ stdout }, undefined)
+    const rows = 5_000
+    let mostKept = 0
+    const read = function* () {
+      for (let n = 0; n < rows; n++) {
+        mostKept = Math.max(mostKept, n - text.split('\n').length)
+        yield { n, name: `row ${n}`, late: n === 4_500 ? 'a wider cell' : null }
+      }
+    }
+    printer.rows(read())
+    printer.end()
+    expect(mostKept).toBeLessThan(1_100)
+    const [head, rule, ...lines] = text.trimEnd().split('\n')
+    expect(head!.trim().split(/ +/)).toEqual(['n', 'name', 'late'])
+    expect(rule).toMatch(/^─+ {2}─+ {2}─+$/)
+    expect(lines).toHaveLength(rows)
+    for (const [n, line] of lines.entries())
+      expect(line.trim().split(/ {2,}/).slice(0, 2)).toEqual([`${n}`, `row ${n}`])
+    text = ''
+    printer.rows([{ other: 1 }])
+    printer.end()
+    expect(text).toBe('other\n─────\n    1\n')
   })
 })
 
