@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -96,6 +96,11 @@ async function compile(
     ...options,
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['try.ts'] }))
+  return compiled(compiler, folder)
+}
+
+/** What a compiler says of the project in a folder. */
+async function compiled(compiler: string, folder: string): Promise<string> {
   try {
     await promisify(execFile)(process.execPath, [join(modules, compiler, 'bin/tsc'), '-p', folder])
     return ''
@@ -149,6 +154,36 @@ export function codeOf(error: CatalogError): string {
     )
   },
 )
+
+/** Packages that examples import, besides those of every project. */
+const ofExamples = ['vitest', 'fastify', '@sinonjs/fake-timers', '@lancedb/lancedb', 'apache-arrow']
+
+test('the examples of the pages pass strict', { timeout: 900_000 }, async () => {
+  for (const name of ofExamples) install(project, name)
+  const folder = join(project, 'pages')
+  mkdirSync(folder)
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
+  let written = 0
+  for (const page of pages.filter((name) => name.endsWith('.md'))) {
+    const examples = readFileSync(join(root, page), 'utf8').matchAll(/^```ts(?: vitest)?\n(.*?)^```$/gms)
+    for (const [, code] of examples)
+      writeFileSync(join(folder, `${page.replace('/', '-')}-${++written}.mts`), code!)
+  }
+  expect(written).toBeGreaterThan(60)
+  const compilerOptions = {
+    target: 'es2023',
+    types: ['node'],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+  }
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: { ...compilerOptions, ...nodenext } }),
+  )
+  expect(await compiled('typescript', folder)).toBe('')
+})
 
 test('declarations show nothing of the engine but types of Arrow data and Parquet files, and need few packages', () => {
   const root = join(project, 'node_modules/tabularium')
