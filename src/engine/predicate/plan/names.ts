@@ -28,7 +28,11 @@ export function resolveName(
     const remedy = 'Name rows by `_rowid`, or by a column of the table.'
     throw predicateError(text, at, `${first!.text} is not supported by this catalog, and is used`, remedy)
   }
-  if (index < 0) throw unknownName(text, at, 'column', first!.text, schema.fields)
+  if (index < 0) {
+    // A path is no text without quotes.
+    const remedy = parts.length === 1 ? "A text is written in single quotes, as 'SFO'. " : ''
+    throw unknownName(text, at, 'column', first!.text, schema.fields, remedy)
+  }
   let plan: ColumnPlan = { kind: 'column', type: logicalType(schema.fields[index]!.type), path: [index] }
   for (const part of parts.slice(1)) plan = resolveField(text, plan, part.text, at)
   return plan
@@ -51,17 +55,19 @@ function findColumn(fields: readonly Field[], name: string, anyCase: boolean): n
   return index >= 0 || !anyCase ? index : indexInAsciiCase(fields, name)
 }
 
-function unknownName(text: string, at: number, what: string, name: string, fields: readonly Field[]): Error {
+function unknownName(
+  text: string,
+  at: number,
+  what: string,
+  name: string,
+  fields: readonly Field[],
+  remedy = '',
+): Error {
   const names = fields.map((field) => field.name)
   const near = nearest(name, names)
   const shown = names.slice(0, shownNames).map(quote).join(', ')
   const more = names.length > shownNames ? ` and ${names.length - shownNames} more` : ''
-  const hint =
-    near !== undefined
-      ? `Did you mean ${quote(near)}? `
-      : what === 'column'
-        ? "A text is written in single quotes, as 'SFO'. "
-        : ''
+  const hint = near === undefined ? remedy : `Did you mean ${quote(near)}? `
   const all = names.length === 0 ? 'There are none.' : `There are ${shown}${more}.`
   return predicateError(text, at, `no ${what} named ${quote(name)}, which is used`, `${hint}${all}`)
 }

@@ -68,7 +68,7 @@ const words: Record<string, string> = {
   LIMIT: 'Give the request a limit.',
 }
 
-const instead = 'Use = <> < <= > >= + - * / % << >> || IN, BETWEEN, LIKE or a function.'
+const instead = 'Use = <> < <= > >= + - * / % << >> || AND, OR, IN, BETWEEN, LIKE or a function.'
 
 /** Refuses an operator of SQL that predicates do not support. */
 export function refuseUnsupportedOperator(tokens: TokenStream): void {
