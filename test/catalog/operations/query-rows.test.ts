@@ -85,6 +85,10 @@ eachCatalog((open) => {
       )
       await fails(catalog.queryTable({ id, columns: ['nope + 1'] }), 'InvalidInput', 'no column named `nope`')
       await fails(catalog.queryTable({ id, columns: ['nope'] }), 'TableColumnNotFound', 'nope')
+      await catalog.createTable({ id: ['u'], data: [{ delay: 1 }] })
+      await fails(catalog.queryTable({ id: ['u'], columns: ['dealy'] }), 'TableColumnNotFound', 'mean delay?')
+      const updates = [['delay', 5]] as never
+      await fails(catalog.updateTable({ id: ['u'], updates }), 'InvalidInput', 'an expression as text')
     })
   })
 

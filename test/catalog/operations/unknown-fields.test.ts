@@ -31,6 +31,8 @@ const misspelled: [OperationName, object, message: string][] = [
   ['renameTable', { id, newTableName: 'u' }, 'Did you mean new_table_name?'],
   ['renameTable', { id, new_table_name: 'u', new_namespace: [] }, 'Did you mean new_namespace_id?'],
   ['listTables', { id: [], cursor: 'x' }, 'Did you mean page_token?'],
+  ['updateTableProperties', { id, properties: { owner: 'a' } }, 'Did you mean updates?'],
+  ['updateTable', { id, set: { a: 1 } }, 'Did you mean updates?'],
   ['tableExists', { id, entirely_else: 1 }, 'Its fields are identity, context, id, version'],
   [
     'queryTable',

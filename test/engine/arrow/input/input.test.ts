@@ -77,6 +77,7 @@ describe('row objects without a schema', () => {
     [[{ a: 1 }, { a: 1n }], /a number in row 0 and a bigint in row 1/],
     [[{ a: () => 1 }], /a function in row 0/],
     [[{ a: new Set() }], /a Set in row 0/],
+    [[{ a: new Map() }], /a Map in row 0, .* Give a schema with a map, or make it an object\./],
     [[{}], /The row names no column/],
     [[], /no rows with values/],
     [[null as never], /Row 0 is null/],
