@@ -288,7 +288,7 @@ class Commits {
     const entry: VersionEntry = { id, branch, version, manifest_path, manifest_size, e_tag, naming_scheme }
     try {
       this.#signal?.throwIfAborted()
-      await this.#guard.opened()
+      await this.#guard.requireSame()
       const record = (manifests: StagedManifests) =>
         inVersionRow(this.#core, entry, this.#signal, () => this.#record(entry, manifests))
       const made = await publishing(this.#core, [entry], record, { isReconciled: true })

@@ -70,20 +70,29 @@ export class LanceGuard implements DatasetGuard {
     this.#seen.push({ found, path, manifest, state })
   }
 
-  async opened(): Promise<readonly string[]> {
+  async opened(): Promise<readonly string[] | undefined> {
     if (this.#refusal !== undefined) throw this.#refusal
+    return (await this.#changed((state) => state === undefined)) ? undefined : [...this.places]
+  }
+
+  /** Refuses a change where what Lance was told of in the middle of it is another manifest by now. */
+  async requireSame(): Promise<void> {
+    const found = await this.#changed(() => true)
+    if (found === undefined) return
+    throw new CatalogError(
+      'InvalidTableState',
+      `The manifest of ${shownAs(this.#id, found)} was written again while the table was changed, and nothing was changed. Try again.`,
+    )
+  }
+
+  /** The first version whose file changed since it was looked at. Where bytes count, those that are the same are no change. */
+  async #changed(doBytesCount: (state: string | undefined) => boolean): Promise<FoundVersion | undefined> {
     for (const { found, manifest, state } of this.#seen.splice(0)) {
-      const isSame =
-        state === undefined
-          ? Buffer.compare(manifest, (await this.#read(found)).manifest) === 0
-          : state === (await this.#stateOf(found))
-      if (isSame) continue
-      throw new CatalogError(
-        'ConcurrentModification',
-        `The manifest of ${shownAs(this.#id, found)} was written again while Lance opened it. Try again.`,
-      )
+      if (state !== undefined && state === (await this.#stateOf(found))) continue
+      const isSame = doBytesCount(state) && Buffer.compare(manifest, (await this.#read(found)).manifest) === 0
+      if (!isSame) return found
     }
-    return [...this.places]
+    return undefined
   }
 
   async allow(places: readonly string[]): Promise<void> {

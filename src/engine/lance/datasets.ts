@@ -4,10 +4,10 @@ import type { HeadOfBranch } from './kept-handles.ts'
 /** Watches what is opened for one operation. */
 export interface DatasetGuard {
   /**
-   * The folders outside of the dataset in which the versions that Lance was told of have files. Throws what refused one of
-   * these versions, and where a manifest was written again since Lance was told of it.
+   * The folders outside of the dataset in which the versions that Lance was told of have files. Undefined where a manifest
+   * changed since, so that Lance may have read another one. Throws what refused one of these versions.
    */
-  opened(): Promise<readonly string[]>
+  opened(): Promise<readonly string[] | undefined>
   /** Throws if the caller may not read the files in some folders. */
   allow(places: readonly string[]): Promise<void>
 }

@@ -1,3 +1,4 @@
+import { CatalogError } from '../../base/errors.ts'
 import { unrefTimer } from '../../base/scheduling/unref-timer.ts'
 import { clearTimeout, setTimeout, type Timer } from '../../base/time.ts'
 import type { WorkOptions } from '../table/table-engine.ts'
@@ -11,6 +12,8 @@ import type { LanceRuntime } from './runtime.ts'
 
 /** Most versions that stay open after they were read. */
 const keptOpen = 32
+/** How often a version is opened whose manifest changes meanwhile. */
+const attempts = 20
 /** How long canceled work may go on in another process, in milliseconds, before that is ended. */
 const abandonedMillis = 30_000
 
@@ -90,7 +93,7 @@ export class LanceSession {
       const changed = await applyChange(await this.runtime.load(), table, change)
       const head = isOfRows(change) ? dataset.headAfter?.() : undefined
       // Other callers are to be asked about files elsewhere.
-      const isWhole = ((await dataset.guard?.opened()) ?? []).length === 0
+      const isWhole = (await dataset.guard?.opened())?.length === 0
       isKept = head !== undefined && isWhole && (await table.version()) === head.version
       if (isKept) this.#changing.keep(head!, { name, table })
       return changed
@@ -151,21 +154,30 @@ export class LanceSession {
 
   async #openTable(
     name: string,
-    { branch, version, guard }: DatasetToOpen & { readonly version?: number },
+    { shown, branch, version, guard }: DatasetToOpen & { readonly version?: number },
   ): Promise<Guarded> {
-    this.#connection ??= this.#connect()
-    const connection = await this.#connection
     const options = { ...(version !== undefined && { version }), ...(branch !== '' && { branch }) }
-    const opening = connection.openTable(name, [], options).then(nativeTable)
-    try {
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      this.#connection ??= this.#connect()
+      const opening = this.#connection.then(async (connection) =>
+        nativeTable(await connection.openTable(name, [], options)),
+      )
       await opening.catch(() => {})
-      // What it refused says more than what Lance makes of that.
-      const places = (await guard?.opened()) ?? []
-      return { table: await opening, places }
-    } catch (error) {
+      try {
+        // What it refused says more than what Lance makes of that.
+        const places = guard ? await guard.opened() : []
+        // A manifest that was just published may only have lost its first name.
+        if (places) return { table: await opening, places }
+      } catch (error) {
+        await opening.then((table) => table.close()).catch(() => {})
+        throw error
+      }
       await opening.then((table) => table.close()).catch(() => {})
-      throw error
     }
+    throw new CatalogError(
+      'ConcurrentModification',
+      `The manifest of ${shown} is written again and again while Lance opens it. Look at who writes there, and try again.`,
+    )
   }
 
   async #connect(): Promise<Connection> {
