@@ -40,6 +40,7 @@ const elsewhere = {
   'src/base/scheduling/start-worker.ts': 'A thread',
   'src/catalog/rows/lance-change.ts': 'A change of rows of a Lance table',
   'src/catalog/rows/lance-arriving.ts': 'A table of Lance',
+  'src/catalog/rows/lance-read.ts': 'A table of Lance',
   'src/catalog/lance/schema-metadata.ts': 'A change of a Lance table',
   'src/catalog/lance/copy-dataset.ts': 'A copy of a Lance table',
   'src/engine/lance/index.ts': 'A table of Lance',

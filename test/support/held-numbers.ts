@@ -71,7 +71,7 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
     ],
     [', 1200 |', 'test/engine/predicate/reference/reference.test.ts', 'process.env.PREDICATE_RUNS ?? 1_200'],
     [
-      '60, 20261120 |',
+      '30, 20261120 |',
       'test/server/openapi/tools.test.ts',
       "SCHEMATHESIS_SECONDS ?? 30)\nconst seed = process.env.SCHEMATHESIS_SEED ?? '20261120'",
     ],
