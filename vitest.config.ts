@@ -15,7 +15,7 @@ const long = [
   'test/server/{memory,openapi/tools,pages/metrics,steady}.test.ts',
   'test/server/valid-requests.test.ts',
   'test/server/dialects/lancedb/types/all-types.test.ts',
-  'test/catalog/lance/{append-clients,arriving,arriving-kills,clients,damaged,duckdb,isolated,java,kills,objects,process,schema-metadata-clients,suite-s3,transaction-clients}.test.ts',
+  'test/catalog/lance/{append-clients,arriving,arriving-kills,clients,damaged,duckdb,full-disk,isolated,java,kills,newer-formats,objects,process,schema-metadata-clients,suite-s3,transaction-clients}.test.ts',
   'test/histories/{batches,combined-long}.test.ts',
   'test/iceberg/clients/{duckdb,faults,import,kit,pyiceberg,signing,spark,suite}.test.ts',
   'test/iceberg/{kills/kills,large-turns}.test.ts',

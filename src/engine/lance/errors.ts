@@ -27,6 +27,23 @@ const meanings: readonly (readonly [words: RegExp, code: ErrorCode])[] = [
   ],
 ]
 
+/** What the system refused Lance, by the number of its error, and what to do then. */
+const ofSystem: readonly (readonly [number: RegExp, code: ErrorCode, text: string])[] = [
+  [/\(os error 28\)/, 'ServiceUnavailable', 'the disk is full. Free some space and try again.'],
+  [/\(os error 122\)/, 'ServiceUnavailable', 'the disk quota is used up. Free some space and try again.'],
+  [
+    /\(os error 2[34]\)/,
+    'ServiceUnavailable',
+    'too many files are open. Do less at once, or raise the limit, and try again.',
+  ],
+  [
+    /\(os error 13?\)/,
+    'PermissionDenied',
+    'the user of this process may not do it. Change the owner or the permissions of its files.',
+  ],
+  [/\(os error 30\)/, 'PermissionDenied', 'the file system cannot be written. Use a location elsewhere.'],
+]
+
 /** The error of the catalog for one of Lance. `what` says what was read or changed. */
 export function fromLance(error: unknown, what: string): unknown {
   if (error instanceof CatalogError || error instanceof ProcessEnded) return error
@@ -36,7 +53,7 @@ export function fromLance(error: unknown, what: string): unknown {
     return new CatalogError('InvalidInput', `${problem} ${insteadOfAggregates}`, { cause: error })
   }
   const code = meanings.find(([words]) => words.test(text))?.[1] ?? 'Internal'
-  if (code === 'InvalidTableState') return cannotOpen(error, what)
+  if (code === 'InvalidTableState' || refusedBySystem(error)) return cannotOpen(error, what)
   const does = /Internal|ConcurrentModification/.test(code) ? 'failed at' : 'refuses what was asked of'
   const hint = /\bpanic/i.test(text) ? ' Its files may be damaged: verify looks at them.' : ''
   return new CatalogError(code, `Lance ${does} ${what}: ${text}${hint}`, { cause: error })
@@ -45,12 +62,19 @@ export function fromLance(error: unknown, what: string): unknown {
 /** The error for a dataset whose files Lance cannot read. */
 export function cannotOpen(error: unknown, what: string): Error {
   if (error instanceof CatalogError || error instanceof ProcessEnded) return error
+  const system = refusedBySystem(error)
+  if (system) return new CatalogError(system[1], `Lance fails at ${what}: ${system[2]}`, { cause: error })
   return new CatalogError(
     'InvalidTableState',
-    `Lance cannot read ${what}: ${plainText(error)} Its files are missing or damaged, or newer than the installed package @lancedb/lancedb. Bring them back, install a newer one, or read another version.`,
+    `Lance cannot ${isForReaders.test(String(error)) ? 'write' : 'read'} ${what}: ${plainText(error)} Its files are missing or damaged, or newer than the installed package @lancedb/lancedb. Bring them back, install a newer one, or read another version.`,
     { cause: error },
   )
 }
+
+const refusedBySystem = (error: unknown) => ofSystem.find(([number]) => number.test(String(error)))
+
+/** A version that this release of Lance may read, and not write. */
+const isForReaders = /cannot be written by this version/
 
 const placeInSources = /,? ?(?:at )?\/?[\w./~+-]*\/[\w.-]+\.rs:\d+(?::\d+)?/g
 /** All that Lance knows of a table's columns. */
