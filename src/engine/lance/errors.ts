@@ -7,6 +7,7 @@ import { ProcessEnded } from './isolated/ended.ts'
 /** What an error of Lance means, by its words. The first that fits counts. */
 const meanings: readonly (readonly [words: RegExp, code: ErrorCode])[] = [
   [/feature flags?|not compatible|newer version of Lance|upgrade (?:your|to|lance)/i, 'InvalidTableState'],
+  [/does not appear to be a Lance file|magic number does not match/i, 'InvalidTableState'],
   [/Column \S+ (?:does not exist in (?:the )?dataset|not found)/i, 'TableColumnNotFound'],
   [/Index name \S+ already exists/i, 'TableIndexAlreadyExists'],
   [/Cast error|Divide by zero|Arithmetic overflow/i, 'InvalidInput'],

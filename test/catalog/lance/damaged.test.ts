@@ -116,6 +116,7 @@ async function problemOf(call: Promise<unknown>): Promise<string | undefined> {
     if (!(error instanceof CatalogError)) return String(error)
     // Lance's own code gave up at what no check of its own found.
     if (error.code === 'Internal' && !/panic/i.test(error.message)) return error.message
+    if (/Lance file|magic/.test(error.message) && error.code !== 'InvalidTableState') return error.message
     if (!/\bt\b/.test(error.message)) return `no table is named: ${error.message}`
   }
   return undefined
