@@ -241,7 +241,9 @@ describe('serve', () => {
 
   it('takes tokens, and commands send the one they are given', async () => {
     const url = await serving(['memory:', '--token', 'the-first-token-1', '--token', 'the-second-token'])
-    expect((await run(['list', url])).err).toMatch(/^tabularium: Unauthenticated: .* --token, TABULARIUM_TOKEN/)
+    expect((await run(['list', url])).err).toMatch(
+      /^tabularium: Unauthenticated: .* --token, TABULARIUM_TOKEN/,
+    )
     for (const token of ['the-first-token-1', 'the-second-token']) {
       expect((await run(['list', url, '--token', token])).code).toBe(0)
       expect((await run(['list', url, '--api-key', token])).code).toBe(0)
