@@ -171,7 +171,9 @@ export function mayBeTold(
   record: VersionRecord,
   newest: number | undefined,
 ): boolean {
-  return newest === undefined || version <= newest || isWaiting(core, record)
+  // What was not staged is never published.
+  const mayBeMissing = newest !== undefined && version > newest && record.staging_path !== undefined
+  return !mayBeMissing || isWaiting(core, record)
 }
 
 /** A version in the form of responses, with the path at which the caller finds its manifest. */

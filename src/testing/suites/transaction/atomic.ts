@@ -97,6 +97,12 @@ export const atomic: Topic<TransactionTrial> = {
         await tx.createNamespace({ id: id('n') })
         await tx.declareTable({ id: id('n', 't') })
         assert.deepEqual(await names(tx, id('n')), ['t'])
+        await tx.createTableVersion({ id: id('n', 't'), version: 1, manifest_path: 'of/another/engine' })
+        const { versions } = await tx.listTableVersions({ id: id('n', 't') })
+        assert.deepEqual(
+          versions.map(({ version }) => version),
+          [1],
+        )
         await tx.dropNamespace({ id: id('n'), behavior: 'Cascade' })
         await refused(tx.describeTable({ id: id('n', 't') }), 'TableNotFound')
       })
