@@ -3,10 +3,13 @@ export function nearest(name: string, names: readonly string[]): string | undefi
   return allNearest(name, names)[0]
 }
 
+/** Longer names are not repeated in an error. */
+const longest = 255
+
 /** A sentence that asks whether the nearest name was meant, with a space behind it; empty if there is none. */
 export function didYouMean(name: string, names: readonly string[]): string {
   const near = nearest(name, names)
-  return near === undefined ? '' : `Did you mean ${near}? `
+  return near === undefined || near.length > longest ? '' : `Did you mean ${near}? `
 }
 
 /** The same with all others that are as similar. */

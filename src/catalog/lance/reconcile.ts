@@ -79,12 +79,12 @@ async function reconcileHere(
   core: LanceContext,
   { id, branch, find, notOurs }: Wanted,
 ): Promise<number | undefined> {
-  // Records are reported as they are, until a process that may write reconciles them.
-  if (core.settings.readOnly) return undefined
   // Records are read before files. So a file that is missing was removed: it cannot have been published later.
   const found = await core.store.read((reader) => readBranch(core, reader, find, branch))
   if (found === undefined) return undefined
   const manifests = await listManifests(found)
+  // Records are reported as they are, but for what is not published, until a process that may write reconciles them.
+  if (core.settings.readOnly) return greatest(manifests.published)
   const plan = await core.store.read((reader) => makePlan(core, reader, found, manifests, notOurs))
   const differences = await carryOut(found, plan)
   if (plan.newest && !differences?.gone.has(plan.newest.version))
@@ -103,10 +103,14 @@ async function reconcileHere(
 }
 
 function newestAfter({ recorded }: Branch, { gone, adopted }: Differences): number {
-  let newest = 0
-  for (const version of recorded) if (!gone.has(version) && version > newest) newest = version
-  for (const version of adopted.keys()) if (version > newest) newest = version
-  return newest
+  const left = [...recorded].filter((version) => !gone.has(version))
+  return greatest([...left, ...adopted.keys()]) ?? 0
+}
+
+function greatest(versions: Iterable<number>): number | undefined {
+  let found: number | undefined
+  for (const version of versions) if (found === undefined || version > found) found = version
+  return found
 }
 
 /** For each branch, the newest version whose record and manifest are known to belong together. */
@@ -156,7 +160,8 @@ interface Manifests {
   readonly staged: readonly StagedFile[]
   /**
    * Which records may lose theirs, since a missing manifest was removed: otherwise it may never have existed, or the disk
-   * is absent. A manifest that was staged once had existed, as far as the disk with the other files is there.
+   * is absent. The only one that was staged had existed, where the disk with the other files is there: its writer removed
+   * it.
    */
   readonly canMiss: 'all' | 'staged' | 'none'
 }
@@ -183,7 +188,7 @@ async function listManifests({ folder, branch, recorded }: Branch): Promise<Mani
   const hasOthers =
     published.size > 0 || (branch !== '' && (await hasManifests(folder.shared, folder.prefix)))
   if (hasOthers) return { published, staged, canMiss: 'all' }
-  return { published, staged, canMiss: recorded.size > 0 && (await hasFiles(folder)) ? 'staged' : 'none' }
+  return { published, staged, canMiss: recorded.size === 1 && (await hasFiles(folder)) ? 'staged' : 'none' }
 }
 
 async function hasFiles({ content, prefix }: DatasetFolder): Promise<boolean> {
