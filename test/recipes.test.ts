@@ -191,7 +191,7 @@ export function paintCommand(io: Io): Command {
 `,
       )
       add('src/cli/other-commands.ts', '', "import { paintCommand } from './paint.ts'\n")
-      add('src/cli/other-commands.ts', '\n    migrateCommand(io, signal),\n', '    paintCommand(io),\n')
+      add('src/cli/other-commands.ts', '\n    migrateCommand(io),\n', '    paintCommand(io),\n')
     },
     asked: {
       "test/cli/same-facts.test.ts: to script, ['paint', ...table, …], or to elsewhere, 'paint': why": () =>

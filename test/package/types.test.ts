@@ -183,6 +183,7 @@ test('the examples of the pages pass strict', { timeout: 900_000 }, async () => 
     JSON.stringify({ compilerOptions: { ...compilerOptions, ...nodenext } }),
   )
   expect(await compiled('typescript', folder)).toBe('')
+  for (const name of ofExamples) rmSync(join(project, 'node_modules', name))
 })
 
 test('declarations show nothing of the engine but types of Arrow data and Parquet files, and need few packages', () => {
