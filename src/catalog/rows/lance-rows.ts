@@ -14,6 +14,9 @@ export function isOfLance({ rows, manifest_path, metadata }: VersionRecord): boo
   return versionOfName(nameOf(manifest_path)) !== undefined
 }
 
+/** Kept, as loaders that are hooked into Node take half a millisecond to find a module again. */
+let reading: Promise<typeof import('./lance-read.ts')> | undefined
+
 /** Rows of Lance, by Lance itself. It opens the very manifest that the record of the version names. */
 export function lanceRows(
   core: AnyRowsContext,
@@ -23,7 +26,8 @@ export function lanceRows(
 ): VersionRows {
   const { record } = found
   const open = async () => {
-    const { toRead } = await import('./lance-read.ts')
+    reading ??= import('./lance-read.ts')
+    const { toRead } = await reading
     return { lance: await core.lance(), dataset: toRead(core, id, table, found) }
   }
   let opened: ReturnType<typeof open> | undefined
