@@ -176,13 +176,18 @@ export function mayBeTold(
   return !mayBeMissing || isWaiting(core, record)
 }
 
+/** Where the manifest of a version waits for a commit, within the folder of its dataset. Undefined for one that does not. */
+export function waitingWithin(core: LanceContext, record: VersionRecord): string | undefined {
+  if (!isWaiting(core, record)) return undefined
+  return waitingPathOf(core.staging!.transactionId, nameOf(record.staging_path!))
+}
+
 /** A version in the form of responses, with the path at which the caller finds its manifest. */
 export function toVersionFor(core: LanceContext, version: number, record: VersionRecord): TableVersion {
   const described = toTableVersion(version, record)
-  if (!isWaiting(core, record)) return described
-  const staging_path = record.staging_path!
-  const { folder } = waiting.get(core.staging!)!.get(staging_path)!
-  const path = waitingPathOf(core.staging!.transactionId, nameOf(staging_path))
+  const path = waitingWithin(core, record)
+  if (path === undefined) return described
+  const { folder } = waiting.get(core.staging!)!.get(record.staging_path!)!
   return { ...described, manifest_path: folder.objectPath + path }
 }
 

@@ -10,6 +10,7 @@ import {
   waitingAt,
   waitingFolder,
 } from '../locations/lance-files.ts'
+import { holdsObjects } from '../locations/locations.ts'
 import { type FoundTable, lookUpTable, tableById } from '../lookup/names.ts'
 import { commit, noteFoundSubject, unchanged } from '../transactions/commit.ts'
 import { applyDifferences, type Differences, readManifests } from './adopt.ts'
@@ -188,12 +189,11 @@ async function listManifests({ folder, branch, recorded }: Branch): Promise<Mani
   const hasOthers =
     published.size > 0 || (branch !== '' && (await hasManifests(folder.shared, folder.prefix)))
   if (hasOthers) return { published, staged, canMiss: 'all' }
-  return { published, staged, canMiss: recorded.size === 1 && (await hasFiles(folder)) ? 'staged' : 'none' }
-}
-
-async function hasFiles({ content, prefix }: DatasetFolder): Promise<boolean> {
-  for await (const _ of content.list(prefix)) return true
-  return false
+  return {
+    published,
+    staged,
+    canMiss: recorded.size === 1 && (await holdsObjects(folder)) ? 'staged' : 'none',
+  }
 }
 
 /** Manifests of transactions over many operations, whether under way, rolled back or committed. */

@@ -15,6 +15,12 @@ export interface ContentFolder {
   readonly prefix: string
 }
 
+/** Whether anything lies in a folder. */
+export async function holdsObjects({ content, prefix }: ContentFolder): Promise<boolean> {
+  for await (const _ of content.list(prefix)) return true
+  return false
+}
+
 /** A root below which the catalog reads, writes and removes content. */
 export interface ContentRoot {
   /** The URL of the root, ending in a slash. */

@@ -78,13 +78,14 @@ export const listTableVersions = operation({
           { prefix: keys.versions(table.id, branch), reverse: descending ?? false, last: version },
           after,
           size,
-          ({ key, value }) =>
-            mayBeTold(core, Number(key[3]), value, newest)
-              ? {
-                  ...toVersionFor(core, Number(key[3]), value),
-                  ...(with_transactions && makerOf(reader, value)),
-                }
-              : undefined,
+          ({ key, value }) => {
+            const version = Number(key[3])
+            if (!mayBeTold(core, version, value, newest)) return undefined
+            return {
+              ...toVersionFor(core, version, value),
+              ...(with_transactions && makerOf(reader, value)),
+            }
+          },
         )
       },
     )

@@ -1,7 +1,7 @@
 import { CatalogError, unsupported } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
-import { isWaiting, type TableAt } from '../lance/dataset.ts'
-import { nameOf, versionsFolderOf, waitingPathOf } from '../locations/lance-files.ts'
+import { type TableAt, waitingWithin } from '../lance/dataset.ts'
+import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
 import { type FoundVersion, onBranch } from '../lookup/versions.ts'
 import type { AnyRowsContext } from './context.ts'
 import { requireContentFolder } from './rows.ts'
@@ -46,6 +46,5 @@ export function shownAs(id: Identifier, { branch, version }: FoundVersion): stri
 
 /** Where the manifest of a version lies, within the folder of its dataset. */
 export function manifestWithin(core: AnyRowsContext, { branch, record }: FoundVersion): string {
-  if (!isWaiting(core, record)) return versionsFolderOf(branch) + nameOf(record.manifest_path)
-  return waitingPathOf(core.staging!.transactionId, nameOf(record.staging_path!))
+  return waitingWithin(core, record) ?? versionsFolderOf(branch) + nameOf(record.manifest_path)
 }

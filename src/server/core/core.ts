@@ -60,15 +60,15 @@ export async function openHttpCore(
     <A extends StreamableAnswer>(respond: (exchange: Exchange) => Promise<A>) =>
     (exchange: Exchange): Promise<A | Answer> =>
       exchange.hasManyHosts ? Promise.resolve(failure(context, exchange, manyHosts())) : respond(exchange)
-  const operation = ofOneHost(responder(context))
+  const eachOfOneHost = <A extends StreamableAnswer>(
+    responders: ReadonlyMap<string, (exchange: Exchange) => Promise<A>>,
+  ) => new Map(Array.from(responders, ([path, respond]) => [path, ofOneHost(respond)]))
+  const operation = responder(context)
   const pages = new Map<string, Page>()
-  for (const [path, page] of pagesOf(context)) {
-    const read = async (exchange: Exchange) => answerUnlessRead(context, exchange) ?? page(exchange)
-    pages.set(path, ofOneHost(read))
-  }
-  const mounts = new Map<string, Responder>()
-  for (const [path, respond] of mountsOf(context)) mounts.set(path, ofOneHost(respond))
-  const other = ofOneHost(respondOther)
+  for (const [path, page] of pagesOf(context))
+    pages.set(path, async (exchange) => answerUnlessRead(context, exchange) ?? page(exchange))
+
+  const mounts = mountsOf(context)
 
   async function respondOther(exchange: Exchange): Promise<StreamableAnswer> {
     const mount = mounts.get(firstSegment(exchange.path))
@@ -90,10 +90,12 @@ export async function openHttpCore(
   }
 
   return {
-    respond: (exchange) => (operationPath.test(exchange.path) ? operation(exchange) : other(exchange)),
-    operation,
-    pages,
-    mounts,
+    respond: ofOneHost((exchange) =>
+      operationPath.test(exchange.path) ? operation(exchange) : respondOther(exchange),
+    ),
+    operation: ofOneHost(operation),
+    pages: eachOfOneHost(pages),
+    mounts: eachOfOneHost(mounts),
     failure: (exchange, error) => failure(context, exchange, error),
     headersOf: (answer, exchange) => {
       const { requestId, headers: received, dialect } = exchange

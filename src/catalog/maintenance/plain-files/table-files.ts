@@ -1,6 +1,7 @@
 import type { VersionRecord } from '../../../base/store/records.ts'
 import type { QueryOptions, Snapshot, TableEngine } from '../../../engine/table/index.ts'
 import type { DatasetCopy } from '../../lance/copy-dataset.ts'
+import { holdsObjects } from '../../locations/locations.ts'
 import { isPointer } from '../../locations/pointers.ts'
 import { manifestOf } from '../../rows/rows.ts'
 import type { MaintenanceContext } from '../context.ts'
@@ -108,9 +109,7 @@ export async function filesOf(
 
 /** Whether the rows of a table without versions may be another engine's: out of reach, or something lies there. */
 async function isForeign({ folder }: TableWithRefs): Promise<boolean> {
-  if (folder === undefined) return true
-  for await (const _ of folder.content.list(folder.prefix)) return true
-  return false
+  return folder === undefined || holdsObjects(folder)
 }
 
 async function partsOf(
