@@ -164,7 +164,7 @@ async function measured(contenders: Record<string, Insert>) {
 async function inserting(catalog: LocalCatalog): Promise<Insert> {
   await catalog.createTable({ id: ['t'], data: smallRows(0) })
   const insert: Insert = (from) => catalog.insertIntoTable({ id: ['t'], data: smallRows(from) })
-  await inTurn(pick(10, 200), () => insert(fresh()))
+  await inTurn(pick(10, 3_000), () => insert(fresh()))
   return insert
 }
 
