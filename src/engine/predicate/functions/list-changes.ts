@@ -1,10 +1,10 @@
 import type { DataType } from '@uwdata/flechette'
 import { compare } from '../plan/fold.ts'
 import { literal } from '../plan/literals.ts'
-import type { NonNullScalar, Plan, Scalar } from '../plan/plan.ts'
-import { refuse } from '../plan/scope.ts'
-import { isDate, isInteger, isNull, itemType, listOf } from '../plan/types.ts'
-import { type List, listAndItem, listArgument, sameValue, stepsOfItem } from './lists.ts'
+import type { NonNullScalar, Scalar } from '../plan/plan.ts'
+import { cast, refuse } from '../plan/scope.ts'
+import { listOf, none, typeName } from '../plan/types.ts'
+import { itemsType, type List, listAndItem, listArgument, sameValue, stepsOfItem } from './lists.ts'
 import {
   badValue,
   type Call,
@@ -15,6 +15,7 @@ import {
   integerArgument,
   looseCall,
   strictCall,
+  wrongType,
 } from './signature.ts'
 
 /* Functions that make a list of another one. */
@@ -24,30 +25,38 @@ function added(first: boolean): FunctionPlanner {
   return (call) => {
     expectArguments(call, 2)
     const [list, value] = listAndItem(first ? { ...call, args: call.args.toReversed() } : call)
-    // Unlike in comparisons, a whole number does not become a date here.
-    const isMixed = isDate(value.type) && call.args.some(({ type }) => isInteger(itemType(type) ?? type))
-    if (isMixed) throw refuse(call.scope, call.at, `${call.name} of dates and numbers`, 'CAST one of them.')
     return looseCall(call, list.type, [list, value], (items = null, item = null) => {
       const given = (items ?? []) as List
+      chargeCall(call, given.length)
       return first ? [item, ...given] : [...given, item]
     })
   }
+}
+
+/** The items of all lists, one after the other. NULL among them is left out, and NULL alone stays NULL. */
+const concat: FunctionPlanner = (call) => {
+  expectArguments(call, 1, Infinity)
+  let item: DataType = none
+  for (const i of call.args.keys()) {
+    const common = itemsType(item, listArgument(call, i).item)
+    if (!common) throw wrongType(call, i, typeName(listOf(item)))
+    item = common
+  }
+  const args = call.args.map((arg) => cast(call.scope, arg, listOf(item), call.at))
+  return looseCall(call, listOf(item), args, (...lists) => {
+    const known = lists.filter((list) => list !== null) as List[]
+    for (const { length } of known) chargeCall(call, length)
+    return known.length === 0 ? null : known.flat()
+  })
 }
 
 /** Makes a list with the same item type from one list. */
 function changed(change: (list: List, call: Call) => List): FunctionPlanner {
   return (call) => {
     expectArguments(call, 1)
-    const { plan, item } = knownList(call)
+    const { plan, item } = listArgument(call, 0)
     return strictCall(call, listOf(item), [plan], (list: List) => change(list, call))
   }
-}
-
-/** The list in an argument that is not just NULL. */
-function knownList(call: Call): { plan: Plan; item: DataType } {
-  const list = listArgument(call, 0)
-  if (!isNull(list.item)) return list
-  throw refuse(call.scope, call.at, `${call.name} of nothing`, 'Give it a list column.')
 }
 
 function distinct(list: List, call: Call): List {
@@ -58,7 +67,7 @@ function distinct(list: List, call: Call): List {
 /** The items in order, NULL first; two arguments can change both. */
 const sort: FunctionPlanner = (call) => {
   expectArguments(call, 1, 3)
-  const { plan, item } = knownList(call)
+  const { plan, item } = listArgument(call, 0)
   const order = word(call, 1, 'ASC', 'DESC')
   const nulls = word(call, 2, 'NULLS FIRST', 'NULLS LAST')
   if (order === null || nulls === null) return literal(listOf(item), null)
@@ -96,7 +105,7 @@ function word(call: Call, index: number, first: string, second: string): string 
 /** The items between two positions, both counted from 1, or from the end if negative; every nth of them. */
 const slice: FunctionPlanner = (call) => {
   expectArguments(call, 3, 4)
-  const { plan, item } = knownList(call)
+  const { plan, item } = listArgument(call, 0)
   const positions = call.args.slice(1).map((_, i) => integerArgument(call, i + 1))
   return strictCall(
     call,
@@ -137,6 +146,10 @@ export const listChangeFunctions: Record<string, FunctionPlanner> = {
   list_prepend: prepend,
   array_push_front: prepend,
   list_push_front: prepend,
+  array_concat: concat,
+  array_cat: concat,
+  list_concat: concat,
+  list_cat: concat,
   array_sort: sort,
   list_sort: sort,
   array_slice: slice,

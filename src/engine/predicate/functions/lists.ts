@@ -10,6 +10,7 @@ import {
   boolean,
   integerRange,
   integerType,
+  isDate,
   isInteger,
   isNull,
   isNumeric,
@@ -71,16 +72,31 @@ export function sameValue(a: Scalar, b: Scalar): boolean {
 export function listAndItem(call: Call): [Plan, Plan] {
   const { plan, item } = listArgument(call, 0)
   const value = call.args[1]!
-  const type = isNumeric(item) && isText(value.type) ? undefined : comparisonType(item, value.type)
+  const type = isNumeric(item) && isText(value.type) ? undefined : itemsType(item, value.type)
   if (!type || !isReadable(value.type)) throw wrongType(call, 1, typeName(item))
   return [cast(call.scope, plan, listOf(type), call.at), cast(call.scope, value, type, call.at)]
+}
+
+/**
+ * The type of items that two lists have in common; undefined if there is none. Unlike in comparisons, text becomes no
+ * bytes and no point in time, and a whole number no date.
+ */
+export function itemsType(a: DataType, b: DataType): DataType | undefined {
+  const [left, right] = [itemType(a), itemType(b)]
+  if (left && right) {
+    const item = itemsType(left, right)
+    return item && listOf(item)
+  }
+  const isMixed = (from: DataType, to: DataType) =>
+    isText(from) ? !(isText(to) || isNull(to) || isNumeric(to)) : isInteger(from) && isDate(to)
+  return isMixed(a, b) || isMixed(b, a) ? undefined : comparisonType(a, b)
 }
 
 /** Two lists of one type. */
 function twoLists(call: Call): [Plan, Plan] {
   const a = listArgument(call, 0)
   const b = listArgument(call, 1)
-  const type = comparisonType(a.item, b.item)
+  const type = itemsType(a.item, b.item)
   if (!type) throw wrongType(call, 1, `a list of ${typeName(a.item)}`)
   return [cast(call.scope, a.plan, listOf(type), call.at), cast(call.scope, b.plan, listOf(type), call.at)]
 }
@@ -231,7 +247,7 @@ function isSmall(type: DataType): boolean {
 const make: FunctionPlanner = (call) => {
   let type: DataType = none
   for (const [i, arg] of call.args.entries()) {
-    const common: DataType | undefined = isReadable(arg.type) ? comparisonType(type, arg.type) : undefined
+    const common: DataType | undefined = isReadable(arg.type) ? itemsType(type, arg.type) : undefined
     if (!common) throw wrongType(call, i, typeName(type))
     type = common
   }

@@ -12,7 +12,17 @@ import { betweenPlan, comparePlan, condition, inPlan, logicPlan } from './operat
 import type { Plan } from './plan.ts'
 import { cast, refuse, type Scope, writtenCast } from './scope.ts'
 import { concatPlan, likePlan } from './text-operators.ts'
-import { boolean, dateMillisecond, long, sameType, TimeUnit, Type, timestamp, typeName } from './types.ts'
+import {
+  boolean,
+  dateMillisecond,
+  itemType,
+  long,
+  sameType,
+  TimeUnit,
+  Type,
+  timestamp,
+  typeName,
+} from './types.ts'
 
 type Binary = Extract<Expression, { kind: 'binary' }>
 type Cast = Extract<Expression, { kind: 'cast' }>
@@ -43,10 +53,7 @@ function bindExpression(scope: Scope, expression: Expression, context: BindConte
   const { at } = expression
   const inner = context === 'argument' ? context : 'value'
   const bound = (part: Expression) => bind(scope, part, inner)
-  const same = (part: Expression) => {
-    const plan = bind(scope, part, context)
-    return context === 'condition' ? asCondition(plan) : plan
-  }
+  const same = (part: Expression) => bind(scope, part, context)
   const castTo = ({ arg, to, at, orNull }: Cast, inside: (part: Expression) => Plan, make: CastMaker) => {
     if (context !== 'argument') return make(scope, inside(arg), to.type, at, orNull)
     const value = inside(arg)
@@ -71,8 +78,13 @@ function bindExpression(scope: Scope, expression: Expression, context: BindConte
       return notPlan(scope, same(expression.arg), at)
     case 'minus':
       return negatePlan(scope, bound(expression.arg), at)
-    case 'binary':
-      return binaryPlan(scope, expression, side(expression.left), side(expression.right))
+    case 'binary': {
+      const [left, right] = [side(expression.left), side(expression.right)]
+      const joined = context === 'argument' && expression.operator === '||' && listFunction(left, right)
+      return joined
+        ? planCall(scope, joined, [left, right], expression.operatorAt)
+        : binaryPlan(scope, expression, left, right)
+    }
     case 'isNull':
       return isNullPlan(same(expression.arg), expression.negated)
     case 'isBool': {
@@ -101,13 +113,12 @@ function bindExpression(scope: Scope, expression: Expression, context: BindConte
       return likePlan(scope, bound(expression.arg), bound(expression.pattern), expression, at)
     case 'cast':
       return castTo(expression, bound, cast)
-    case 'call':
-      return planCall(
-        scope,
-        expression.name,
-        mapInSteps(expression.args, (arg) => bind(scope, arg, 'argument')),
-        at,
-      )
+    case 'call': {
+      const args = mapInSteps(expression.args, (arg) => bind(scope, arg, 'argument'))
+      const call = planCall(scope, expression.name, args, at)
+      const isMatch = context === 'condition' && expression.name.toLowerCase() === 'regexp_match'
+      return isMatch ? isNullPlan(call, true) : call
+    }
     case 'case':
       return casePlan(scope, expression, (part) => bind(scope, part, inner))
     case 'list':
@@ -144,6 +155,12 @@ export function binaryPlan(
   }
 }
 
+/** The function that joins lists, or a list and an item, as `||` does within arguments; undefined for other values. */
+function listFunction(left: Plan, right: Plan): string | undefined {
+  if (itemType(left.type)) return itemType(right.type) ? 'array_concat' : 'array_append'
+  return itemType(right.type) && 'array_prepend'
+}
+
 /** Within arguments, a number cast to a timestamp of nanoseconds counts seconds, as in the reference. */
 function inSeconds(scope: Scope, plan: Plan, type: DataType, at: number): Plan {
   if (type.typeId !== Type.Timestamp || type.unit !== TimeUnit.NANOSECOND || !sameType(plan.type, long))
@@ -172,17 +189,6 @@ function notPlan(scope: Scope, arg: Plan, at: number): Plan {
 
 function isNullPlan(arg: Plan, negated: boolean): Plan {
   return fold({ kind: 'isNull', type: boolean, arg, negated })
-}
-
-/** As `asCondition` where a condition is wanted; values are unchanged. */
-export function asWanted(scope: Scope, plan: Plan): Plan {
-  return scope.wanted === 'condition' ? asCondition(plan) : plan
-}
-
-/** As a condition, `regexp_match(…)` returns whether there is a match. */
-export function asCondition(plan: Plan): Plan {
-  if (plan.kind !== 'call' || plan.function.name !== 'regexp_match') return plan
-  return isNullPlan(plan, true)
 }
 
 /** A field of a struct value. */

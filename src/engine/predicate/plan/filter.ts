@@ -4,7 +4,7 @@ import { foldInSteps } from '../evaluate/fold.ts'
 import { parsePredicate } from '../syntax/parser.ts'
 import type { Expression } from '../syntax/syntax.ts'
 import { kept, mapInSteps } from '../work.ts'
-import { asCondition, asWanted, binaryPlan, bind, keptBound } from './bind.ts'
+import { binaryPlan, bind, keptBound } from './bind.ts'
 import { casePlan } from './case.ts'
 import { bindLiteral, isLiteralExpression } from './literal-syntax.ts'
 import { literalAs } from './literals.ts'
@@ -20,7 +20,7 @@ import { isBoolean, typeName } from './types.ts'
 export function planPredicate(text: string, schema: Schema, now: () => number = wallClock): Plan {
   const expression = kept(parsePredicate, () => parsePredicate(text))
   const scope: Scope = { text, schema, now, wanted: 'condition' }
-  const plan = kept(planPredicate, () => asCondition(bindFilter(scope, expression)))
+  const plan = kept(planPredicate, () => bindFilter(scope, expression))
   if (isBoolean(plan.type)) return kept(foldInSteps, () => foldInSteps(plan))
   const problem = `a predicate of type ${plan.type.typeId === Type.Null ? 'null' : typeName(plan.type)}`
   throw refuse(scope, expression.at, problem, 'Write a condition, such as a comparison or a bool column.')
@@ -42,7 +42,7 @@ function bindCondition(scope: Scope, expression: Expression): Plan {
       return logicPlan(
         scope,
         expression.kind,
-        mapInSteps(expression.args, (arg) => asWanted(scope, bindFilter(scope, arg))),
+        mapInSteps(expression.args, (arg) => bindFilter(scope, arg)),
         at,
       )
     case 'binary': {
@@ -54,7 +54,7 @@ function bindCondition(scope: Scope, expression: Expression): Plan {
           scope,
           expression,
           column,
-          value ? besideColumn(scope, right, column.type) : asWanted(scope, bind(scope, right)),
+          value ? besideColumn(scope, right, column.type) : bind(scope, right),
         )
       }
       if (isField(right) && isLiteralExpression(left)) {
@@ -114,7 +114,7 @@ function bindBesideColumn(scope: Scope, expression: Expression, type: DataType):
     const args = mapInSteps(expression.args, (arg) => besideColumn(scope, arg, type))
     return logicPlan(scope, expression.kind, args, expression.at)
   }
-  return asWanted(scope, bind(scope, expression))
+  return bind(scope, expression)
 }
 
 /** An example of a literal of a type, as the end of "Write a literal". */

@@ -62,7 +62,7 @@ export function textCall(m: Maker, compare: string): string {
     () =>
       `regexp_like(${t}, ${quote(m.pick('^a', 'P', '[[:digit:]]+', '\\d', '\\w', '(?i)APPLE', '^$', '', '(', 'a{2,1}', '\\p{L}', '\\bp', 'a.p', '(?<x>a)', '(?=a)', '[^\\w]', '\\x61', '^[a-z]+$', '\\s', '$', '.*e$', '(?m)^z$', '\\z', '\\Z', '(?s).'))}${m.pick('', '', ", 'i'", ", 's'", ", 'm'", ", 'g'", ', NULL')})`,
     () =>
-      `regexp_match(${m.pick('s', 't', 'Name')}, ${quote(m.pick('a', '(p)', '^$', 'x'))}${m.pick('', ", 'i'")})`,
+      `regexp_match(${m.pick('s', 't', 'Name', 'NULL', "'apple'", 'current_date')}, ${quote(m.pick('a', '(p)', '^$', 'x'))}${m.pick('', ", 'i'")})`,
   )
   return m.one(
     () => `${value} ${compare} ${m.pick("'a'", 't', "''", "'x'", quote(m.pick(...texts)))}`,
@@ -125,7 +125,8 @@ export function listCall(m: Maker, compare: string): string {
     ['tags', () => m.pick("'x'", "'y'", 's', 'dict', 'NULL', "''"), "['x']"],
     ['li', () => m.pick('0', '1', 'j', '5', 'NULL', '1.5', 'big', "'1'"), '[1, 2]'],
     ['list_f', () => m.pick('0.5', '1', 'f32', 'h', 'NULL'), '[0.5, 1]'],
-    ['list_d', () => m.pick('d', "DATE '2024-01-01'", 'NULL'), "[DATE '1970-01-01']"],
+    ['list_d', () => m.pick('d', "DATE '2024-01-01'", 'NULL', "'2024-01-01'", '5'), "[DATE '1970-01-01']"],
+    ['NULL', () => m.pick('1', "'x'", 's', 'NULL'), 'make_array()'],
   ) as readonly [string, () => string, string]
   const index = m.pick('1', '2', '-1', '0', '3', 'j', 'NULL', '-2')
   return m.one(
@@ -150,6 +151,10 @@ export function listCall(m: Maker, compare: string): string {
     () => `${list} IS ${m.pick('', 'NOT ')}NULL`,
     () => `${item()} IN (${list}[1], ${item()})`,
     () => `make_array(${item()}, ${item()})[1] ${compare} ${item()}`,
+    () => `make_array(${item()}, ${m.pick("'x'", '1', 'raw', 'd', "DATE '2024-01-01'")}) IS NOT NULL`,
+    () =>
+      `array_length(${m.pick(`${list} || ${item()}`, `${item()} || ${list}`, `${list} || ${m.pick(list, 'tags')}`)}) ${compare} 2`,
+    () => `array_concat(${list}, ${m.pick(list, 'tags', `make_array(${item()})`)}) ${compare} ${list}`,
     () => `${m.pick('array_append', 'list_push_back')}(${list}, ${item()}) ${compare} ${list}`,
     () => `array_prepend(${item()}, ${list})[${index}] ${compare} ${item()}`,
     () =>

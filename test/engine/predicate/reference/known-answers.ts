@@ -27,6 +27,7 @@ export const reasons: Readonly<
     examples: [
       "date_part('year', at_n) = 0",
       "DATE_PART('years', berlin_n) > '1'",
+      "date_part('y' , berlin_n ) != 1",
       "at_n BETWEEN TIMESTAMP '1684-10-19 08:00:00' AND DATE '9999-12-31'",
       'CAST(at_n AS TIMESTAMP(0)) < CAST(9223372036854775807 AS TIMESTAMP(0))',
     ],
@@ -85,7 +86,11 @@ function isUnknownThere(text: string, expected: Answer, found: Answer): boolean 
 
 /** Whether the year of a time in nanoseconds is compared with one that such times do not have whole. */
 function hasYearBeyond(text: string): boolean {
-  if (!/date_?part\('(?:years?|yr?|yrs)', (?:\w+_n\b|to_timestamp\(|.*TIMESTAMP\b(?!\([036]\)))/i.test(text))
+  if (
+    !/date_?part\(\s*'(?:years?|yr?|yrs)'\s*,\s*(?:\w+_n\b|to_timestamp\(|.*TIMESTAMP\b(?!\([036]\)))/i.test(
+      text,
+    )
+  )
     return false
   const numbers =
     text

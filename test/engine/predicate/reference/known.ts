@@ -52,7 +52,7 @@ export const refusals: readonly Known[] = [
   },
   // What bounds of columns say of a comparison, they say there of numbers of 32 and 64 bits only.
   {
-    text: /\bDATE\b/,
+    text: /\b(?:DATE|current_date|today)\b/,
     theirs: /Cannot automatically convert U?Int\d+ to Date/,
     example: "DATE '1970-01-01' <> u8",
   },
@@ -81,14 +81,37 @@ export const refusals: readonly Known[] = [
   },
   // Lists and NULL do not meet there in some functions.
   {
-    text: /has_all\(.*NULL/,
-    theirs: /array_has does not support type 'Null'/,
+    text: /(?:(?:array|list)_\w+|empty)\(.*NULL/,
+    theirs: /array_\w+ does not support type:? '?Null/,
     example: 'array_has_all(list_d, NULL)',
   },
   {
     text: /(?:to_string|join)\(NULL/,
     theirs: /array_to_string expects list/,
     example: "array_to_string(NULL, ',') IS NULL",
+  },
+  // Items of a list of literals have one type there, and NULL is not one.
+  {
+    text: /\[.*\]/,
+    theirs:
+      /Array expressions must have a consistent datatype|not possible to concatenate arrays of different data/,
+    example: 'li = [1, 1.5]',
+  },
+  {
+    text: /\|\||concat\(.*NULL/,
+    theirs: /array_concat does not support type/,
+    example: 'array_concat(tags, NULL) = tags',
+  },
+  // Bytes and NULL make no list there, and what is only tested for NULL has to be like the others.
+  {
+    text: /make_array\((?:.*raw.*NULL|.*NULL.*raw)/,
+    theirs: /make_array' user-defined coercion failed/,
+    example: 'make_array(NULL, raw) IS NOT NULL',
+  },
+  {
+    text: /nvl2\(/,
+    theirs: /nvl2' user-defined coercion failed/,
+    example: 'nvl2(li, u8, 0) > 1',
   },
   // TRY_CAST gives no NULL there for days that a timestamp has no place for.
   {
@@ -137,6 +160,11 @@ export const refusals: readonly Known[] = [
     text: /(?:CAST\(|::).*BETWEEN (?!NULL AND|.* AND NULL)/,
     theirs: /Cast error: Can't cast value/,
     example: 'CAST(i8 AS TINYINT UNSIGNED) BETWEEN 0 AND 254',
+  },
+  {
+    text: /\w BETWEEN (?!NULL AND|.* AND NULL)/,
+    theirs: /Cast error: Cannot cast to Decimal|Invalid argument error: .* too large to store in a Decimal/,
+    example: 'dec BETWEEN u64 AND f32',
   },
   // A decimal that is rounded has another scale there than it announces.
   {

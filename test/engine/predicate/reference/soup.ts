@@ -184,16 +184,16 @@ function change(m: Maker, parts: string[]): void {
 /** What one side takes, besides what follows a predicate. */
 const forms: readonly RegExp[] = [
   // Parentheses around a part of a name, and lists without a value.
-  /\(\s*st\b|\[\s*\]|\[\s*\(/,
+  /\(\s*st\b|\[\s*(?:\/\*.*\*\/\s*)?\]|\[\s*\(/,
   // Tuples are structs there, and calls of calls, signs and names of arguments are left out.
   /\(\s*\(.*,|\)\s*\(|\+|=>/,
   // Computed NaN has a sign there, which depends on the machine.
   /[/%]\s*-?\s*0\b|-\s*[a-z]/,
-  // What no column is in is a constant there before it has a type.
-  /regexp_match\(\s*(?:'|\d)/,
   /\bANY\b|\bOVER\(|substr_index|array_has\(list_d/,
+  // A struct beside itself is only asked there whether it is NULL.
+  /\bst\s*[=<>!]+\s*st\b/,
   // Nothing is compared with NULL, even if it could not be.
-  /NULL\s*[=<>!]|(?:[=<>]|LIKE)\s*NULL|NOT\s*NULL\s*[.,]|NULL\s*\[/,
+  /NULL\s*[=<>!]|(?:[=<>]|LIKE)\s*NULL|NOT\s*NULL\s*[.,]|NULL\s*[.[]/,
 ]
 
 /**
