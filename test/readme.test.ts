@@ -172,12 +172,13 @@ async function bundle(examples: readonly string[], folder: string): Promise<void
   await build({ entryPoints: [...entryPoints, ...startedApart], outdir: folder, ...forNode })
 }
 
-test('the page about stores has the members that stores have', () => {
-  const page = interfacesOf(
-    blocks(readFileSync(join(root, 'docs/write-a-store.md'), 'utf8'), 'ts ignore')[0]!,
-  )
-  const source = interfacesOf(readFileSync(join(root, 'src/base/store/store.ts'), 'utf8'))
-  expect([...page.keys()]).toContain('Reader')
+test.each([
+  ['docs/write-a-store.md', 'src/base/store/store.ts', 'Reader'],
+  ['docs/write-a-content.md', 'src/base/content/content.ts', 'Content'],
+])('%s has the members that must be there', (name, file, among) => {
+  const page = interfacesOf(blocks(readFileSync(join(root, name), 'utf8'), 'ts ignore')[0]!)
+  const source = interfacesOf(readFileSync(join(root, file), 'utf8'))
+  expect([...page.keys()]).toContain(among)
   for (const [name, members] of page) {
     const required = source.get(name)!.filter((member) => !/^\w+\?/.test(member))
     expect(members, name).toEqual(required)

@@ -224,6 +224,24 @@ eachCatalog((open) => {
     expect(await all(catalog.rows({ id: ['u'], limit: 0 }))).toEqual([])
   })
 
+  test('fields that its types forbid are refused in JavaScript, and name the operation that takes them', async () => {
+    const catalog = await open()
+    await catalog.createTable({ id, data: numbered(2) })
+    const forbidden = {
+      order_by: [{ column_name: 'i', ascending: false }],
+      vector: [1],
+      full_text_query: { string_query: 'a' },
+      k: 1,
+      with_row_id: true,
+    }
+    for (const [field, value] of Object.entries(forbidden)) {
+      const error = await all(catalog.rows({ id, [field]: value } as never)).catch((thrown) => thrown)
+      expect(error).toMatchObject({ code: 'InvalidInput' })
+      expect(error.message).toMatch(new RegExp(`^rows takes no ${field}: .*\\. Ask queryTable`))
+      expect(await all(catalog.rows({ id, [field]: undefined } as never))).toEqual(numbered(2))
+    }
+  })
+
   test('every listing may be gone over', async () => {
     const catalog = await open()
     await catalog.createNamespace({ id: ['a'] })

@@ -1,4 +1,4 @@
-import { CatalogError } from '../../../base/errors.ts'
+import { CatalogError, invalid } from '../../../base/errors.ts'
 import type { OperationOptions } from '../../operations/framework/operation.ts'
 import type { OperationMethods, QueryTableRequest } from '../../operations/types/methods.ts'
 import type { RowsRequest } from './types.ts'
@@ -10,17 +10,27 @@ const pageBytes = 4 * 1024 * 1024
 /** A page has at most this many times the rows of the one before, whose rows may have been short by chance. */
 const growth = 16
 
-type Asked = RowsRequest & { readonly k?: number | null }
+/** Fields of a query that `rows` has no place for, and why. Its types forbid them, and JavaScript does not. */
+const refused: Readonly<Record<Exclude<keyof QueryTableRequest, keyof RowsRequest>, string>> = {
+  order_by: 'its rows come in the order they were inserted',
+  vector: 'it does not search',
+  full_text_query: 'it does not search',
+  k: 'its limit is the most rows in all',
+  with_row_id: 'its rows are those that were inserted',
+}
 
 /** The rows of a table as plain objects, asked for in pages of one version. */
 export async function* rowsInPages(
   handle: Pick<OperationMethods, 'queryTable' | 'describeTable' | 'getTableTagVersion'>,
-  request: Asked,
+  given: RowsRequest,
   options: OperationOptions,
 ): AsyncGenerator<Record<string, unknown>, undefined> {
+  for (const [field, why] of Object.entries(refused)) {
+    if ((given as Readonly<Record<string, unknown>>)[field] == null) continue
+    throw invalid(`rows takes no ${field}: ${why}. Ask queryTable, which takes ${field}.`)
+  }
   const { decodeArrow, plainRows } = await import('../../../engine/arrow/index.ts')
-  const { k, ...given } = request
-  let left = given.limit ?? k ?? Number.POSITIVE_INFINITY
+  let left = given.limit ?? Number.POSITIVE_INFINITY
   let offset = given.offset ?? 0
   let size = firstPage
   // Rows of one page are of one version anyway.
@@ -48,9 +58,9 @@ function atMost(left: number, size: number): number {
 /** Which version the rows are of, for all pages. */
 async function versionOf(
   { describeTable, getTableTagVersion }: Pick<OperationMethods, 'describeTable' | 'getTableTagVersion'>,
-  { id, version, tag, at, branch, context, identity }: Asked,
+  { id, version, tag, at, branch, context, identity }: RowsRequest,
   options: OperationOptions,
-): Promise<Partial<Asked>> {
+): Promise<Partial<RowsRequest>> {
   // The query itself refuses a wrong request.
   if (version != null || !Array.isArray(id)) return {}
   const common = { id, context, identity }
