@@ -86,6 +86,11 @@ export class CatalogError extends Error {
     if (options?.next_version !== undefined) this.next_version = options.next_version
   }
 
+  /** What `JSON.stringify` writes: the message, too, and neither the stack nor the cause. */
+  toJSON(): object {
+    return { ...this, message: this.message }
+  }
+
   /** The protocol's number of `code`. */
   get number(): number {
     return errorNumbers[this.code]

@@ -96,6 +96,7 @@ export function connect(url: string | URL, options: ClientOptions = {}): ServedC
         : send({ signal }))
       return rejoin(answerOf(operation, response), delimiter)
     },
+    title: () => `Catalog at ${settings.base}`,
     transact: (work, given) => transactOver(settings, catalog, work, given) as Promise<never>,
     watch: (request) => watchOver(settings, tokens, request, closing.signal),
     close: async () => closing.abort(),

@@ -1,4 +1,5 @@
 import { CatalogError } from '../base/errors.ts'
+import { shownLocation } from '../base/model/location.ts'
 import type {
   Backing,
   BackupOptions,
@@ -149,6 +150,7 @@ export function localHandle<Own extends object>(
   const backing = {
     ...runner,
     watch: (request: WatchRequest | undefined) => watchChanges(core, request),
+    title: () => `Catalog of ${shownLocation(core.contentRoots[0]!.url)}`,
     readStore: () => readRecord(core.store),
     startUpkeep: () => {
       if (!core.settings.readOnly) core.upkeep.wake()
@@ -201,7 +203,7 @@ function requireWritable({ settings }: Core, what: string): void {
   if (settings.readOnly) throw openedReadOnly(what, settings.copy)
 }
 
-type Runner = Omit<Backing, 'close' | 'watch' | 'readStore' | 'startUpkeep' | 'transact'> &
+type Runner = Omit<Backing, 'title' | 'close' | 'watch' | 'readStore' | 'startUpkeep' | 'transact'> &
   Required<Pick<Backing, 'transact'>>
 
 function runnerOf(core: Core): Runner {

@@ -2,6 +2,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { CatalogError, invalid } from '../../base/errors.ts'
+import { inspected } from '../../base/inspected.ts'
 import { isSignal, noSignal } from '../../base/scheduling/signals.ts'
 import type { SessionServer } from '../../base/store/records.ts'
 import {
@@ -111,6 +112,8 @@ export type Transact = <T>(
 /** What a handle calls to run operations and to close. */
 export interface Backing {
   run(operation: AnyOperation, request: unknown, options: OperationOptions): Promise<unknown>
+  /** What the handle is and where, for people. Holds no secret. */
+  title(): string
   /** Runs a function as a transaction, where the catalog has transactions over many operations. */
   transact?: Transact
   /** Watches what is committed. */
@@ -142,7 +145,9 @@ export function createHandle<Own extends object>(
   const done = () => {
     if (--running === 0) idle?.()
   }
-  const handle = Object.create(parent) as Mutable<Catalog & { transaction?: Transact }>
+  const handle = Object.create(parent) as Mutable<
+    Catalog & { transaction?: Transact; [inspected]?: () => string }
+  >
   // Assigned one by one: a literal with symbols as keys takes V8 three times as long. Not async: each async function on
   // the way to the operation adds a wait, a twentieth of the time of the shortest one.
   handle[invoke] = (operation, request, options) => {
@@ -178,6 +183,7 @@ export function createHandle<Own extends object>(
       if (!closing) backing.startUpkeep!()
     }
   }
+  handle[inspected] = () => (closing ? `${backing.title()} (closed)` : backing.title())
   handle.close = () => {
     closing ??= whenIdle().then(() => backing.close())
     return closing
@@ -244,6 +250,7 @@ for (const name of [
   storeState,
   heldTransactions,
   readStore,
+  inspected,
   'close',
   Symbol.asyncDispose,
 ])

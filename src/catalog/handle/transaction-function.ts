@@ -118,6 +118,7 @@ function handleOf(run: FunctionRun, underWay: UnderWay, state: { readonly ended:
         return Promise.reject(error)
       }
     },
+    title: () => `Transaction ${run.transactionId}`,
     transact: () => Promise.reject(nested()),
     watch: () => {
       throw watchedInside()

@@ -1,4 +1,5 @@
 import { invalid } from '../../base/errors.ts'
+import { inspected } from '../../base/inspected.ts'
 import { quote } from '../../base/model/identifier.ts'
 import { didYouMean } from '../../base/model/nearest.ts'
 import type { AnyOperation, OperationOptions, TransactionOptions } from '../../catalog/index.ts'
@@ -97,6 +98,14 @@ export class CallLog implements Calls {
     }
     const kept = this.#kept.slice(this.#first) as unknown as Call<Name>[]
     return names.length === 0 ? kept : kept.filter(({ operation }) => names.includes(operation))
+  }
+
+  /** A line for each call. Requests hold rows, and perhaps credentials. */
+  [inspected](): readonly string[] {
+    return this.of().map(({ n, operation, request, outcome }) => {
+      const id = (request as { readonly id?: unknown } | undefined)?.id
+      return `${n} ${operation}${Array.isArray(id) ? ` ${JSON.stringify(id)}` : ''}: ${outcome}`
+    })
   }
 
   clear(): void {

@@ -1,4 +1,5 @@
 import { CatalogError, type ErrorCode, invalid } from '../../base/errors.ts'
+import { inspected } from '../../base/inspected.ts'
 import type { AnyOperation } from '../../catalog/index.ts'
 import { errorStatuses, IcebergError, type IcebergErrorType } from '../../iceberg/errors.ts'
 import { seededRandom } from '../suites/random.ts'
@@ -79,6 +80,16 @@ export class ActiveFault implements FaultHandle {
     this.#remove = remove
   }
 
+  /** The members of the interface, for printing: `state` is a whole catalog. */
+  toJSON(): Pick<FaultHandle, 'id' | 'fault' | 'seen' | 'fired'> {
+    const { id, fault, seen, fired } = this
+    return { id, fault, seen, fired }
+  }
+
+  [inspected](): unknown {
+    return this.toJSON()
+  }
+
   /** Counts a call if the fault matches it. Returns whether the fault takes it. */
   takes(call: Matched, operation: AnyOperation | undefined, context: CallContext): boolean {
     return matches(this.fault, call, operation, context) && this.#chooses()
@@ -156,6 +167,10 @@ export class FaultSet implements Faults {
 
   get all(): readonly ActiveFault[] {
     return [...this.#active]
+  }
+
+  [inspected](): unknown {
+    return this.all
   }
 
   add(given: Fault): ActiveFault {

@@ -48,7 +48,10 @@ export async function serveFake(
   const { clock, calls, faults, seed, reset } = catalog
   const { url } = server
   const fork = () => serveFake(catalog.fork(), { ...options, port: 0 }, { closesFake: true })
-  return { url, token, catalog, clock, calls, faults, seed, reset, fork, close, [Symbol.asyncDispose]: close }
+  const end = { close, [Symbol.asyncDispose]: close }
+  const served: FakeServer = { url, token, catalog, clock, calls, faults, seed, reset, fork, ...end }
+  // Neither printed nor written as JSON.
+  return Object.defineProperty(served, 'token', { enumerable: false })
 }
 
 async function icebergMounts(catalog: FakeCatalog) {

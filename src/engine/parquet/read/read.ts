@@ -38,7 +38,7 @@ const maxAhead = 1 << 20
  * ```
  *
  * Types come as the file's Arrow schema says, if its writer kept one, and otherwise as Parquet says. Throws
- * `InvalidInput` for a file that is damaged or none, `Unsupported` for what cannot be read, such as an encrypted one, and
+ * `InvalidInput` for a file that is damaged or none, or was changed while it was read, `Unsupported` for what cannot be read, such as an encrypted one, and
  * `TableSchemaValidationError` for two columns of one name.
  */
 export async function* readParquet(
@@ -69,8 +69,11 @@ export async function* readParquet(
         schema,
         shapes.map(({ type }) => nullBatch(type, 0)),
       )
+    await open.requireUnchanged()
     return undefined
   } catch (cause) {
+    // A part that was overwritten seems to be damaged.
+    if (!signal?.aborted) await open.requireUnchanged()
     if (cause instanceof CatalogError || signal?.aborted) throw cause
     throw damagedFile('cannot be read', { cause })
   } finally {

@@ -17,6 +17,8 @@ export interface OpenSource {
   readonly byteLength: number
   /** Bytes from `start` up to but not including `end`, as many as asked for. */
   read(start: number, end: number): Promise<Uint8Array>
+  /** Throws where a file was written since it was opened: its parts may be of several states. */
+  requireUnchanged(): Promise<void>
   close(): Promise<void>
 }
 
@@ -35,6 +37,8 @@ export async function openSource(source: ParquetSource): Promise<OpenSource> {
   return {
     byteLength: source.byteLength,
     read: async (start, end) => whole(await part(start, end), end - start),
+    // The state of these bytes is the caller's affair.
+    requireUnchanged: async () => {},
     close: async () => {},
   }
 }
@@ -68,6 +72,13 @@ async function openFile(path: string | URL): Promise<OpenSource> {
           at += bytesRead
         }
         return bytes
+      },
+      async requireUnchanged() {
+        const { size, mtimeMs } = await file.stat()
+        if (size === about.size && mtimeMs === about.mtimeMs) return
+        throw invalid(
+          `The Parquet file ${name} was changed while it was read. Give it when nobody writes it, or a copy of it.`,
+        )
       },
       close: () => file.close(),
     }
