@@ -17,6 +17,8 @@ export async function serveStreams(
   report: Report,
 ): Promise<void> {
   const output = io.stdout instanceof Writable ? io.stdout : writableOf(io.stdout)
+  // The SDK waits with a listener for each answer that the client has not taken. `paced` bounds how many there are.
+  output.setMaxListeners(0)
   const input = Readable.from(paced(io.stdin, output), { objectMode: false })
   const transport = new sdk.StdioServerTransport(input, output, { maxBufferSize: maxMessageBytes })
   const { server, close } = serveConnection(sdk, served, undefined, report)

@@ -110,6 +110,29 @@ it('prints nothing but messages, and ends for what is none', async () => {
   expect(err).toMatch(/maximum size of 16777216 bytes/)
 })
 
+it('answers many requests at once, more than its client takes at a time, without a warning', async () => {
+  const folder = await freshFolder()
+  await (await openCatalog(folder)).close()
+  const child = start(['mcp', folder, '--write'])
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let [out, err] = ['', '']
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    err += text
+  })
+  const requests = 60
+  // One piece: no answer is taken before the last request is there.
+  const lines = Array.from({ length: requests }, (_, id) => ({ jsonrpc: '2.0', id, method: 'tools/list' }))
+  child.stdin.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  for await (const text of child.stdout.setEncoding('utf8')) out += text
+  const answers = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { id: number; result: { tools: unknown[] } })
+  expect(answers.map(({ id }) => id).sort((a, b) => a - b)).toEqual(lines.map(({ id }) => id))
+  for (const { result } of answers) expect(result.tools.length).toBeGreaterThan(10)
+  expect(err).toBe('')
+})
+
 it('works on a server, whose transactions it uses', async () => {
   const token = 'a-long-random-token'
   await using catalog = await openCatalog('memory:')
