@@ -207,6 +207,10 @@ export async function perform(task: ParsedCommand, io: Io): Promise<void> {
       const asked = options.parents ? { mode: 'ExistOk', ...request } : request
       const typed = await withTypedRows(catalog, operation.name, asked, work, note)
       await runAndPrint(operation.name, run, typed, printer, io)
+      if (io.stderr.isTTY && !isUrl(location) && drops(operation, request))
+        note(
+          'what was dropped is gone for good: commands hold nothing on a directory or in a database. A server does (serve --retain-dropped): drop by its URL',
+        )
     }
   } catch (error) {
     const ids = [request.id, request.source, request.new_namespace_id].filter((id) => Array.isArray(id))
@@ -217,6 +221,12 @@ export async function perform(task: ParsedCommand, io: Io): Promise<void> {
     bar.clear()
     if (request.data instanceof ArrowRows) await request.data.close()
   }
+}
+
+/** Whether a request removes tables that a server would hold. */
+function drops({ name }: AnyOperation, { purge, behavior }: Fields): boolean {
+  if (name === 'dropNamespace') return /^cascade$/i.test(String(behavior))
+  return name === 'dropTable' && purge !== true
 }
 
 /** Creates the missing namespaces above the one of a request, from the top. */

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { serve } from '../../src/server/index.ts'
 import { openCatalog } from '../../src/tabularium/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { filesIn } from '../support/contents.ts'
@@ -139,6 +140,29 @@ test('a command that begins a catalog says so once, and one that reads begins no
     })
     expect(await served).toMatchObject({ code: 0, err: expected })
   }
+})
+
+test('a drop on a directory says on a terminal that nothing is held, and by a URL it holds', async () => {
+  const location = join(await freshFolder(), 'catalog')
+  const said = /^note: what was dropped is gone for good: .*drop by its URL\n$/
+  const drop = (words: readonly string[], terminal = true) => run(words, { terminal })
+  for (const name of ['a', 'b', 'c', 'd', 'n.a', 'n.b']) {
+    if (name === 'n.a') await run(['create-namespace', location, 'n'])
+    await run(['create', location, name, '--data', '{"x":1}'])
+  }
+  expect(await drop(['drop', location, 'a'])).toMatchObject({ code: 0, err: expect.stringMatching(said) })
+  expect(await drop(['drop-namespace', location, 'n', '--behavior', 'cascade'])).toMatchObject({
+    code: 0,
+    err: expect.stringMatching(said),
+  })
+  expect((await drop(['drop', location, 'b', '--purge'])).err).toBe('')
+  expect((await drop(['drop', location, 'c'], false)).err).toBe('')
+  expect((await drop(['drop', location, 'none'])).err).not.toMatch(/note:/)
+  await using catalog = await openCatalog(location, { retainDropped: 60_000 })
+  expect((await catalog.listDroppedTables({ id: [] })).dropped).toEqual([])
+  await using server = await serve(catalog, { auth: false, port: 0 })
+  expect(await drop(['drop', server.url, 'd'])).toMatchObject({ code: 0, err: '' })
+  expect((await catalog.listDroppedTables({ id: [] })).dropped.length).toBe(1)
 })
 
 test('a dropped table that is misspelt, and an export in place of a backup, are told', async () => {
