@@ -128,9 +128,9 @@ async function publishAfter<T>(
   { find, isReconciled }: Required<Publishing>,
   work: (staged: StagedManifests) => Promise<T>,
 ): Promise<T> {
-  const early = isReconciled ? await findManifests(core, versions, find) : none
-  let staged = early
-  if (early.size === 0 || !(await isClear(early))) {
+  const early = isReconciled ? await findPlaces(core, versions, find) : undefined
+  let [staged, isReady] = early ? await Promise.all([syncManifests(early), isClear(early)]) : [none, false]
+  if (!isReady) {
     // First publishes what others left unpublished, and adopts what they published past the catalog.
     for (const { id, branch } of branchesOf(versions, ({ id }) => id)) await reconcile(core, id, branch)
     staged = await findManifests(core, versions, find)
@@ -195,8 +195,9 @@ async function publishedByOthers(
 }
 
 /** Whether each manifest follows on a published one, and nobody else published one of its name. */
-async function isClear(staged: StagedManifests): Promise<boolean> {
-  const links = linksOf(staged)
+async function isClear(places: ReadonlyMap<VersionToPublish, Place>): Promise<boolean> {
+  if (places.size === 0) return false
+  const links = linksOf(places)
   const [isNext, ...taken] = await Promise.all([
     follow(links),
     ...links.map(({ content, to }) => isThere(content, to)),
@@ -204,13 +205,13 @@ async function isClear(staged: StagedManifests): Promise<boolean> {
   return isNext && !taken.includes(true)
 }
 
-function inOrder(staged: StagedManifests) {
-  return [...staged].sort(([a], [b]) => a.version - b.version)
+function inOrder<T extends Place>(places: ReadonlyMap<VersionToPublish, T>) {
+  return [...places].sort(([a], [b]) => a.version - b.version)
 }
 
 /** The names that manifests are to get, in the order of their versions. */
-function linksOf(staged: StagedManifests): ManifestLink[] {
-  return inOrder(staged).map(([version, { folder, finalPath }]) => ({
+function linksOf(places: ReadonlyMap<VersionToPublish, Place>): ManifestLink[] {
+  return inOrder(places).map(([version, { folder, finalPath }]) => ({
     content: folder.content,
     from: manifestPathOf(folder, version.branch, version.manifest_path),
     to: contentPathOf(folder, finalPath),
@@ -242,12 +243,24 @@ function branchesOf(
   return [...byBranch.values()]
 }
 
+/** The staged manifest of a version, before it is known to be on disk. */
+type Place = Omit<StagedManifest, 'size'>
+
+/** The manifests that versions name, synced. */
 async function findManifests(
   core: LanceContext,
   versions: readonly VersionToPublish[],
   find: FindTables,
 ): Promise<StagedManifests> {
-  const staged = new Map<VersionToPublish, StagedManifest>()
+  return syncManifests(await findPlaces(core, versions, find))
+}
+
+async function findPlaces(
+  core: LanceContext,
+  versions: readonly VersionToPublish[],
+  find: FindTables,
+): Promise<ReadonlyMap<VersionToPublish, Place>> {
+  const places = new Map<VersionToPublish, Place>()
   for (const version of versions) {
     const { table, isThere } = await core.store.read((reader) => {
       const found = find(reader, version)
@@ -255,10 +268,19 @@ async function findManifests(
     })
     const publication = table && publicationIfAny(core, table, version)
     if (table === undefined || publication === undefined) continue
-    const { folder } = publication
+    const { shared, prefix } = publication.folder
+    const hasVersionsToAdopt = !isThere && (await hasManifests(shared, prefix))
+    places.set(version, { ...publication, table, hasVersionsToAdopt })
+  }
+  return places
+}
+
+async function syncManifests(places: ReadonlyMap<VersionToPublish, Place>): Promise<StagedManifests> {
+  const staged = new Map<VersionToPublish, StagedManifest>()
+  for (const [version, place] of places) {
+    const { folder } = place
     const size = await folder.shared.sync(manifestPathOf(folder, version.branch, version.manifest_path))
-    const hasVersionsToAdopt = !isThere && (await hasManifests(folder.shared, folder.prefix))
-    staged.set(version, { ...publication, table, size, hasVersionsToAdopt })
+    staged.set(version, { ...place, size })
   }
   return staged
 }

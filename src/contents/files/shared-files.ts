@@ -33,8 +33,8 @@ export class SharedFilesOnDisk implements SharedFiles {
     return this.#withErrors('sync', path, () =>
       unlessMissing(
         this.#real.use(folder, async (real) => {
-          const size = await syncFile(join(real, name))
-          await syncFolder(real)
+          // Both at once take the disk about as long as one.
+          const [size] = await Promise.all([syncFile(join(real, name)), syncFolder(real)])
           return size
         }),
       ),
