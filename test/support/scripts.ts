@@ -30,6 +30,7 @@ const scripts = [
   'test/catalog/lance/clients/writer.ts',
   'test/catalog/lance/kills-child.ts',
   'test/catalog/lance/arriving-kills-child.ts',
+  'test/catalog/lance/few-files-child.ts',
   'test/soak/children/ask.ts',
   'test/soak/children/stall.ts',
   'test/processes/changes-child.ts',

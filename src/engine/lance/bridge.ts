@@ -45,6 +45,9 @@ export interface Dataset {
 /** Most bytes of a request of Lance: the names of versions, and no rows. */
 const maxRequestBytes = 1 << 20
 
+/** How long a connection may wait for its next request, in milliseconds. */
+const idleMillis = 120_000
+
 /** The catalog as Lance sees it: the datasets that are open. */
 export class Bridge {
   readonly headers: Readonly<Record<string, string>>
@@ -62,6 +65,9 @@ export class Bridge {
         (error: unknown) => send(response, statusOf(error), problemOf(error)),
       )
     })
+    // Lance leaves a connection after 90 seconds without a request. Who ends it earlier may end it as a request comes.
+    this.#server.keepAliveTimeout = idleMillis
+    this.#server.headersTimeout = idleMillis
     // A catalog that nobody closes does not hold its process.
     this.#server.unref()
   }

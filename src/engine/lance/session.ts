@@ -117,17 +117,17 @@ export class LanceSession {
     }
   }
 
-  /** Closes all handles, and ends the runtime. */
+  /** Ends the runtime, and closes all handles. */
   async close(): Promise<void> {
     const opened = [...this.#opened.values()]
-    this.#opened.clear()
-    this.#changing.clear()
-    if (this.runtime.hasEnded) for (const { name } of opened) this.#bridge.remove(name)
-    else for (const one of opened) await this.#release(one)
     const connection = this.#connection
+    this.#opened.clear()
     this.#connection = undefined
-    await connection?.then((found) => found.close()).catch(() => {})
+    // First, as a process takes with it what it has open, and what it is still opening.
     await this.runtime.close()
+    this.#changing.clear()
+    for (const one of opened) await this.#release(one)
+    await connection?.then((found) => found.close()).catch(() => {})
   }
 
   /** The handle of a version. Each is opened once, and stays open for a while, since opening reads its manifest. */

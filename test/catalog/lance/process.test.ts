@@ -247,6 +247,24 @@ describe('the process of Lance', () => {
     expect(killed).toBeGreaterThan(0)
   })
 
+  lanceIt(
+    'where too many files are open to start it, a request is told so, and the catalog goes on',
+    async () => {
+      const counts = new Child('test/catalog/lance/few-files-child.ts', [
+        join(await freshFolder(), 'catalog'),
+      ])
+      await counts.ended()
+      expect(counts.lines.slice(0, -1)).toHaveLength(10)
+      for (const line of counts.lines.slice(0, -1)) {
+        expect(line).toMatch(/^[0-9]: (?:counted 1|ServiceUnavailable)$/)
+      }
+      const told = counts.lines.join()
+      expect(told).toContain('counted')
+      expect(told).toContain('ServiceUnavailable')
+      expect(counts.lines.at(-1)).toBe('at last: 2')
+    },
+  )
+
   lanceIt('options that do not fit are refused', async () => {
     const wrong: [object, string][] = [
       [{ isolated: true }, 'lance has no option isolated'],

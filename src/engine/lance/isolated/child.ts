@@ -63,6 +63,8 @@ async function answer(call: Call, given: Uint8Array | undefined): Promise<void> 
     const told: Answer = { id, memory, ...(!isBytes && !call.keeps && { value }) }
     writeFrame(channel, told, isBytes ? [value] : undefined)
   } catch (error) {
+    // The caller learns of no handle.
+    release(id)
     const message = error instanceof Error ? error.message : String(error)
     const code = error instanceof CatalogError ? { code: error.code } : {}
     writeFrame(channel, { id, error: { message, ...code }, memory } satisfies Answer)

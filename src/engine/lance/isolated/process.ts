@@ -130,13 +130,13 @@ export class LanceProcess implements LanceRuntime, Caller {
   #ask(id: number, message: object, bytes: Uint8Array | undefined): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#cause) return reject(new ProcessEnded(this.#cause, false))
-      const channel = this.#channel()
+      // A message that cannot be sent leaves nothing that waits for its answer.
+      writeFrame(this.#channel(), message, bytes && [bytes])
       // A catalog that nobody closes does not hold its process, but for what it was asked.
       if (this.#pending.size === 0) this.#hold(true)
       const pending: Pending = { resolve, reject }
       this.#pending.set(id, pending)
       if (this.#isStarted) this.#watch(id, pending)
-      writeFrame(channel, message, bytes && [bytes])
     })
   }
 
@@ -158,8 +158,7 @@ export class LanceProcess implements LanceRuntime, Caller {
       String(memoryBytes),
       String(checkMillis),
     ]
-    // What Lance prints is for people. The output of this process may be for programs.
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 2, 2, 'pipe'], windowsHide: true })
+    const child = spawned(args)
     const channel = child.stdio[3] as Socket
     const read = frameReader((frame) => this.#receive(frame))
     channel.on('data', (chunk: Uint8Array) => {
@@ -250,6 +249,26 @@ export class LanceProcess implements LanceRuntime, Caller {
       pending.reject(new ProcessEnded(this.#cause, id === this.#atFault))
     }
   }
+}
+
+/** A process of Node with a channel as its file 3. Throws where the system starts none now. */
+function spawned(args: readonly string[]): ChildProcess {
+  let cause: unknown
+  try {
+    // What Lance prints is for people. The output of this process may be for programs.
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 2, 2, 'pipe'], windowsHide: true })
+    // Without a listener, the event would end this process.
+    child.once('error', () => {})
+    // Node makes no channel where too many files are open.
+    if ((child.stdio as ChildProcess['stdio'] | undefined)?.[3]) return child
+  } catch (error) {
+    cause = error
+  }
+  throw new CatalogError(
+    'ServiceUnavailable',
+    'The process of Lance cannot be started: too many files or processes are open, or the machine has no memory. Do less at once, or raise the limit, and try again.',
+    { cause },
+  )
 }
 
 /** The steps of a call, and the bytes among their arguments. */
