@@ -83,7 +83,8 @@ export async function commitDraft(
     // A change without effect makes no version.
     if (to === from) return { version: from.current!.version }
     inline?.record(writer, [changed.snapshot.manifest.path])
-    const before = from.current?.record
+    // Read here, since what is known of the head may tell the time of its draft.
+    const before = head.current?.record
     putVersion(
       writer,
       { table, branch, before },

@@ -1,6 +1,6 @@
 import { CatalogError } from '../../base/errors.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
-import { keys, recordFormat, type TransactionRecord } from '../../base/store/records.ts'
+import { keys, recordFormat, type TransactionRecord, type VersionRecord } from '../../base/store/records.ts'
 import type { Store, Writer } from '../../base/store/store.ts'
 import type { RowsInput, RowsSource } from '../../engine/arrow/types.ts'
 import type { Change, MatchedRows, Snapshot } from '../../engine/table/index.ts'
@@ -185,8 +185,10 @@ export class HeldAppends implements Appends {
     await found.engine.sync()
     const [first, ...others] = inserts
     await store.write((writer) => {
-      const record = versionOf(snapshot, first!.transactionId, first!.now)
-      writer.put(keys.version(found.table.id, step!.change.branch, version), record)
+      const key = keys.version(found.table.id, step!.change.branch, version)
+      // The time is that of the record so far, which is no earlier than that of the version before.
+      const { timestamp_millis } = writer.get<VersionRecord>(key)!
+      writer.put(key, versionOf(snapshot, first!.transactionId, timestamp_millis))
       // The feed names the version once, where the first insert is.
       for (const insert of others) {
         recordInsert(writer, group, insert, ({ noted }) => {

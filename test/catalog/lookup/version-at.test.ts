@@ -65,6 +65,16 @@ function rowsAt({ versions }: Line, at: number, now: number): number | string {
 
 describe('reading by time', () => {
   eachCatalog((open) => {
+    it('no version of a transaction is earlier than the one before it, when the clock goes back', async () => {
+      let now = start + 100
+      await using catalog = await open({ now: () => now })
+      await catalog.createTable({ id, data: [{ n: 0 }] })
+      now = start
+      await catalog.transaction((tx) => tx.insertIntoTable({ id, data: [{ n: 1 }] }))
+      const { versions } = await catalog.listTableVersions({ id })
+      expect(versions.map(({ timestamp_millis }) => timestamp_millis)).toEqual([start + 100, start + 100])
+    })
+
     it('equals a list of versions and times, at every time of a random history', async () => {
       const runs = (open.kind === 'memory' && !open.remote ? 25 : 5) * factor
       await fc.assert(
