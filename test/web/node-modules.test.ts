@@ -98,6 +98,8 @@ test('paths become URLs and back', () => {
       expect(ownUrl.fileURLToPath(ownUrl.pathToFileURL(path))).toBe(path)
     }),
   )
+  const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).join('')
+  expect(ownUrl.pathToFileURL(`/a${ascii}b`).href).toBe(pathToFileURL(`/a${ascii}b`).href)
   for (const url of ['https://a/b', 'file://host/b', 'file:///a%2fb']) {
     expect(() => ownUrl.fileURLToPath(url)).toThrow('is not the URL of a file')
   }

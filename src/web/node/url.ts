@@ -11,5 +11,9 @@ export function fileURLToPath(url: string | URL): string {
 
 /** The `file:` URL of an absolute path. */
 export function pathToFileURL(path: string): URL {
-  return new URL(`file://${path.replace(/[%\\?#\n\r\t]/g, encodeURIComponent)}`)
+  return new URL(`file://${path.replace(/[%\\?#[\]^|~\0- ]/g, escaped)}`)
+}
+
+function escaped(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
 }

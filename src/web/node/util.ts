@@ -20,7 +20,7 @@ export function isDeepStrictEqual(a: unknown, b: unknown): boolean {
   const keys = ownKeys(a)
   return (
     keys.length === ownKeys(b).length &&
-    (a as { length?: unknown }).length === (b as { length?: unknown }).length &&
+    (!Array.isArray(a) || a.length === (b as unknown[]).length) &&
     keys.every((key) => Object.hasOwn(b, key) && isDeepStrictEqual(Reflect.get(a, key), Reflect.get(b, key)))
   )
 }
