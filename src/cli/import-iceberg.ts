@@ -1,11 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import { type Command, Option } from 'commander'
+import { isDatabaseUrl } from '../base/model/location.ts'
 import type { IcebergImportOptions, ImportedEntry } from '../iceberg/index.ts'
-import { CatalogError, type Identifier } from '../tabularium/index.ts'
+import { CatalogError, type Identifier, type LocalCatalog } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
 import { resolveLocation } from './location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
-import { isUrl, openLocal } from './open.ts'
+import { hasCatalog, isUrl, openLocal } from './open.ts'
 import { addRootOption, type RootOptions } from './options.ts'
 import { printerOf } from './print.ts'
 import { withProgress } from './progress.ts'
@@ -107,8 +108,17 @@ async function importAll({ url, namespaces, typed }: Asked, io: Io): Promise<voi
         options,
       )
     }
-    await using catalog = await openLocal(into.location, true, typed, io)
-    return await importIceberg(from, catalog, options)
+    let catalog: LocalCatalog | undefined
+    // A source that does not answer leaves no new catalog behind.
+    const open = async () => {
+      catalog = await openLocal(await placeOf(into.location, dryRun), true, typed, io)
+      return catalog
+    }
+    try {
+      return await importIceberg(from, open, options)
+    } finally {
+      await catalog?.close()
+    }
   })
   out.tell(io, typed.into)
   const printer = printerOf(io, json)
@@ -119,6 +129,11 @@ async function importAll({ url, namespaces, typed }: Asked, io: Io): Promise<voi
       'InvalidTableState',
       `${report.failed} of the tables, views and namespaces could not be imported; they are named above. Run it again: it skips what was imported.`,
     )
+}
+
+/** Where to import. A dry run into a directory without a catalog makes none. */
+async function placeOf(location: string, dryRun: boolean | undefined): Promise<string> {
+  return dryRun && !isDatabaseUrl(location) && !(await hasCatalog(location)) ? 'memory:' : location
 }
 
 function messageOf(error: unknown): string {

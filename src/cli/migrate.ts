@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { isDatabaseUrl, shownLocation } from '../base/model/location.ts'
 import { adoptContent, keepContent, openCatalog } from '../tabularium/index.ts'
-import type { Io } from './io.ts'
+import { type Io, unlessInterrupted } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
 import { printerOf } from './print.ts'
@@ -50,8 +50,9 @@ export function migrateCommand(io: Io): Command {
       const { json, content } = typed
       const { migratePostgres } = await import('../stores/postgres/index.ts')
       const printer = printerOf(io, json)
-      const report = await migratePostgres(location)
-      if (content !== undefined) await (await openCatalog(location, { content })).close()
+      // One transaction: what is interrupted is done whole, or not at all, and may be done again.
+      const report = await unlessInterrupted(migratePostgres(location), io)
+      if (content !== undefined) await unlessInterrupted(beginCatalog(location, content), io)
       printer.one({ ...report, ...(await settleContent(location, typed, io)) })
       printer.end()
       if (content === undefined && report.from === null) {
@@ -60,6 +61,11 @@ export function migrateCommand(io: Io): Command {
         )
       }
     })
+}
+
+/** Makes the catalog of a database, where it has none. */
+async function beginCatalog(location: string, content: string): Promise<void> {
+  await (await openCatalog(location, { content })).close()
 }
 
 function checkOptions(location: string, { content, adoptContent, isCopy, keepContent }: Typed): void {
@@ -77,7 +83,7 @@ async function settleContent(
   io: Io,
 ): Promise<object> {
   if (isKept) {
-    const kept = await keepContent(location)
+    const kept = await unlessInterrupted(keepContent(location), io)
     if (kept) {
       io.stderr.write(
         `The catalog lives in ${shownLocation(location)} from now on, with the rows that it has. Never open the database that it was copied from again.\n`,

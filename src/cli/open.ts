@@ -88,7 +88,8 @@ function directoryOf(location: string): string {
   return /^file:/i.test(location) ? fileURLToPath(location) : location
 }
 
-async function hasCatalog(location: string): Promise<boolean> {
+/** Whether a directory has a catalog. */
+export async function hasCatalog(location: string): Promise<boolean> {
   const { holdsLmdbStore } = await import('../stores/lmdb/index.ts')
   return holdsLmdbStore(directoryOf(location))
 }

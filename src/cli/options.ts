@@ -54,7 +54,7 @@ function helpOf({ kind, required, note: given, hint }: Field): string {
 
 export function toNumber(text: string): number {
   const number = text.trim() === '' ? Number.NaN : Number(text)
-  if (Number.isNaN(number)) throw new InvalidArgumentError('It is not a number.')
+  if (Number.isNaN(number)) throw new InvalidArgumentError('It is not a number. Write digits, such as 10.')
   return number
 }
 

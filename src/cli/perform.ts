@@ -7,7 +7,7 @@ import {
   operations,
 } from '../tabularium/index.ts'
 import type { Io } from './io.ts'
-import { isUrl, openLocation } from './open.ts'
+import { hasCatalog, isUrl, openLocation } from './open.ts'
 import type { CatalogOptions } from './options.ts'
 import { type Printer, printerOf } from './print.ts'
 import { progressBar } from './progress.ts'
@@ -192,7 +192,14 @@ export async function perform(task: ParsedCommand, io: Io): Promise<void> {
   if (!isUrl(location)) refuseWithoutServer(operation, transaction)
   const bar = progressBar(io.stderr)
   const printer = printerOf({ ...io, stdout: bar.before(io.stdout) }, options.json)
-  await using catalog = await openLocation(location, mayCreate, options, io)
+  await using catalog = await openLocation(location, mayCreate, options, io).catch(async (error) => {
+    const { id } = request as { readonly id?: readonly string[] }
+    throw (await isSwapped(location, id, options.delimiter))
+      ? new UsageError(
+          `${location} is no catalog, and ${id!.join(options.delimiter)} is one: the location comes first`,
+        )
+      : error
+  })
   const inParts = readsRows(operation) && { [requestMemory]: { inParts: true, isOnce: true } }
   const work = { signal: io.signal, onProgress: bar.onProgress, transaction, idempotencyKey, ...inParts }
   const method = catalog[operation.name] as (request: Fields, options: OperationOptions) => Promise<Fields>
@@ -221,6 +228,12 @@ export async function perform(task: ParsedCommand, io: Io): Promise<void> {
     bar.clear()
     if (request.data instanceof ArrowRows) await request.data.close()
   }
+}
+
+/** Whether a table was typed before its catalog. */
+async function isSwapped(location: string, id: readonly string[] | undefined, delimiter: string) {
+  if (isUrl(location) || !Array.isArray(id) || id.length === 0) return false
+  return hasCatalog(id.join(delimiter)).catch(() => false)
 }
 
 /** Whether a request removes tables that a server would hold. */

@@ -18,7 +18,9 @@ export async function readRequest(
   io: Io,
 ): Promise<Record<string, unknown>> {
   for (const field of fields) {
-    if (field.required && typed[field.name] === undefined) throw new UsageError(`${nameOf(field)} is missing`)
+    if (!field.required || typed[field.name] !== undefined) continue
+    const note = field.note ?? field.hint?.replace(/^must be /, '')
+    throw new UsageError(`${nameOf(field)} is missing${note === undefined ? '' : `: give ${note}`}`)
   }
   const request: Record<string, unknown> = {}
   for (const field of fields) {
@@ -28,7 +30,7 @@ export async function readRequest(
   return request
 }
 
-function nameOf(field: Field): string {
+function nameOf(field: Pick<Field, 'name' | 'kind'>): string {
   return field.name === 'id' ? 'the identifier' : `--${otherNameOf(field) ?? kebab(field.name)}`
 }
 
@@ -67,8 +69,10 @@ export function readIdentifier(text: string, delimiter: string): string[] {
   try {
     return [...parseIdentifier(text, delimiter)]
   } catch {
+    if (/^(?:\.{0,2}\/|[a-z][a-z\d+.-]+:\/\/)/i.test(text))
+      throw new UsageError(`${text} is a location, which comes first: write it before the table or namespace`)
     throw new UsageError(
-      `${JSON.stringify(text)} is not an identifier: write names joined by ${JSON.stringify(delimiter)}, or choose another --delimiter`,
+      `${JSON.stringify(text)} is not an identifier: ${text.split(delimiter).includes('') ? 'a name in it is empty. Write' : 'write'} names joined by ${JSON.stringify(delimiter)}, or choose another --delimiter`,
     )
   }
 }
@@ -79,6 +83,8 @@ function readColumns(name: string, texts: readonly string[], io: Io): Promise<un
   if (json === undefined) {
     const columns = texts.flatMap(splitList)
     const wrong = name === 'order_by' ? columns.find((key) => wrongOrder.test(key)) : undefined
+    if (columns.length === 0)
+      throw new UsageError(`${nameOf({ name, kind: 'columns' })} is empty: name at least one column`)
     if (wrong === undefined) return columns
     throw new UsageError(
       `--order-by ${wrong} is no key: write a column, then asc or desc, then nulls first or nulls last`,

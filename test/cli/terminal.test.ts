@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { appendFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openCatalog } from '../../src/tabularium/index.ts'
@@ -104,6 +105,30 @@ it('a plan is shown line by line', async () => {
   expect(more.length).toBeGreaterThan(0)
   for (const line of more) expect(line).toMatch(/^ {10}\s*\S/)
 })
+
+describe.runIf(hasTerminal)(
+  'a command whose other side never answers ends at Ctrl-C, and leaves nothing',
+  () => {
+    it.each(['migrate', 'import-iceberg'])('%s', async (command) => {
+      const own = await freshFolder()
+      let asked = false
+      const silent = createServer((socket) => {
+        asked = true
+        socket.on('error', () => {})
+      }).listen(0, '127.0.0.1')
+      await once(silent, 'listening')
+      onTestFinished(() => void silent.close())
+      const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`
+      const words =
+        command === 'migrate'
+          ? ['migrate', `postgres://somebody:hunter2@${address}/tables`]
+          : ['import-iceberg', `http://${address}`, '--into', join(own, 'new')]
+      const { code, screen } = await interrupted(words, async () => asked)
+      expect({ code, screen }).toEqual({ code: 130, screen: '^Ctabularium: interrupted\r\n' })
+      expect(await readdir(own)).toEqual([])
+    })
+  },
+)
 
 it.each(['csv', 'jsonl'])(
   'a file of %s that grows while it is read is refused, and changes nothing',

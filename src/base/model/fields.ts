@@ -29,7 +29,7 @@ export const filledText = v.pipe(text, v.nonEmpty('must not be empty'))
 export const flag = v.boolean('must be true or false')
 
 const segments = fastStringList(
-  v.array(v.string('must be a list of strings'), 'must be a list of names, such as ["prod", "flights"]'),
+  v.array(v.string('must be a string'), 'must be a list of names, such as ["prod", "flights"]'),
 )
 
 type StringArray = v.ArraySchema<v.StringSchema<string>, string>

@@ -37,7 +37,10 @@ export const fetchTableBlobs = operation({
     id: tableIdentifier,
     ...wantedFields,
     column: filledText,
-    row_ids: v.pipe(v.array(version), v.maxLength(limits.page, tooMany)),
+    row_ids: v.pipe(
+      v.array(version, 'must be a list of numbers, such as [0, 7]'),
+      v.maxLength(limits.page, tooMany),
+    ),
   }),
   response: v.object({
     ...responseFields,

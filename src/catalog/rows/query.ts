@@ -122,7 +122,10 @@ export const queryFields = {
   ...tuningFields,
   full_text_query: v.nullish(v.unknown()),
   order_by: v.nullish(
-    v.pipe(v.array(ordering), v.maxLength(maxOrderings, `has more than ${maxOrderings} keys`)),
+    v.pipe(
+      v.array(ordering, 'must be a list of keys, such as ["delay desc", "origin"]'),
+      v.maxLength(maxOrderings, `has more than ${maxOrderings} keys`),
+    ),
   ),
   with_row_id: v.nullish(flag),
 }

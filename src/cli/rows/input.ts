@@ -50,7 +50,13 @@ async function* unchanged(bytes: Bytes, source: string, before: Stats): AsyncGen
     )
 }
 
+const rowsGiven = 'give the path of a file, - for standard input, or JSON in place'
+
 function unreadable(source: string, cause: unknown): UsageError {
+  if (source === '') return new UsageError(`--data is empty: ${rowsGiven}`)
+  const { code } = cause as NodeJS.ErrnoException
+  const what = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : undefined
+  if (what !== undefined) return new UsageError(`--data cannot be read from ${source}: ${what}; ${rowsGiven}`)
   return new UsageError(`--data cannot be read from ${source}: ${(cause as Error).message}`)
 }
 

@@ -48,9 +48,14 @@ export async function readRows(source: string, io: Io): Promise<Rows> {
   const { head, all } = await peek(input.open(), headBytes)
   if (isArrow(head)) return arrowRows(input, head, all)
   if (isParquet(head)) return parquetRows(input, source, all)
-  if (/\.(parquet|pq)$/i.test(input.path)) throw new UsageError(`--data ${source} is not a Parquet file`)
+  if (/\.(parquet|pq)$/i.test(input.path))
+    throw new UsageError(
+      `--data ${source} is not a Parquet file, which begins with PAR1: write it again, or name it by what it is, such as .csv or .jsonl`,
+    )
   if (/\.arrows?$/i.test(input.path))
-    throw new UsageError(`--data ${source} is not an Arrow IPC file or stream`)
+    throw new UsageError(
+      `--data ${source} is not an Arrow IPC file or stream: write it again, or name it by what it is, such as .csv or .jsonl`,
+    )
   const { read, isCsv, label } = formatOf(input, head)
   let begun: AsyncIterable<Uint8Array> | undefined = all
   const rows = (header?: ReadHeader) => {

@@ -65,17 +65,21 @@ const depth = 8
  * await importIceberg({ url: 'https://old.example/iceberg', token }, catalog)
  * ```
  *
- * `into` is a catalog that `openCatalog` opened, or says where a server is.
+ * `into` is a catalog that `openCatalog` opened, a function that opens it once the source has answered, or says where a
+ * server is.
  */
 export async function importIceberg(
   from: RemoteOptions,
-  into: TransactionalCatalog | RemoteOptions,
+  into: TransactionalCatalog | RemoteOptions | (() => Promise<TransactionalCatalog>),
   options: IcebergImportOptions = {},
 ): Promise<IcebergImportReport> {
   const { signal } = options
   const source = await RemoteCatalog.open(from, signal)
+  const given = typeof into === 'function' ? await into() : into
   const target =
-    'transaction' in into ? localTarget(into, signal) : remoteTarget(await RemoteCatalog.open(into, signal))
+    'transaction' in given
+      ? localTarget(given, signal)
+      : remoteTarget(await RemoteCatalog.open(given, signal))
   return new IcebergImport(source, target, options).run()
 }
 

@@ -41,9 +41,9 @@ const bad: readonly (readonly [string, unknown, string | RegExp])[] = [
   ['with DEL', '\x7f', 'U+007F'],
   ['with half a surrogate pair', '\ud83d', 'surrogate'],
   ['with the default delimiter', 'a$b', "'$'"],
-  ['a number', 7, 'list of strings'],
-  ['null', null, 'list of strings'],
-  ['a list', ['a'], 'list of strings'],
+  ['a number', 7, 'must be a string'],
+  ['null', null, 'must be a string'],
+  ['a list', ['a'], 'must be a string'],
 ]
 
 eachCatalog((open) => {

@@ -32,7 +32,7 @@ function messageOf(predicate: string): string {
 
 describe('says where a predicate is wrong, and what to write instead', () => {
   it.each([
-    ['', 'The predicate is empty. Write a condition such as `delay > 60`, or leave it out.'],
+    ['', 'The predicate is empty. Write a condition such as `delay > 60`, or `true` for all rows.'],
     [' -- nothing', 'The predicate is empty.'],
     ['i =', 'it ends at line 1, column 4 (offset 3). Expected a value, a column or an expression there.'],
     ['(i = 1', 'it ends at line 1, column 7 (offset 6). Expected ")" there.'],

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
@@ -35,6 +35,7 @@ test('tables, views and namespaces are registered as they are, and a second run 
   await source.rest.post('namespaces/prod%1Feu/tables', { name: 'deep', schema })
   const command = ['import-iceberg', source.url, '--into', target, '--location-root', root]
   const dry = await run([...command, '--dry-run'])
+  expect(existsSync(target)).toBe(false)
   expect({ code: dry.code, out: lines(dry) }).toEqual({
     code: 0,
     out: [{ namespaces: 3, created: 0, registered: 3, updated: 0, same: 0, failed: 0 }],

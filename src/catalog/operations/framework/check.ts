@@ -30,13 +30,37 @@ function checkValue(
     abortPipeEarly: true,
   })
   if (result.success) return result.output
-  throw invalid(`${operation.name}: ${describeIssue(result.issues[0], at)}.`)
+  throw invalid(`${operation.name}: ${describeIssue(schema, result.issues[0], at)}.`)
 }
 
-function describeIssue(issue: v.BaseIssue<unknown>, at: readonly unknown[]): string {
-  const path = formatPath([...at, ...(issue.path ?? []).map(({ key }) => key)])
-  const missing = issue.received === 'undefined' && issue.kind === 'schema'
-  return `${path || 'the request'} ${missing ? 'is missing' : messageOf(issue)}`
+function describeIssue(schema: v.GenericSchema, issue: v.BaseIssue<unknown>, at: readonly unknown[]): string {
+  const keys = (issue.path ?? []).map(({ key }) => key)
+  const path = formatPath([...at, ...keys]) || 'the request'
+  if (issue.received !== 'undefined' || issue.kind !== 'schema') return `${path} ${messageOf(issue)}`
+  const wanted = messageAt(schema, keys)
+  return `${path} is missing${wanted?.startsWith('must be ') ? `. It ${wanted}` : ''}`
+}
+
+/** The parts of a schema that lead to the schemas of its members. A pipe has those of its first step. */
+interface Parts {
+  readonly wrapped?: Parts
+  readonly getter?: (input: undefined) => Parts
+  readonly entries?: Readonly<Record<string, Parts>>
+  readonly items?: readonly Parts[]
+  readonly item?: Parts
+  readonly message?: unknown
+}
+
+/** The message of the schema at a path: what belongs there. */
+function messageAt(schema: v.GenericSchema, keys: readonly unknown[]): string | undefined {
+  let part = schema as Parts | undefined
+  for (const key of keys) {
+    part = part?.entries?.[key as string] ?? part?.items?.[key as number] ?? part?.item
+    for (let inner = part; inner; inner = inner.wrapped ?? inner.getter?.(undefined)) part = inner
+  }
+  const message = part?.message
+  if (typeof message === 'function') return String(message({ input: undefined }))
+  return typeof message === 'string' ? message : undefined
 }
 
 /** What schemas without a message of their own expect. */

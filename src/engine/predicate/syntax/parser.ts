@@ -26,7 +26,7 @@ export interface Parser {
  * than `maxPredicateBytes` of it and nesting beyond `maxPredicateDepth`.
  */
 export function parsePredicate(text: string): Expression {
-  const example = 'a condition such as `delay > 60`, or leave it out'
+  const example = 'a condition such as `delay > 60`, or `true` for all rows'
   return parseWhole(new TokenStream(checked(text)), example)
 }
 

@@ -1,5 +1,5 @@
 import { type DataType, type Schema, Type } from '@uwdata/flechette'
-import { invalid } from '../../../base/errors.ts'
+import { CatalogError, invalid } from '../../../base/errors.ts'
 import { quote } from '../../../base/model/identifier.ts'
 import { type AnyBatch, dictionaryOf } from '../../arrow/batch.ts'
 import { getBit } from '../../arrow/bitmap.ts'
@@ -8,7 +8,7 @@ import { halves } from '../../arrow/half.ts'
 import { layoutOf } from '../../arrow/layout.ts'
 import { typeName } from '../../arrow/type-name.ts'
 import type { Ordering } from '../table-engine.ts'
-import { resolve } from './projection.ts'
+import { type ColumnPick, resolve } from './projection.ts'
 
 /** A value of a sort key. Texts are bytes, whose order is that of their code points. */
 export type SortValue = number | bigint | Uint8Array | null
@@ -61,13 +61,25 @@ export function effectiveKeys(
 }
 
 function sortKey(schema: Schema, { column, descending = false, nullsFirst = false }: Ordering): SortKey {
-  const { path, field } = resolve(schema, column)
+  const { path, field } = columnOf(schema, column)
   if (!isSortable(field.type)) {
     throw invalid(
       `order_by names ${quote(column)} of type ${typeName(field.type)}, whose values have no order here. Sort by a column of numbers, texts, bytes, times or flags, or by a field of a struct.`,
     )
   }
   return { name: column, path, direction: descending ? -1 : 1, nullsFirst }
+}
+
+function columnOf(schema: Schema, column: string): ColumnPick {
+  try {
+    return resolve(schema, column)
+  } catch (error) {
+    if (!(error instanceof CatalogError && /\s/.test(column))) throw error
+    throw new CatalogError(
+      error.code,
+      `${error.message} A key of order_by is a column, then asc or desc, then nulls first or nulls last.`,
+    )
+  }
 }
 
 function isSortable(type: DataType): boolean {
