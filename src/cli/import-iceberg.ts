@@ -82,22 +82,30 @@ async function importAll({ url, namespaces, typed }: Asked, io: Io): Promise<voi
   const { importIceberg, isOutOfReach } = await import('../iceberg/index.ts')
   const { token, credential, scope, oauthUrl, warehouse, overwrite, dryRun, json } = typed
   const out = new Places()
-  const report = await withProgress(io, async (show) => {
+  const report = await withProgress(io, async (show, clear) => {
     let done = 0
+    const tell = (text: string) => {
+      clear()
+      io.stderr.write(`${text}\n`)
+    }
     const options: IcebergImportOptions = {
       namespaces,
       overwrite,
       dryRun,
       signal: io.signal,
       onEntry: (entry) => {
-        show(() => `${++done} tables and views`)
+        done++
+        show(() => `${done.toLocaleString('en')} tables and views`)
         if (entry.outcome !== 'failed') return
         if (isOutOfReach(entry.error)) out.note(entry)
-        io.stderr.write(`failed: ${entry.kind} ${entry.id.join('.')}: ${messageOf(entry.error)}\n`)
+        tell(`failed: ${entry.kind} ${entry.id.join('.')}: ${messageOf(entry.error)}`)
       },
-      onNamespaceFailed: (id, error) =>
-        io.stderr.write(`failed: namespace ${id.join('.')}: ${messageOf(error)}\n`),
+      onNamespaceFailed: (id, error) => tell(`failed: namespace ${id.join('.')}: ${messageOf(error)}`),
     }
+    // Also where a server is imported into.
+    io.signal.addEventListener('abort', () => {
+      if (done > 0 && !dryRun) tell('What was imported stays. Run it again: it skips that, and goes on.')
+    })
     const from = { url, token, credential, scope, oauthUrl, warehouse }
     const into = await resolveLocation(typed.into, io)
     if (isUrl(into.location)) {

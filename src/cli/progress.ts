@@ -41,14 +41,14 @@ function progressLine(out: Output): ProgressLine {
   }
 }
 
-/** Runs work that may show a progress line, and clears the line at the end. */
+/** Runs work that may show a progress line, and clears the line at the end. It clears the line before it prints another. */
 export async function withProgress<T>(
   { stderr }: Io,
-  work: (show: ProgressLine['show']) => Promise<T>,
+  work: (show: ProgressLine['show'], clear: ProgressLine['clear']) => Promise<T>,
 ): Promise<T> {
   const line = progressLine(stderr)
   try {
-    return await work(line.show)
+    return await work(line.show, line.clear)
   } finally {
     line.clear()
   }

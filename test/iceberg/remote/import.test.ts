@@ -1,7 +1,10 @@
+import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { type ImportedEntry, importIceberg } from '../../../src/iceberg/index.ts'
 import { lines, run } from '../../cli/run.ts'
 import { freshFolder } from '../../support/catalogs.ts'
@@ -155,6 +158,33 @@ test('odd names come as they are', async () => {
   })
   for (const name of odd)
     expect((await copy.catalog.describeTable({ id: ['prod', name, name] })).location).toMatch(/^file:/)
+})
+
+test('an import that is interrupted says how to go on, and goes on', async () => {
+  const { root, source, target } = await scene()
+  for (let i = 0; i < 30; i++) await makeTable(source.rest, `t${i}`, { commits: 0 })
+  const stop = new AbortController()
+  let asked = 0
+  const between = createServer(async (request, response) => {
+    if (/\/tables\/./.test(request.url!) && ++asked === 20) stop.abort(new Error('interrupted'))
+    const { status, headers, body } = await fetch(new URL(request.url!, source.url))
+    const type = headers.get('content-type') ?? 'application/json'
+    response.writeHead(status, { 'content-type': type }).end(await new Response(body).text())
+  }).listen(0, '127.0.0.1')
+  await once(between, 'listening')
+  onTestFinished(() => void between.close().closeAllConnections())
+  const { port } = between.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}${new URL(source.url).pathname}`
+  const stopped = await run(['import-iceberg', url, '--into', target, '--location-root', root], {
+    signal: stop.signal,
+  })
+  expect(stopped).toMatchObject({ code: 130, out: '' })
+  expect(stopped.err).toMatch(/^What was imported stays\. Run it again: it skips that, and goes on\.\n/)
+  const again = await run(['import-iceberg', source.url, '--into', target, '--location-root', root])
+  const [report] = lines(again) as [{ registered: number; same: number }]
+  expect(report).toMatchObject({ failed: 0 })
+  expect(report.same).toBeGreaterThan(0)
+  expect(report.registered + report.same).toBe(32)
 })
 
 test('an import can be stopped, and a wrong command line is refused', async () => {
