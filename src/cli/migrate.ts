@@ -92,17 +92,24 @@ async function settleContent(
     return { kept }
   }
   if (url === undefined) return {}
+  let done = 0
   const adopted = await withProgress(io, (show) =>
     adoptContent(location, url, {
       isCopy,
       signal: io.signal,
-      onProgress: ({ tables, objects, copied, bytes }) =>
+      onProgress: ({ tables, objects, copied, bytes }) => {
+        done = copied
         show(
           () =>
             `${tables} tables, ${objects.toLocaleString('en')} files, ${copied.toLocaleString('en')} copied, ${(bytes / 1e6).toFixed(1)} MB`,
-        ),
+        )
+      },
     }),
-  )
+  ).catch((error) => {
+    if (io.signal.aborted && done > 0)
+      io.stderr.write('What was copied stays. Run it again: it copies what is not there yet.\n')
+    throw error
+  })
   if (adopted.elsewhere > 0) {
     io.stderr.write(
       `${adopted.elsewhere === 1 ? 'One table has' : `${adopted.elsewhere.toLocaleString('en')} tables have`} rows outside of the content, where the original has them, too. This catalog leaves them alone.\n`,
