@@ -2,7 +2,8 @@ import { CatalogError, unsupported } from '../../base/errors.ts'
 import { formatIdentifier, type Identifier } from '../../base/model/identifier.ts'
 import { type TableAt, waitingWithin } from '../lance/dataset.ts'
 import { nameOf, versionsFolderOf } from '../locations/lance-files.ts'
-import { type FoundVersion, onBranch } from '../lookup/versions.ts'
+import { tableById } from '../lookup/names.ts'
+import { type FoundVersion, findVersion, onBranch } from '../lookup/versions.ts'
 import type { AnyRowsContext } from './context.ts'
 import { requireContentFolder } from './rows.ts'
 
@@ -26,6 +27,7 @@ export async function readManifest<T>(
     )
   }
   const manifest = await content.get(prefix + manifestWithin(core, found))
+  if (manifest === undefined) await requireRecorded(core, id, table, found)
   try {
     return read(manifest ?? new Uint8Array())
   } catch (error) {
@@ -37,6 +39,19 @@ export async function readManifest<T>(
       { cause: error },
     )
   }
+}
+
+/** Throws that a version is not there, if it was deleted since it was found. */
+async function requireRecorded(
+  core: AnyRowsContext,
+  id: Identifier,
+  table: TableAt,
+  { branch, version }: FoundVersion,
+): Promise<void> {
+  await core.store.read((reader) => {
+    const now = tableById(reader, table.id)
+    if (now) findVersion(reader, id, now, branch, version)
+  })
 }
 
 /** What errors call a version. */

@@ -6,6 +6,8 @@ import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { CatalogError } from '../../../src/base/errors.ts'
 import { connect } from '../../../src/client/index.ts'
+import { fileContent } from '../../../src/contents/files/index.ts'
+import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { predicates } from '../../engine/predicate/reference/grammar.ts'
 import { agree } from '../../engine/predicate/reference/judges.ts'
@@ -13,6 +15,7 @@ import { isKnown } from '../../engine/predicate/reference/known.ts'
 import type { Answer } from '../../engine/predicate/reference/reference.ts'
 import { randomTable } from '../../engine/predicate/reference/rows.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
+import { contentWith } from '../../support/contents.ts'
 import { datasetAt, howLanceRuns, lance, lanceIt } from '../../support/lance-package.ts'
 import { countOf, numbered, rowsOf } from '../../support/rows.ts'
 import { limitEach } from '../../support/time-limit.ts'
@@ -271,6 +274,45 @@ describe('rows of Lance', () => {
     expect((await refusal(catalog, 'whole', 'nothing = 1'))[0]).toBe('InvalidInput')
     expect((await refusal(catalog, 'whole', 'n >'))[0]).toBe('InvalidInput')
     expect((await refusal(catalog, 'whole', 'sum(n) > 1'))[1]).toContain('docs/analyse.md')
+  })
+
+  lanceIt('a version that is deleted once it was found is one that is not there', async () => {
+    const folder = await freshFolder()
+    const real = fileContent(folder)
+    /** Runs once, before the next manifest is read. */
+    let before: (() => Promise<unknown>) | undefined
+    const content = contentWith(real, {
+      shared: real.shared!,
+      get: async (path, range) => {
+        const work = path.endsWith('.manifest') && range === undefined ? before : undefined
+        if (work) before = undefined
+        await work?.()
+        return real.get(path, range)
+      },
+    })
+    const catalog = closedAfterwards(
+      await openCatalog({ ...howLanceRuns, store: memoryStore(), root: `file://${folder}`, content }),
+    )
+    const asked: ((id: string[]) => Promise<unknown>)[] = [
+      (id) => catalog.countTableRows({ id, version: 1 }),
+      (id) => catalog.queryTable({ id, version: 1 }),
+      (id) => catalog.tableChanges({ id, from: 1, to: 2 }),
+      (id) => catalog.insertIntoTable({ id, data: numbered(1) }),
+    ]
+    for (const [i, ask] of asked.entries()) {
+      const id = [`t${i}`]
+      await catalog.createTable({ id, data: numbered(1), properties: { format: 'lance' } })
+      await catalog.insertIntoTable({ id, data: numbered(1) })
+      before = () => catalog.batchDeleteTableVersions({ id, ranges: [{ start_version: 1, end_version: 2 }] })
+      const told = await refusalOf(ask(id))
+      // A change needs the latest version alone.
+      if (i === 3) expect(await countOf(catalog, id)).toBe(3)
+      else
+        expect(told).toEqual([
+          'TableVersionNotFound',
+          expect.stringContaining('has no version 1; its latest is 2'),
+        ])
+    }
   })
 })
 
