@@ -125,9 +125,11 @@ test('values are equal where Node says so', () => {
   )
 })
 
-/** Whether no map key or set member is an object: the replacement compares these by identity, and Node deeply. */
+/** Whether no map key or set member is an object, which the replacement compares by identity and Node deeply. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true
+  // Releases of Node differ about dates that are none.
+  if (value instanceof Date) return !Number.isNaN(value.getTime())
   if (value instanceof Set) return [...value].every((member) => typeof member !== 'object' || member === null)
   if (value instanceof Map) {
     return [...value].every(([key, held]) => (typeof key !== 'object' || key === null) && isPlain(held))
