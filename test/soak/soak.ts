@@ -13,6 +13,7 @@ import { beginning, opening } from './opening.ts'
 import { postgres } from './postgres.ts'
 import { predicates } from './predicates.ts'
 import type { Begin, Scenario } from './scenario.ts'
+import { seeds } from './seeds.ts'
 import { simulation } from './simulation.ts'
 import { tenants } from './tenants.ts'
 import { valid } from './valid.ts'
@@ -81,6 +82,7 @@ const scenarios: Readonly<Record<string, { readonly about: string; readonly begi
     begin: simulation,
   },
   histories: { about: 'random histories on each store and over HTTP, against a model', begin: histories },
+  seeds: { about: 'the random tests of the suite, which always draw the same, by other seeds', begin: seeds },
 }
 
 const help = `npm run soak -- [--minutes N] [--only NAME,NAME] [--seed N]
