@@ -114,7 +114,7 @@ describe('one server', () => {
   })
 
   it('Dockerfile: its steps make what a user without rights runs', async ({ skip }) => {
-    const project = packedProject()
+    const project = await packedProject()
     onTestFinished(() => rm(project, { recursive: true, force: true }))
     const app = join(project, 'app')
     await mkdir(app)

@@ -29,7 +29,7 @@ const npmFlags = ['--prefer-offline', '--no-audit', '--no-fund', '--no-package-l
 
 let project: string
 beforeAll(async () => {
-  project = packedProject()
+  project = await packedProject()
   await rename(join(project, 'node_modules/tabularium'), join(project, 'package'))
   await symlink(join(project, 'node_modules'), join(project, 'package/node_modules'))
   // The package of the light client, which a checkout has, and the published package has not.

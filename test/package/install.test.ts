@@ -17,7 +17,7 @@ const run = promisify(execFile)
 test('npm install warns of no engine, and brings as little as docs/runtimes.md says', async ({ skip }) => {
   const page = await readFile(new URL('../../docs/runtimes.md', import.meta.url), 'utf8')
   const [, packages, size] = /installs (\d+) packages, (\d+) MB/.exec(page)!.map(Number)
-  const project = packedProject()
+  const project = await packedProject()
   const folder = await mkdtemp(join(tmpdir(), 'tabularium-installed-'))
   await writeFile(join(folder, 'package.json'), '{}')
   const archive = join(project, 'source', `tabularium-${await version()}.tgz`)

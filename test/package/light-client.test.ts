@@ -17,8 +17,8 @@ let project: string
 /** A folder that has installed the light client, and nothing else. */
 let folder: string
 
-beforeAll(() => {
-  project = packedProject()
+beforeAll(async () => {
+  project = await packedProject()
   folder = join(project, 'light')
   mkdirSync(folder)
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')

@@ -12,8 +12,8 @@ limitEach(240)
 
 let project: string
 
-beforeAll(() => {
-  project = packedProject()
+beforeAll(async () => {
+  project = await packedProject()
 })
 
 afterAll(() => rmSync(project, { recursive: true, force: true }))

@@ -16,8 +16,8 @@ limitEach(240)
 const run = promisify(execFile)
 let project: string
 
-beforeAll(() => {
-  project = packedProject()
+beforeAll(async () => {
+  project = await packedProject()
 })
 
 afterAll(() => rmSync(project, { recursive: true, force: true }))

@@ -17,8 +17,8 @@ const program = readFileSync(new URL('programs/every-entry-point.mjs', import.me
 const worked = 'lamp sofa shop$journal shop$orders TableNotFound true true'
 let project: string
 
-beforeAll(() => {
-  project = packedProject()
+beforeAll(async () => {
+  project = await packedProject()
   install(project, 'vega-datasets')
   writeFileSync(join(project, 'try.mjs'), program)
 })

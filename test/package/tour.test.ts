@@ -31,7 +31,7 @@ print(printed, 'EXIT', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 const missingPython = spawnSync('python3', ['--version']).status !== 0
 
 test.skipIf(missingPython)('the walk ends with the page, and Ctrl+C ends both', async () => {
-  const project = packedProject()
+  const project = await packedProject()
   install(project, 'vega-datasets')
   onTestFinished(() => rm(project, { recursive: true, force: true }))
   const tour = [join(project, 'source/dist/tabularium/tour.js'), join(project, 'catalog')]

@@ -19,8 +19,8 @@ limitEach(240)
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
 let project: string
 
-beforeAll(() => {
-  project = packedProject()
+beforeAll(async () => {
+  project = await packedProject()
 })
 
 afterAll(() => rmSync(project, { recursive: true, force: true }))
@@ -146,12 +146,11 @@ export async function main() {
   return error instanceof CatalogError ? error.code : error instanceof BrokenRule ? error.message : undefined
 }
 export function codeOf(error: CatalogError): string {
+  // @ts-expect-error: an error has a code and no kind
+  error.kind
   return error.code
 }`
     expect(await compile(compiler, code, options, 'commonjs')).toBe('')
-    expect(await compile(compiler, code.replace('error.code', 'error.kind'), options, 'commonjs')).toContain(
-      'kind',
-    )
   },
 )
 

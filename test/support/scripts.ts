@@ -64,6 +64,9 @@ const inherited = process.env.SCRIPTS_OF_RUN
 const folder = inherited ?? join(bundles, String(process.pid))
 process.env.SCRIPTS_OF_RUN = folder
 
+/** What a run of the tests makes for all of its files. It is removed when the run ends. */
+export const folderOfRun = folder
+
 /** The path of the simulation's bundle, which includes the package. */
 export const simulationPath = join(folder, 'simulation.cjs')
 
