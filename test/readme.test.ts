@@ -90,34 +90,33 @@ const programs = (await readdir(join(root, 'examples')))
     return { name: `examples/${name}`, text: `\`\`\`ts\n${code}\`\`\`\n` }
   })
 
-describe.each([...pages, ...programs].filter(({ text }) => blocks(text, 'ts').length > 0))(
+const withExamples = [...pages, ...programs]
+  .map(({ name, text }) => ({ name, examples: blocks(text, 'ts') }))
+  .filter(({ examples }) => examples.length > 0)
+let made: Promise<string> | undefined
+const bundled = () => (made ??= bundle())
+afterAll(async () => {
+  if (made !== undefined) await rm(await made, { recursive: true, force: true })
+})
+
+describe.each(withExamples.map((page, p) => ({ ...page, p })))(
   'every example of $name runs as it stands and prints what its comments say',
-  ({ name, text }) => {
-    const examples = blocks(text, 'ts')
+  ({ name, examples, p }) => {
     const printed: string[][] = []
     const printedAgain: string[][] = []
-    let folder: string
 
     beforeAll(async () => {
-      // Within the package, so that the packages it depends on are found.
-      const cache = join(root, 'node_modules/.cache')
-      await mkdir(cache, { recursive: true })
-      folder = await mkdtemp(join(cache, 'readme-'))
-      await bundle(examples, folder)
-      for (const group of processesFor(examples)) {
-        const script = [join(folder, 'run.js'), ...group.map(String)]
+      const folder = await bundled()
+      const run = async (group: readonly number[], into: string[][]) => {
+        const script = [join(folder, 'run.js'), ...group.map((n) => `${p}-${n}`)]
         const { stdout } = await promisify(execFile)(process.execPath, script, { timeout: 55_000 })
         const parts = stdout.split(`${mark}\n`).slice(1)
-        for (const [i, part] of parts.entries()) printed[group[i]!] = part.trim().split('\n')
+        for (const [i, part] of parts.entries()) into[group[i]!] = part.trim().split('\n')
       }
+      for (const group of processesFor(examples)) await run(group, printed)
       const again = examples.flatMap((code, n) => (leavesFiles(code) ? [n] : []))
-      if (again.length === 0) return
-      const script = [join(folder, 'run.js'), ...again.map(String)]
-      const { stdout } = await promisify(execFile)(process.execPath, script, { timeout: 55_000 })
-      const parts = stdout.split(`${mark}\n`).slice(1)
-      for (const [i, part] of parts.entries()) printedAgain[again[i]!] = part.trim().split('\n')
+      if (again.length > 0) await run(again, printedAgain)
     })
-    afterAll(() => rm(folder, { recursive: true, force: true }))
 
     test.for(examples.map((code, n) => [n, code] as const))('example %i', ([n, code]) => {
       const told = [...code.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map((match) => match[1]!)
@@ -147,29 +146,37 @@ function processesFor(examples: readonly string[]): number[][] {
 /** Stands before what an example prints. */
 const mark = '--- example ---'
 
-/** Runs the examples whose numbers it is given, each in a folder of its own. */
+/** Runs the examples whose names it is given, each in a folder of its own. */
 const runner = `
 import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-for (const n of process.argv.slice(2)) {
-  const folder = fileURLToPath(new URL(n, import.meta.url))
+for (const name of process.argv.slice(2)) {
+  const folder = fileURLToPath(new URL(name, import.meta.url))
   mkdirSync(folder, { recursive: true })
   process.chdir(folder)
   console.log('${mark}')
-  await import('./' + n + '.js')
+  await import('./' + name + '.js')
 }
 `
 
 /**
- * Examples as scripts `0.js`, `1.js` …, and `run.js` that runs them: bundled, because loading hundreds of sources
- * takes seconds.
+ * A folder with the examples of all pages as scripts `0-0.js`, `0-1.js` …, by page, and `run.js` that runs them: bundled,
+ * because loading hundreds of sources takes seconds.
  */
-async function bundle(examples: readonly string[], folder: string): Promise<void> {
+async function bundle(): Promise<string> {
+  // Within the package, so that the packages it depends on are found.
+  const cache = join(root, 'node_modules/.cache')
+  await mkdir(cache, { recursive: true })
+  const folder = await mkdtemp(join(cache, 'readme-'))
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   await writeFile(join(folder, 'run.js'), runner)
-  const entryPoints = examples.map((_, n) => ({ in: join(folder, `${n}.ts`), out: String(n) }))
-  for (const [n, code] of examples.entries()) await writeFile(entryPoints[n]!.in, withSources(code))
-  await build({ entryPoints: [...entryPoints, ...startedApart], outdir: folder, ...forNode })
+  const all = withExamples.flatMap(({ examples }, p) =>
+    examples.map((code, n) => ({ code, out: `${p}-${n}`, in: join(folder, `${p}-${n}.ts`) })),
+  )
+  for (const example of all) await writeFile(example.in, withSources(example.code))
+  const entryPoints = [...all.map((example) => ({ in: example.in, out: example.out })), ...startedApart]
+  await build({ entryPoints, outdir: folder, ...forNode })
+  return folder
 }
 
 test.each([
