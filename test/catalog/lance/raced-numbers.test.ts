@@ -1,8 +1,12 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { LocalCatalog } from '../../../src/tabularium/index.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { manifestOf, uuidOf } from './manifests.ts'
 import { declared, listed, nameOf, twoCatalogs } from './support.ts'
+
+// Two catalogs make dozens of histories, one write after the other.
+limitEach(60)
 
 /*
  * Another program takes the number of a version while the catalog publishes it, its writer gives up and removes what it

@@ -9,7 +9,7 @@ import { contentWith } from '../../support/contents.ts'
 import { limitEach } from '../../support/time-limit.ts'
 
 // Each run writes and reads a table of all types, several times.
-limitEach(60)
+limitEach(120)
 
 /*
  * A caller and a content may give bytes in any form that is a Uint8Array: a view at any address, a Buffer, whose methods

@@ -4,6 +4,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { importIceberg } from '../../../src/iceberg/index.ts'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards } from '../../support/catalogs.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// One of the answers has no end.
+limitEach(60)
 
 type Answers = (
   path: string,

@@ -7,7 +7,11 @@ import { openLmdbStore } from '../../../src/stores/lmdb/index.ts'
 import { StoreLock } from '../../../src/stores/lmdb/store-lock.ts'
 import { freshFolder } from '../../support/catalogs.ts'
 import { scriptPath } from '../../support/scripts.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { startChild } from '../children/child.ts'
+
+// Processes take turns with one store, and end in the midst of their work.
+limitEach(60)
 
 let directory: string
 beforeEach(async () => {
