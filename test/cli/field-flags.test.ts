@@ -77,7 +77,7 @@ test('errors name the flags of a command, and no fields', async () => {
       ).toEqual([])
       expect(err).not.toMatch(/(?<!-)behavior Cascade/)
     }),
-    { numRuns: 250 },
+    { numRuns: 100 },
   )
   expect(refused).toBeGreaterThan(80)
 }, 120_000)

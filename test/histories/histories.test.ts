@@ -9,8 +9,8 @@ import { stages } from './stages.ts'
 const factor = Number(process.env.HISTORY_RUNS ?? 1)
 
 const kinds = [
-  { rows: false, runs: { memory: 100, lmdb: 25, http: 15 } },
-  { rows: true, runs: { memory: 70, lmdb: 20, http: 10 } },
+  { rows: false, runs: { memory: 50, lmdb: 12, http: 8 } },
+  { rows: true, runs: { memory: 40, lmdb: 10, http: 8 } },
 ] as const
 
 describe.each(['memory', 'lmdb', 'http'] as const)('random histories on %s', (store) => {

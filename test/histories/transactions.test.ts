@@ -11,9 +11,9 @@ const factor = Number(process.env.HISTORY_RUNS ?? 1)
 const beginning = fc.constantFrom(...beginnings, beginningWithRows, beginningWithRows)
 
 describe.each([
-  ['memory', 60],
-  ['lmdb', 15],
-  ['http', 25],
+  ['memory', 30],
+  ['lmdb', 10],
+  ['http', 12],
 ] as const)('random histories of transactions on %s', (store, runs) => {
   const check = async (
     ...history: Parameters<typeof runTransactions> extends [unknown, ...infer Rest] ? Rest : never

@@ -167,7 +167,7 @@ test('hostile requests to every endpoint are refused by an error that fits, and 
     return JSON.stringify(said)
   }
   let before = await state()
-  for (let i = 0; i < 900 * runs; i++) {
+  for (let i = 0; i < 500 * runs; i++) {
     const attack = drawn(i, draw)
     const { status, text } = await ask(server.url, attack)
     const about = `${attack.name}, number ${i} of seed ${seed}: ${attack.method} ${attack.path.slice(0, 200)} ${String(attack.body).slice(0, 500)} ${JSON.stringify(attack.headers).slice(0, 300)} was answered ${status}: ${text.slice(0, 500)}`
@@ -188,6 +188,6 @@ test('hostile requests to every endpoint are refused by an error that fits, and 
     }
     if (attack.method === 'POST' || attack.method === 'DELETE') expect(await state(), about).toBe(before)
   }
-  expect(refused).toBeGreaterThan(300)
+  expect(refused).toBeGreaterThan(200)
   expect((await rest.get('namespaces')).status).toBe(200)
 })

@@ -3,7 +3,7 @@ import { loadSimulation } from './load.ts'
 
 /** `SIMULATION_SEED` and `SIMULATION_RUNS` set the first seed and the number of runs. */
 const first = Number(process.env.SIMULATION_SEED ?? 1)
-const count = Number(process.env.SIMULATION_RUNS ?? 100)
+const count = Number(process.env.SIMULATION_RUNS ?? 50)
 
 it(`keeps all invariants in ${count} simulated fleets from seed ${first} on`, {
   timeout: 20_000 + 500 * count,

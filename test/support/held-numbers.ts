@@ -65,9 +65,9 @@ export const held: Readonly<Record<string, readonly Held[]>> = {
   ],
   'CONTRIBUTING.md': [
     [
-      'are tried | 1, 100 |',
+      'are tried | 1, 50 |',
       'test/simulation/simulation.test.ts',
-      'process.env.SIMULATION_SEED ?? 1)\nconst count = Number(process.env.SIMULATION_RUNS ?? 100)',
+      'process.env.SIMULATION_SEED ?? 1)\nconst count = Number(process.env.SIMULATION_RUNS ?? 50)',
     ],
     [', 1200 |', 'test/engine/predicate/reference/reference.test.ts', 'process.env.PREDICATE_RUNS ?? 1_200'],
     [

@@ -28,7 +28,7 @@ describe('the order of keys', () => {
         expect(Math.sign(compareKeys(a, b))).toBe(expected)
         expect(Math.sign(compareKeys(b, a))).toBe(-expected || 0)
       }),
-      { numRuns: 5000 },
+      { numRuns: 2_500 },
     )
   })
 
@@ -42,7 +42,7 @@ describe('the order of keys', () => {
           expect(x < codeOfCut(cut)).toBe(isBelow(a, cut))
         }
       }),
-      { numRuns: 5000 },
+      { numRuns: 2_500 },
     )
   })
 
@@ -54,7 +54,7 @@ describe('the order of keys', () => {
         expect(keyOf(codeOf(key))).toEqual(key)
         expect(keyAfter(prefix, codeOf(prefix).length, codeOf(key))).toEqual(key)
       }),
-      { numRuns: 2000 },
+      { numRuns: 1_000 },
     )
   })
 
@@ -82,7 +82,7 @@ describe('a checked key', () => {
         const checked = checkedKey(key)
         expect(decodeKey(encodeKey(checked))).toEqual(withoutNegativeZero(key))
       }),
-      { numRuns: 3000 },
+      { numRuns: 1_500 },
     )
   })
 
@@ -99,7 +99,7 @@ describe('a checked key', () => {
         if (fits) expect(checkedKey(longer)).toEqual(withoutNegativeZero(longer))
         else expect(() => checkedKey(longer)).toThrow(`at most ${maxKeyBytes}`)
       }),
-      { numRuns: 2000 },
+      { numRuns: 1_000 },
     )
   })
 

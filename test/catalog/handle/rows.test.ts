@@ -126,7 +126,7 @@ eachCatalog((open) => {
         await catalog.insertIntoTable({ id, data: rows })
         expect(await all(catalog.rows({ id, offset: data.length }))).toStrictEqual(data)
       }),
-      { numRuns: open.remote ? 15 : 40 },
+      { numRuns: open.remote ? 8 : 20 },
     )
   })
 
@@ -153,7 +153,7 @@ eachCatalog((open) => {
         expect(members(await all(catalog.rows({ id: ['clone'] })))).toEqual(members([...data, ...data]))
         await catalog.dropTable({ id: ['clone'] })
       }),
-      { numRuns: open.remote ? 5 : 15 },
+      { numRuns: open.remote ? 4 : 8 },
     )
   })
 

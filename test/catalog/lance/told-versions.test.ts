@@ -136,7 +136,7 @@ it('of each version that is told, the manifest is there, whoever writes meanwhil
       isRunning = false
       for (const catalog of catalogs) await works.pages(catalog)
     }),
-    { numRuns: 40 * Number(process.env.HISTORY_RUNS ?? 1) },
+    { numRuns: 20 * Number(process.env.HISTORY_RUNS ?? 1) },
   )
   expect(told).toBeGreaterThan(25)
   expect(during).toBeGreaterThan(10)

@@ -112,7 +112,7 @@ describe.each(['memory', 'lmdb'] as const)('walks on %s', (store) => {
           requireOrder(seen, compare)
           expect(seen.filter((item) => kept.includes(item))).toEqual(kept)
         }),
-        { numRuns: (store === 'memory' ? 40 : 8) * factor },
+        { numRuns: (store === 'memory' ? 24 : 5) * factor },
       )
     },
   )

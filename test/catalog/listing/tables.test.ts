@@ -86,7 +86,7 @@ describe.each(['memory', 'lmdb'] as const)(
           const wanted = kept.filter((id) => under.every((n, i) => id[i] === n)).map((id) => id.join('$'))
           expect(seen.filter((id) => id.endsWith('.s'))).toEqual(wanted.sort(bySegments))
         }),
-        { numRuns: (store === 'memory' ? 150 : 40) * factor },
+        { numRuns: (store === 'memory' ? 70 : 20) * factor },
       )
     })
 

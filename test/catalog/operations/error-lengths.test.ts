@@ -47,7 +47,7 @@ test.each(Object.keys(operations) as OperationName[])('%s cuts what it repeats i
   const draw = new Draw(1)
   const catalog = closedAfterwards(await openCatalog('memory:'))
   await catalog.createNamespace({ id: ['other'] })
-  for (let attempt = 0; attempt < 6; attempt++) {
+  for (let attempt = 0; attempt < 3; attempt++) {
     await catalog.createTable({ id: ['t'], data: [{ x: 1, s: 'a' }], mode: 'Overwrite' })
     const request = validRequest(name, world, draw)
     for (const path of [...textsIn(request)].slice(0, 12)) {

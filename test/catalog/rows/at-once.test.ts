@@ -138,7 +138,7 @@ eachLocalCatalog((open) => {
   it('many changes of one branch at once end in one chain of versions, each acknowledged once', async () => {
     await fc.assert(
       fc.asyncProperty(several, async (changes) => atOnce([await open({ concurrency: 64 })], changes)),
-      { numRuns: open.kind === 'memory' ? 20 : 6 },
+      { numRuns: open.kind === 'memory' ? 12 : 4 },
     )
   })
 })

@@ -151,7 +151,7 @@ eachCatalog((open) => {
           expect((await catalog.listAllTables({})).tables).toEqual(['t'])
         },
       ),
-      { numRuns: 30 * moreRuns },
+      { numRuns: 15 * moreRuns },
     )
     expect(await countOf(catalog, ['t'])).toBe(1)
   })

@@ -303,7 +303,7 @@ describe('any text', () => {
           expect((error as CatalogError).code).toBe('InvalidInput')
         }
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_500 },
     )
   })
 })

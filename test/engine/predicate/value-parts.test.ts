@@ -114,7 +114,7 @@ test('an expression gives as many rows as take so many bytes, and then the other
         expect(found).toEqual(expected)
       },
     ),
-    { numRuns: 100 },
+    { numRuns: 50 },
   )
 })
 

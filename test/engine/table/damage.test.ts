@@ -77,6 +77,7 @@ test('every single byte of a fragment that is read is checked', async () => {
   const whole = await tableEngine({ content }).queryRows(snapshot)
   const size = (await content.get(fragment!))!.length
   let refused = 0
+  const wrong: number[] = []
   for (let at = 0; at < size; at++) {
     const flip = (bytes: Uint8Array) => {
       bytes[at]! ^= 0x10
@@ -85,12 +86,13 @@ test('every single byte of a fragment that is read is checked', async () => {
     const engine = tableEngine({ content: spoiled(content, fragment!, flip) })
     try {
       // Bytes that no column consists of, such as the footer, are not read at all.
-      expect(await engine.queryRows(snapshot)).toEqual(whole)
+      if (!Buffer.from(await engine.queryRows(snapshot)).equals(whole)) wrong.push(at)
     } catch (error) {
       expect(error).toMatchObject({ code: 'InvalidTableState' })
       refused++
     }
   }
+  expect(wrong).toEqual([])
   expect(refused).toBeGreaterThan(100)
 })
 

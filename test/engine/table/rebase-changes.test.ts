@@ -94,7 +94,7 @@ test('a change that is overtaken comes to what one comes to that is begun later'
         }
       },
     ),
-    { numRuns: 150 * Number(process.env.HISTORY_RUNS ?? 1) },
+    { numRuns: 75 * Number(process.env.HISTORY_RUNS ?? 1) },
   )
 })
 

@@ -107,7 +107,7 @@ describe('hostile values are refused, and break nothing', () => {
           expect(checkTableMetadata(made)).toEqual(made)
         }),
       ),
-      { numRuns: 1_500 },
+      { numRuns: 750 },
     )
   })
 
@@ -116,7 +116,7 @@ describe('hostile values are refused, and break nothing', () => {
       fc.property(bases, fc.oneof(json, fc.array(fc.oneof(json, requirement))), (base, given) =>
         orRefused(() => checkRequirements(given as never, base)),
       ),
-      { numRuns: 1_000 },
+      { numRuns: 500 },
     )
   })
 
@@ -133,7 +133,7 @@ describe('hostile values are refused, and break nothing', () => {
           })
         }),
       ),
-      { numRuns: 1_500 },
+      { numRuns: 750 },
     )
   })
 
@@ -154,7 +154,7 @@ describe('hostile values are refused, and break nothing', () => {
           expect(checkTableMetadata(made)).toEqual(made)
         }),
       ),
-      { numRuns: 1_000 },
+      { numRuns: 500 },
     )
   })
 })

@@ -115,7 +115,7 @@ describe('whatever commits are made', () => {
           base = frozen(next)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     )
   })
 
@@ -196,7 +196,7 @@ describe('whatever JSON arrives', () => {
           if (next !== undefined) expect(checkViewMetadata(next)).toBe(next)
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 150 },
     )
   })
 
@@ -220,7 +220,7 @@ describe('whatever JSON arrives', () => {
         const made = resultOf(() => apply(base, json as unknown[]))
         if (made !== undefined) expect(parse(stringify(checkViewMetadata(made)))).toEqual(made)
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     )
   })
 
@@ -232,7 +232,7 @@ describe('whatever JSON arrives', () => {
         const made = resultOf(() => newViewMetadata({ ...asked, location: 's3://b/v', uuid, now }))
         if (made !== undefined) expect(parse(stringify(checkViewMetadata(made)))).toEqual(made)
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     )
   })
 
@@ -245,7 +245,7 @@ describe('whatever JSON arrives', () => {
       fc.property(asked, fc.constantFrom(undefined, rich), (json, base) => {
         resultOf(() => checkViewRequirements(json as unknown[], base))
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     )
   })
 })

@@ -97,7 +97,7 @@ describe('a JSON body parsed in pieces', () => {
           expect(await found(bytes, piece)).toBe(expected(bytes.toString()))
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: 1_500 },
     )
   })
 

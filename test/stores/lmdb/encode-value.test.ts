@@ -61,7 +61,7 @@ test('what is read is what JSON would give, and the checksum holds', () => {
       expect(sealFault(key, bytes)).toBeUndefined()
       expect(sealFault([...key, 'other'], bytes)).toBe('damaged')
     }),
-    { numRuns: 1_000 },
+    { numRuns: 500 },
   )
   expect(compact).toBeGreaterThan(50)
 })
@@ -78,7 +78,7 @@ test('a flipped bit is found, and whatever bytes are read, the outcome is a valu
         expect(error).toBeInstanceOf(SyntaxError)
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: 500 },
   )
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
@@ -88,7 +88,7 @@ test('a flipped bit is found, and whatever bytes are read, the outcome is a valu
         expect(error).toBeInstanceOf(SyntaxError)
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   )
 })
 

@@ -126,7 +126,7 @@ describe('decodeArrow', () => {
           expect(again.numRows).toBe(table.numRows)
         },
       ),
-      { numRuns: 700 },
+      { numRuns: 350 },
     )
   })
 

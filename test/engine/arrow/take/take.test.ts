@@ -65,7 +65,7 @@ test.each([
         expect(plain(Array.from(again.children[column]!)), String(table.names[column])).toEqual(expected)
       }
     }),
-    { numRuns: 120 },
+    { numRuns: 60 },
   )
 })
 

@@ -224,7 +224,7 @@ async function read(engine: TableEngine, snapshot: Snapshot, query = {}): Promis
 }
 
 test('every version of a table whose columns change reads as it was', async () => {
-  const runs = 40 * Number(process.env.HISTORY_RUNS ?? 1)
+  const runs = 25 * Number(process.env.HISTORY_RUNS ?? 1)
   let refused = 0
   let made = 0
   await fc.assert(

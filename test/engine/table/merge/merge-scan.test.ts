@@ -129,7 +129,7 @@ test('a merge of few keys comes to what one of many comes to', async () => {
       expect(few.rows).toEqual(many.rows)
       expect({ ...few.counts, inserted: 0 }).toEqual({ ...many.counts, inserted: 0 })
     }),
-    { numRuns: 200 * Number(process.env.HISTORY_RUNS ?? 1) },
+    { numRuns: 100 * Number(process.env.HISTORY_RUNS ?? 1) },
   )
 })
 

@@ -153,7 +153,7 @@ test('the best rows by keys of any type are those of a sort', async () => {
         expect(positions).toEqual(expected.slice(0, Math.min(wanted, expected.length)))
       }
     }),
-    { numRuns: 120 },
+    { numRuns: 50 },
   )
 })
 
@@ -196,7 +196,7 @@ test('the first rows of an order are those of all rows in that order', async () 
         expect(read.getChild(`k${k}`).nullCount).toBe(expected.filter((value) => value === null).length)
       }
     }),
-    { numRuns: 200 },
+    { numRuns: 70 },
   )
 })
 
@@ -442,7 +442,7 @@ test('rows come in the order of the reference', async () => {
         const found = [...(await decodeArrow(answer)).getChild('id')].map(Number)
         expect(found).toEqual(expected)
       }),
-      { numRuns: 80 },
+      { numRuns: 40 },
     )
   } finally {
     opened.close()

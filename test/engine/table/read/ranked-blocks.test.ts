@@ -167,6 +167,6 @@ test('where the first key has few values, rows are in the order of both keys', a
         expect([...read.getChild('b')]).toEqual(shown.map((i) => b![i]!))
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 30 },
   )
 })

@@ -120,6 +120,6 @@ test('a kept plan answers as a new one, also for several calls at once and after
         }
       }
     }),
-    { numRuns: 80 },
+    { numRuns: 30 },
   )
 })

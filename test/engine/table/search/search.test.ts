@@ -117,7 +117,7 @@ test('the nearest rows are those of the definition, in the order of distance and
       expect(seen(found)).toEqual(seen(expected))
       expect(Buffer.compare(answers[0]!, answers[1]!)).toBe(0)
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   )
 })
 

@@ -171,7 +171,7 @@ describe('columns as LanceDB’s remote client gets them', () => {
           expect(await server.catalog.tableExists({ id: [`new_${name}`] }).catch(() => 'none')).toBe('none')
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 75 },
     )
     expect(Math.min(seen.read, seen.refused)).toBeGreaterThan(20)
   })
