@@ -265,6 +265,41 @@ describe('the process of Lance', () => {
     },
   )
 
+  lanceIt('it ends at once where a dataset is still opened for a request that was canceled', async () => {
+    const folder = await freshFolder()
+    const real = fileContent(folder)
+    let isSlow = false
+    let asked = () => {}
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const content = contentWith(real, {
+      shared: real.shared!,
+      get: (path, range) => {
+        if (!isSlow || !path.endsWith('.manifest') || range !== undefined) return real.get(path, range)
+        asked()
+        return new Promise(() => {})
+      },
+    })
+    const catalog = closedAfterwards(
+      await openCatalog({ store: memoryStore(), root: `file://${folder}`, content, ...isolated() }),
+    )
+    await catalog.createTable({ id, data: [{ n: 1 }] })
+    await countOf(catalog, id)
+    await catalog.insertIntoTable({ id, data: [{ n: 2 }] })
+    isSlow = true
+    const cancel = new AbortController()
+    const refused = expect(catalog.queryTable({ id }, { signal: cancel.signal })).rejects.toThrow('enough')
+    await isAsked
+    cancel.abort(new Error('enough'))
+    await refused
+    const began = performance.now()
+    await catalog.close()
+    // Work that goes on is ended after 30 seconds.
+    expect(performance.now() - began).toBeLessThan(20_000)
+    expect(processes()).toEqual([])
+  })
+
   lanceIt('options that do not fit are refused', async () => {
     const wrong: [object, string][] = [
       [{ isolated: true }, 'lance has no option isolated'],

@@ -97,7 +97,7 @@ export class LanceProcess implements LanceRuntime, Caller {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#end({ kind: 'itself', how: 'the catalog was closed' })
-    this.#child?.ref()
+    if (this.#child) this.#hold(true)
     await this.#gone
   }
 
