@@ -23,9 +23,7 @@ eachCatalog((open) => {
     // Each method that was called is a member.
     await catalog.listTables({ id: [] })
     const { text, json } = printed(catalog)
-    expect(text).toMatch(
-      open.remote ? /^Catalog at http:\/\/\S+$/ : /^Catalog of \w+:\/\/\S+\/$/,
-    )
+    expect(text).toMatch(open.remote ? /^Catalog at http:\/\/\S+$/ : /^Catalog of \w+:\/\/\S+\/$/)
     expect(json.length).toBeLessThan(200)
     await catalog.transaction(async (tx: Transaction) => {
       expect(printed(tx).text).toBe(`Transaction ${tx.transactionId}`)
