@@ -9,7 +9,7 @@ import { maintenanceCommand } from './maintenance.ts'
 import { hasCatalog, isUrl, openLocal } from './open.ts'
 import { addRootOption, type RootOptions } from './options.ts'
 import { printerOf } from './print.ts'
-import { withProgress } from './progress.ts'
+import { tellingRest, withProgress } from './progress.ts'
 
 interface Typed extends RootOptions {
   readonly into: string
@@ -82,8 +82,8 @@ async function importAll({ url, namespaces, typed }: Asked, io: Io): Promise<voi
   const { importIceberg, isOutOfReach } = await import('../iceberg/index.ts')
   const { token, credential, scope, oauthUrl, warehouse, overwrite, dryRun, json } = typed
   const out = new Places()
-  const report = await withProgress(io, async (show, clear) => {
-    let done = 0
+  let done = 0
+  const importing = withProgress(io, async (show, clear) => {
     const tell = (text: string) => {
       clear()
       io.stderr.write(`${text}\n`)
@@ -102,10 +102,6 @@ async function importAll({ url, namespaces, typed }: Asked, io: Io): Promise<voi
       },
       onNamespaceFailed: (id, error) => tell(`failed: namespace ${id.join('.')}: ${messageOf(error)}`),
     }
-    // Also where a server is imported into.
-    io.signal.addEventListener('abort', () => {
-      if (done > 0 && !dryRun) tell('What was imported stays. Run it again: it skips that, and goes on.')
-    })
     const from = { url, token, credential, scope, oauthUrl, warehouse }
     const into = await resolveLocation(typed.into, io)
     if (isUrl(into.location)) {
@@ -128,6 +124,9 @@ async function importAll({ url, namespaces, typed }: Asked, io: Io): Promise<voi
       await catalog?.close()
     }
   })
+  const report = await tellingRest(io, importing, () =>
+    done > 0 && !dryRun ? 'What was imported stays. Run it again: it skips that, and goes on.' : undefined,
+  )
   out.tell(io, typed.into)
   const printer = printerOf(io, json)
   printer.one({ ...report })

@@ -5,7 +5,7 @@ import { type Io, unlessInterrupted } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
 import { printerOf } from './print.ts'
-import { withProgress } from './progress.ts'
+import { tellingRest, withProgress } from './progress.ts'
 import { UsageError } from './usage.ts'
 
 interface Typed {
@@ -93,7 +93,7 @@ async function settleContent(
   }
   if (url === undefined) return {}
   let done = 0
-  const adopted = await withProgress(io, (show) =>
+  const adopting = withProgress(io, (show) =>
     adoptContent(location, url, {
       isCopy,
       signal: io.signal,
@@ -105,11 +105,10 @@ async function settleContent(
         )
       },
     }),
-  ).catch((error) => {
-    if (io.signal.aborted && done > 0)
-      io.stderr.write('What was copied stays. Run it again: it copies what is not there yet.\n')
-    throw error
-  })
+  )
+  const adopted = await tellingRest(io, adopting, () =>
+    done > 0 ? 'What was copied stays. Run it again: it copies what is not there yet.' : undefined,
+  )
   if (adopted.elsewhere > 0) {
     io.stderr.write(
       `${adopted.elsewhere === 1 ? 'One table has' : `${adopted.elsewhere.toLocaleString('en')} tables have`} rows outside of the content, where the original has them, too. This catalog leaves them alone.\n`,

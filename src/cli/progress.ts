@@ -54,6 +54,17 @@ export async function withProgress<T>(
   }
 }
 
+/** Runs work. Where an interrupt ends it after a part of it was done, says what becomes of that part. */
+export async function tellingRest<T>(io: Io, work: Promise<T>, rest: () => string | undefined): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    const text = io.signal.aborted ? rest() : undefined
+    if (text !== undefined) io.stderr.write(`${text}\n`)
+    throw error
+  }
+}
+
 interface ProgressBar {
   readonly onProgress: OperationOptions['onProgress']
   clear(): void

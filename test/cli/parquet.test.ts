@@ -75,7 +75,7 @@ test.each([
     'text in a file so named',
     'x.parquet',
     'a,b\n1,2\n',
-    /^tabularium: --data .*x\.parquet is not a Parquet file\n$/,
+    /^tabularium: --data .*x\.parquet is not a Parquet file, which begins with PAR1: .*\n$/,
   ],
   ['the beginning alone', 'x.bin', 'PAR1, and no more', /does not end with PAR1, so it was cut off/],
 ])('%s is refused', async (_, name, text, message) => {
