@@ -8,11 +8,15 @@ import { type LocalCatalog, openCatalog, type Transaction } from '../../../src/t
 import { closedAfterwards } from '../../support/catalogs.ts'
 import { contentWith, pathOf, pathsOf } from '../../support/contents.ts'
 import { numbered, rowsOf } from '../../support/rows.ts'
+import { limitEach } from '../../support/time-limit.ts'
 
 /*
  * A vacuum reads in many steps, and others change the catalog between any two of them. Each test runs a change at the
  * first moment of a vacuum, then at the second one, and so on. Nothing that the catalog needs may go.
  */
+
+// It runs a change at each of many moments.
+limitEach(60)
 
 const id = ['t']
 

@@ -1,7 +1,11 @@
 import { expect, it } from 'vitest'
 import { openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, eachLocalCatalog } from '../../support/catalogs.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { attackThrough, inProcess, overHttp } from './attack.ts'
+
+// It makes hundreds of attacks.
+limitEach(60)
 
 const runs = Number(process.env.ATTACK_RUNS ?? 1)
 const seed = Number(process.env.FC_SEED ?? 20_261_120)
