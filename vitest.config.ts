@@ -97,8 +97,8 @@ export default defineConfig(({ mode }) => ({
     setupFiles: ['test/support/seed.ts'],
     // Processes rather than threads: LMDB and killed children are part of what is tested.
     pool: 'forks',
-    // More than a small machine has processors: while one waits for a disk or a child, another works. Long tests wait more.
-    maxWorkers: mode === 'long' ? 4 : 3,
+    // One more than a small machine has processors: while one waits for a disk or a child, another works.
+    maxWorkers: 3,
     // A process runs many files: loading and warming up the same code anew for each takes as long as the tests.
     isolate: false,
     sequence: { sequencer: LongestFirst },

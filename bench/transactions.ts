@@ -41,6 +41,12 @@ for (const [where, catalog] of [
   ['memory', memory],
 ] as const) {
   const isDisk = where === 'disk'
+  // Often enough for the code to be compiled: an application runs for days.
+  for (let i = 0; i < pick(5, 400); i++) {
+    await both(catalog)
+    await many(catalog)
+    await insert(catalog, 'a')
+  }
   const repeated = (work: () => Promise<unknown>) => async () => {
     const taken = await milliseconds(async () => {
       for (let i = 0; i < repeats; i++) await work()
