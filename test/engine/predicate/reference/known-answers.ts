@@ -3,7 +3,7 @@ import { CatalogError } from '../../../../src/base/errors.ts'
 import { operandsOf } from '../../../../src/engine/predicate/evaluate/fold.ts'
 import { planExpression } from '../../../../src/engine/predicate/plan/expression.ts'
 import { planPredicate } from '../../../../src/engine/predicate/plan/filter.ts'
-import type { ColumnPlan, Plan, Scalar } from '../../../../src/engine/predicate/plan/plan.ts'
+import type { Plan, Scalar } from '../../../../src/engine/predicate/plan/plan.ts'
 import { isFloat } from '../../../../src/engine/predicate/plan/types.ts'
 import { type Cell, evaluate } from '../evaluate/interpret.ts'
 import { cellsOf } from './cells.ts'
@@ -42,6 +42,7 @@ export const reasons: Readonly<
       'NOT (j NOT IN (NULL, 2) OR j IN (5, NULL))',
       "s NOT IN (t, 'x') AND s IN ('apple')",
       'i IN (j, 7) AND i IN (1, 2, 5, 0, -1)',
+      "NOT (upper(s) IN ('a', 'apple')) OR NOT (upper(s) IN ('A', 'a_b'))",
     ],
   },
   noItems: {
@@ -193,16 +194,17 @@ function computedOf(part: Plan, cell: Cell): Scalar | undefined {
 }
 
 /**
- * Of several lists about one column the reference makes one, and forgets NULL, and what items that are computed may be.
+ * Of several lists about one value the reference makes one, and forgets NULL, and what items that are computed may be.
  * Whether a float is zero is such a list.
  */
 function isOfLists(text: string, expected: Answer, found: Answer, table: Table): boolean {
   return holdsOfParts(text, expected, found, table, (parts, cell) => {
     const lists = parts.flatMap((part) => {
-      const column = listedIn(part)
-      return column
-        ? [{ name: column.path.join(), isForgotten: isForgotten(part, cell, evaluate(column, cell)) }]
-        : []
+      const listed = listedIn(part)
+      const value = listed && computedOf(listed, cell)
+      return value === undefined
+        ? []
+        : [{ name: nameOf(listed!), isForgotten: isForgotten(part, cell, value) }]
     })
     return lists.some(
       (list, i) => list.isForgotten && lists.some((other, k) => k !== i && other.name === list.name),
@@ -221,17 +223,18 @@ function isForgotten(list: Plan, cell: Cell, value: Scalar): boolean {
   )
 }
 
-/** The column that is looked up in a list. */
-function listedIn(part: Plan): ColumnPlan | undefined {
-  const given =
-    part.kind === 'in'
-      ? part.arg
-      : part.kind === 'compare' && isFloat(part.left.type)
-        ? part.left
-        : part.kind === 'call' && part.function.name === 'in'
-          ? part.args[0]
-          : undefined
-  return given?.kind === 'column' ? given : undefined
+/** What is looked up in a list. */
+function listedIn(part: Plan): Plan | undefined {
+  if (part.kind === 'in') return part.arg
+  if (part.kind === 'compare' && isFloat(part.left.type)) return part.left
+  return part.kind === 'call' && part.function.name === 'in' ? part.args[0] : undefined
+}
+
+/** The same for plans that compute the same, wherever they stand. */
+function nameOf(plan: Plan): string {
+  return JSON.stringify(plan, (key, value: unknown) =>
+    key === 'at' ? undefined : typeof value === 'bigint' ? `${value}n` : value,
+  )
 }
 
 /**
