@@ -33,6 +33,23 @@ test.each(['_rowid', '_rowoffset'])('%s is refused where a column of the table i
   expect(await rowsOf(catalog, id)).toEqual([{ n: 1 }, { n: 2 }])
 })
 
+test('no change reads the place of a row, also where statistics leave no row to read', async () => {
+  await using catalog = await openCatalog('memory:')
+  await catalog.createTable({ id, data: [{ n: 1 }, { n: 2 }] })
+  for (const predicate of ['_rowoffset = 0', 'n < 0 AND _rowoffset = 0']) {
+    await fails(catalog.deleteFromTable({ id, predicate }), 'Unsupported', 'Name rows by _rowid')
+    const updates: [string, string][] = [['n', '5']]
+    await fails(catalog.updateTable({ id, predicate, updates }), 'Unsupported', 'Name rows by _rowid')
+  }
+  const numbered = catalog.updateTable({
+    id,
+    predicate: 'n < 0',
+    updates: [['n', 'CAST(_rowoffset AS BIGINT)']],
+  })
+  await fails(numbered, 'Unsupported', 'Name rows by _rowid')
+  expect((await catalog.listTableVersions({ id })).versions).toHaveLength(1)
+})
+
 test('a column of that name is one of the table', async () => {
   await using catalog = await openCatalog('memory:')
   await catalog.createTable({ id, data: [{ _rowid: 'a', n: 1 }] })

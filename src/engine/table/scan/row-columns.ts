@@ -1,5 +1,5 @@
 import { type Field, type Schema, uint64 } from '@uwdata/flechette'
-import { unsupported } from '../../../base/errors.ts'
+import { type CatalogError, unsupported } from '../../../base/errors.ts'
 import { withMembers } from '../../../base/with-members.ts'
 import { type AnyBatch, makeBatch } from '../../arrow/batch.ts'
 import { addRow, type Bitmap, bitsOf, clearTrailing, countRows, hasRow, noRows } from '../../arrow/bitmap.ts'
@@ -48,6 +48,18 @@ export function readsOffsets(schema: Schema, columns: readonly number[]): boolea
   return columns.includes(schema.fields.length + 1)
 }
 
+/** Refuses `_rowoffset` in what a change reads, also where no row has to be read for it. */
+export function refuseOffsets(schema: Schema, columns: readonly number[]): void {
+  if (readsOffsets(schema, columns)) throw offsetsInChange()
+}
+
+function offsetsInChange(): CatalogError {
+  return unsupported(
+    '_rowoffset is the place of a row in one version, so only queries and counts can read it.',
+    'Name rows by _rowid.',
+  )
+}
+
 /** Adds positions to fragments, so that `_rowoffset` can be read. */
 export async function* withPositions(
   entries: AsyncIterable<FragmentEntry> | Iterable<FragmentEntry>,
@@ -94,12 +106,7 @@ export function rowColumn(
     }
   } else {
     const { liveBefore } = entry
-    if (liveBefore === undefined) {
-      throw unsupported(
-        '_rowoffset is the place of a row in one version, so only queries and counts can read it.',
-        'Name rows by _rowid.',
-      )
-    }
+    if (liveBefore === undefined) throw offsetsInChange()
     let next = BigInt(liveBefore)
     let end = 0
     for (let i = 0; i < runs.length; i += 2) {

@@ -4,6 +4,7 @@ import { haveSameColumns, type TableSchema } from '../format/table-schema.ts'
 import { Job } from '../job.ts'
 import { compile } from '../scan/compile.ts'
 import { prune } from '../scan/evaluate.ts'
+import { refuseOffsets } from '../scan/row-columns.ts'
 import { startScan } from '../scan/scan.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { ApplyOptions, Change, ChangeResult, Snapshot } from '../table-engine.ts'
@@ -60,6 +61,7 @@ export async function matchFinder(
   snapshot: LoadedSnapshot,
   predicate: Predicate,
 ): Promise<RowFinder> {
+  refuseOffsets(snapshot.schema, predicate.columns)
   const scan = await startScan(job, snapshot, predicate)
   return {
     get depth() {

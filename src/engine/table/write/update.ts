@@ -15,7 +15,7 @@ import { resolve } from '../read/projection.ts'
 import { piecesOf, type RowSelection, selectRows } from '../read/row-selection.ts'
 import { readSelected } from '../read/selected-columns.ts'
 import { type Compiling, compile, compileValues } from '../scan/compile.ts'
-import { liveRowsOf, rowNumbers } from '../scan/row-columns.ts'
+import { liveRowsOf, refuseOffsets, rowNumbers } from '../scan/row-columns.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { ApplyOptions, Change, ChangeResult, Snapshot, UpdateOptions } from '../table-engine.ts'
 import { matchFinder } from './delete.ts'
@@ -78,6 +78,7 @@ class Update implements Change {
         throw invalid(`Column ${quote(column)} is updated twice. Give it one value.`)
       }
       const expression = await compileFor(value, schema, index, this.#now, job)
+      refuseOffsets(schema, expression.columns)
       assignments.set(index, { expression, budget: expression.budget() })
     }
     if (assignments.size === 0) throw invalid('There is nothing to update. Name a column and its new value.')

@@ -81,7 +81,7 @@ export const refusals: readonly Known[] = [
   },
   // Lists and NULL do not meet there in some functions.
   {
-    text: /(?:(?:array|list)_\w+|empty)\(.*NULL/,
+    text: /(?:(?:arrays?|list)_\w+|empty)\(.*NULL/,
     theirs: /array_\w+ does not support type:? '?Null/,
     example: 'array_has_all(list_d, NULL)',
   },
