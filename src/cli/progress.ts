@@ -41,7 +41,7 @@ function progressLine(out: Output): ProgressLine {
   }
 }
 
-/** Runs work that may show a progress line, and clears the line at the end. It clears the line before it prints another. */
+/** Runs work that may show a progress line, and clears the line at the end. The work clears it before it prints. */
 export async function withProgress<T>(
   { stderr }: Io,
   work: (show: ProgressLine['show'], clear: ProgressLine['clear']) => Promise<T>,

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify, stripVTControlCharacters } from 'node:util'
+import { Draw } from '../support/draw.ts'
 import type { Scenario } from './scenario.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -14,7 +15,7 @@ const testMillis = 300_000
 /** The random tests of the suite, which draw the same values in every run of it, with other seeds. */
 export async function seeds(seed: number): Promise<Scenario> {
   const counts = { files: 0 }
-  const files = randomTests()
+  const files = randomTests(seed)
   return {
     counts,
     async round() {
@@ -29,15 +30,17 @@ export async function seeds(seed: number): Promise<Scenario> {
   }
 }
 
-/** The files of the short suite that draw values, in an order by chance: a short run meets others than the last one. */
-function randomTests(): string[] {
+/** The files of the short suite that draw values, in an order of the seed: a short run meets others than the last one. */
+function randomTests(seed: number): string[] {
+  const draw = new Draw(seed)
   const all = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
   const found = all
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => join('test', name))
     .filter((path) => /^import .* from 'fast-check'$/m.test(readFileSync(join(root, path), 'utf8')))
   return found
-    .map((path) => ({ path, place: Math.random() }))
+    .toSorted()
+    .map((path) => ({ path, place: draw.next() }))
     .sort((a, b) => a.place - b.place)
     .map(({ path }) => path)
 }

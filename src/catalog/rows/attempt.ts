@@ -83,7 +83,7 @@ export async function commitDraft(
     // A change without effect makes no version.
     if (to === from) return { version: from.current!.version }
     inline?.record(writer, [changed.snapshot.manifest.path])
-    // Read here, since what is known of the head may tell the time of its draft.
+    // From the store: the head in memory may have the time of its draft, and not of its commit.
     const before = head.current?.record
     putVersion(
       writer,

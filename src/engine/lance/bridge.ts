@@ -65,7 +65,7 @@ export class Bridge {
         (error: unknown) => send(response, statusOf(error), problemOf(error)),
       )
     })
-    // Lance leaves a connection after 90 seconds without a request. Who ends it earlier may end it as a request comes.
+    // Lance closes a connection after 90 seconds without a request. Closed here earlier, it could close as a request comes.
     this.#server.keepAliveTimeout = idleMillis
     this.#server.headersTimeout = idleMillis
     // A catalog that nobody closes does not hold its process.

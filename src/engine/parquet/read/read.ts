@@ -37,9 +37,11 @@ const maxAhead = 1 << 20
  * for await (const table of readParquet('flights.parquet')) console.log(table.numRows)
  * ```
  *
- * Types come as the file's Arrow schema says, if its writer kept one, and otherwise as Parquet says. Throws
- * `InvalidInput` for a file that is damaged or none, or was changed while it was read, `Unsupported` for what cannot be read, such as an encrypted one, and
- * `TableSchemaValidationError` for two columns of one name.
+ * Types come as the file's Arrow schema says, if its writer kept one, and otherwise as Parquet says.
+ *
+ * Throws `InvalidInput` for a file that is damaged or none, and for one that was changed while it was read. Throws
+ * `Unsupported` for what cannot be read, such as an encrypted file, and `TableSchemaValidationError` for two columns of
+ * one name.
  */
 export async function* readParquet(
   source: ParquetSource,

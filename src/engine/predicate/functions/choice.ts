@@ -53,7 +53,7 @@ function firstCall(call: Call, type: DataType): Plan {
   const { name, at } = call
   const first = { name, strict: false, takesFirst: true, evaluate } as const
   const args = castAll(call, type)
-  // Seen through, as in `nvl2`.
+  // As in the reference, comparisons see through a folded choice to the cast in its result.
   if (isNeverNull(args[0]!)) return args[0]!
   return fold({ kind: 'call', type, function: first, args, at })
 }
@@ -94,9 +94,9 @@ const nvl2: FunctionPlanner = (call) => {
   const [tested] = call.args
   const [then, otherwise] = castAll(call, type, 1) as [Plan, Plan]
   const when = fold({ kind: 'isNull', type: boolean, arg: tested!, negated: true })
-  // As in the reference, comparisons see through a folded choice to the cast in its result.
+  // As `coalesce` does.
   if (isLiteral(when)) return when.value === true ? then : otherwise
-  return fold({ kind: 'case', type, operand: undefined, branches: [{ when, result: then }], otherwise })
+  return { kind: 'case', type, operand: undefined, branches: [{ when, result: then }], otherwise }
 }
 
 const nullif: FunctionPlanner = (call) => {
