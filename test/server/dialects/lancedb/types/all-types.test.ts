@@ -87,7 +87,8 @@ describe.skipIf(typeof python === 'string')('columns of every type of Arrow, by 
   })
 
   it('of tables that others made are used, or refused when such a table is opened', async () => {
-    const mine = names.filter((name) => !name.endsWith('.empty'))
+    // Every third has each type among them.
+    const mine = names.filter((name) => !name.endsWith('.empty')).filter((_, i) => i % 3 === 0)
     const others = await served('memory')
     try {
       for (const [i, name] of mine.entries()) {
