@@ -9,7 +9,7 @@ import { limitEach } from '../../support/time-limit.ts'
 import { attackThrough, servedTo, throughFetch } from './attack.ts'
 
 // It tries hundreds of requests through two servers.
-limitEach(60)
+limitEach(120)
 
 const runs = Number(process.env.ATTACK_RUNS ?? 1)
 const seed = Number(process.env.FC_SEED ?? 20_261_120)

@@ -21,7 +21,7 @@ import { batchOf } from '../../predicate/evaluate/batches.ts'
 import { type IndexedKind, kinds } from './kinds.ts'
 
 // It writes some million rows.
-limitEach(120)
+limitEach(240)
 
 /*
  * Two tables have the same rows and the same changes, and one has indexes. Every answer, count and change of one is that
