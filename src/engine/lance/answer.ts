@@ -7,15 +7,16 @@ import { tooLarge } from '../table/read/answer.ts'
 import type { NativeBatches, NativeQuery } from './native.ts'
 import { addsRowId, type LanceQuery, rowId } from './query.ts'
 
-/** Runs a query of Lance. Answers with the bytes of one Arrow IPC file. */
+/** Runs a query of Lance, in batches of so many rows. Answers with the bytes of one Arrow IPC file. */
 export async function answerOf(
   query: Omit<NativeQuery, 'nearestTo'>,
   options: LanceQuery,
+  batchRows: number | undefined,
 ): Promise<Uint8Array> {
   const { memory, onStep } = options
   const started = performance.now()
-  const batches = await query.execute()
-  const found: Found = { tables: [], bytes: 0, rows: 0 }
+  const batches = await query.execute(batchRows)
+  const found: Found = { tables: [], first: undefined, bytes: 0, rows: 0 }
   try {
     await readAll(batches, found, options)
   } catch (error) {
@@ -25,11 +26,15 @@ export async function answerOf(
   } finally {
     batches.close?.()
   }
-  const { tables, rows } = found
+  const { tables, first, rows } = found
   onStep?.({ name: 'rows', rows, milliseconds: performance.now() - started })
   const schema = tables[0]?.schema ?? decodeSchema(await query.outputSchema())
   const all = columnsOf(schema, tables)
-  if (!addsRowId(options)) return joinParts(encodeArrow(schema, all))
+  if (!addsRowId(options)) {
+    // A file of one batch is the answer, where its bytes are in memory alone.
+    const isAlone = tables.length === 1 && first!.byteLength === first!.buffer.byteLength
+    return isAlone ? new Uint8Array(first!.buffer) : joinParts(encodeArrow(schema, all))
+  }
   const isAnswered = schema.fields.map(({ name }) => name !== rowId)
   const fields = schema.fields.filter((_, i) => isAnswered[i])
   return joinParts(
@@ -42,6 +47,8 @@ export async function answerOf(
 
 interface Found {
   readonly tables: Table[]
+  /** The file of the first batch. */
+  first: Uint8Array | undefined
   /** Bytes that were taken of the memory. */
   bytes: number
   rows: number
@@ -61,6 +68,7 @@ async function readAll(
     await memory?.take(batch.length)
     found.bytes += batch.length
     const table = await decodeArrow(batch)
+    found.first ??= batch
     found.tables.push(table)
     found.rows += table.numRows
     onProgress?.({ rowsDone: found.rows, rowsTotal: 0 })

@@ -17,7 +17,7 @@ import { endedAfter, ProcessEnded } from './isolated/ended.ts'
 import type { LancePackage, NativeStats, NativeTable } from './native.ts'
 import { PreparedOnce } from './once.ts'
 import { buildQuery, type LanceQuery } from './query.ts'
-import { readRows, scanRows } from './scan.ts'
+import { readRows, rowsOfAnswer, scanRows } from './scan.ts'
 import type { LanceSession } from './session.ts'
 import { errorOf, type LanceOptions, LanceSessions } from './sessions.ts'
 import { type WriteSpec, writeSpecOf } from './write-spec.ts'
@@ -53,9 +53,11 @@ export class LanceEngine {
 
   /** Rows as the bytes of an Arrow IPC file. */
   query(dataset: DatasetToRead, asked: LanceQuery): Promise<Uint8Array> {
-    return this.#read(dataset, asked, async (table, lance) =>
-      answerOf(await buildQuery(lance, table, asked), asked),
-    )
+    const isSearch = asked.search !== undefined || asked.text !== undefined
+    return this.#read(dataset, asked, async (table, lance) => {
+      const query = await buildQuery(lance, table, asked)
+      return answerOf(query, asked, isSearch ? undefined : await rowsOfAnswer(table))
+    })
   }
 
   /** Blobs of rows of a version as the bytes of an Arrow IPC file. */

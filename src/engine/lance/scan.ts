@@ -3,12 +3,14 @@ import type { DatasetToRead, RowsToScan } from './datasets.ts'
 import type { NativeBatches, NativeTable } from './native.ts'
 import type { LanceSession } from './session.ts'
 
-/** About the most bytes of a batch of a scan, as they lie in files. */
+/** About the most bytes of a batch, as they lie in files. */
 const batchBytes = 4 << 20
-
-/** Rows of a batch of a scan. */
-const batchRows = (perRow: number) =>
-  Math.min(8_192, Math.max(16, Math.floor(batchBytes / Math.max(1, perRow))))
+/** Least rows of a batch of a scan. */
+const leastRows = 16
+/** Rows of a batch, where the package is not told how many. */
+const usualRows = 1_024
+/** Most rows of a batch: those that Lance reads at once by itself. */
+const mostRows = 8_192
 
 /** Batches of some rows of a version, which are read on demand. */
 export async function* scanRows(
@@ -44,10 +46,24 @@ export async function readRows(table: NativeTable, rows: RowsToScan): Promise<Ui
   }
 }
 
+/** The rows of batches of scans, by the handles of versions. */
+const known = new WeakMap<NativeTable, number>()
+
 async function rowsOfBatch(table: NativeTable): Promise<number> {
+  const before = known.get(table)
+  if (before !== undefined) return before
   const { totalBytes, numRows } = await table.stats()
-  return batchRows(totalBytes / Math.max(1, numRows))
+  const perRow = Math.max(1, totalBytes / Math.max(1, numRows))
+  const rows = Math.min(mostRows, Math.max(leastRows, Math.floor(batchBytes / perRow)))
+  known.set(table, rows)
+  return rows
 }
+
+/**
+ * The rows of batches of a query that reads all rows. Those of narrow tables may be many: by the package's own number,
+ * Lance takes twice as long for a filter.
+ */
+export const rowsOfAnswer = async (table: NativeTable) => Math.max(usualRows, await rowsOfBatch(table))
 
 function begun(
   table: NativeTable,

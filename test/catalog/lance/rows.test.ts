@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { cp, mkdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { tableFromIPC } from '@uwdata/flechette'
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { CatalogError } from '../../../src/base/errors.ts'
@@ -92,6 +93,28 @@ describe('rows of Lance', () => {
       { numRuns: 8, seed: 20_261_127 },
     )
     await server.close()
+  })
+
+  lanceIt('answers of any length have the rows in their order, and few batches', async () => {
+    const catalog = closedAfterwards(
+      await openCatalog(await freshFolder(), { format: 'lance', ...howLanceRuns }),
+    )
+    const lengths = fc.constantFrom(1, 7, 1_023, 1_024, 1_025, 8_191, 8_192, 8_193, 20_000)
+    await fc.assert(
+      fc.asyncProperty(lengths, fc.nat(20_000), fc.nat(3), async (length, from, limits) => {
+        const rows = Array.from({ length }, (_, n) => ({ n, name: n % 3 === 0 ? null : `row ${n}` }))
+        await catalog.createTable({ id: ['t'], data: rows, mode: 'Overwrite' })
+        const k = limits === 0 ? undefined : Math.max(1, Math.floor(length / limits))
+        const filtered = rows.filter(({ n }) => n >= from).slice(0, k)
+        const { data } = await catalog.queryTable({ id: ['t'], filter: `n >= ${from}`, k })
+        const answer = tableFromIPC(data, { useBigInt: false })
+        expect(answer.toArray()).toEqual(filtered)
+        expect(answer.getChildAt(0).data.length).toBeLessThanOrEqual(Math.ceil(length / 8_192) + 1)
+        const names = await rowsOf(catalog, ['t'], { columns: ['name'], order_by: [{ column_name: 'n' }] })
+        expect(names).toEqual(rows.map(({ name }) => ({ name })))
+      }),
+      { numRuns: 8, examples: [[20_000, 0, 0]] },
+    )
   })
 
   lanceIt('both engines answer random predicates alike', async () => {
