@@ -42,6 +42,13 @@ export function manifestPathOf(
   return prefix + versionsFolderOf(branch) + nameOf(path)
 }
 
+/** Whether there is a file. Where its state is told, nothing is opened. */
+export async function isThere(content: Content, path: string): Promise<boolean> {
+  const { shared } = content
+  const found = await (shared?.state ? shared.state(path) : content.get(path, { start: 0, end: 0 }))
+  return found !== undefined
+}
+
 /** A table as far as it decides where its dataset lies. */
 export type TableAt = Pick<FoundTable, 'id'> & { readonly record: Pick<TableRecord, 'location'> }
 

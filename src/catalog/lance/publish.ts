@@ -1,4 +1,3 @@
-import type { Content } from '../../base/content/content.ts'
 import { CatalogError } from '../../base/errors.ts'
 import { formatIdentifier, quote } from '../../base/model/identifier.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../../base/store/records.ts'
@@ -11,6 +10,7 @@ import { isRetryable } from '../transactions/retry.ts'
 import type { LanceContext, LanceStaging } from './context.ts'
 import {
   contentPathOf,
+  isThere,
   manifestPathOf,
   publicationOf,
   type StagedManifest,
@@ -227,10 +227,6 @@ async function follow(links: readonly ManifestLink[]): Promise<boolean> {
     return made.has(before) || (await isThere(content, before))
   }
   return (await Promise.all(links.map(isNext))).every(Boolean)
-}
-
-async function isThere(content: Content, path: string): Promise<boolean> {
-  return (await content.get(path, { start: 0, end: 0 })) !== undefined
 }
 
 /** One version of each branch. */

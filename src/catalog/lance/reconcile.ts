@@ -19,6 +19,7 @@ import {
   type DatasetFolder,
   datasetFolderOf,
   isOurs,
+  isThere,
   isWaiting,
   manifestPathOf,
   type TableAt,
@@ -296,8 +297,7 @@ async function carryOut(
   for (const [version, record] of missing) {
     const path = manifestPathOf(folder, branch, record.manifest_path)
     // A manifest that was published during the listing may be in neither list.
-    if ((await folder.content.get(path, { start: 0, end: 0 })) === undefined)
-      gone.set(version, record.transaction_id)
+    if (!(await isThere(folder.content, path))) gone.set(version, record.transaction_id)
   }
   const others = new Map(notOurs)
   if (newest && !(await hasRecordedSize(folder, branch, newest.record)))
@@ -334,7 +334,7 @@ async function publish(
   const result = await shared.link(staging, final)
   if (result === 'missing') {
     // Another process published it and removed the staged name.
-    return (await content.get(final, { start: 0, end: 0 })) === undefined ? 'missing' : 'published'
+    return (await isThere(content, final)) ? 'published' : 'missing'
   }
   let isOurs = true
   if (result === 'taken') {

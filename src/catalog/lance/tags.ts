@@ -10,7 +10,14 @@ import {
   type WantedVersion,
 } from '../lookup/versions.ts'
 import type { LanceContext } from './context.ts'
-import { checkRefName, type Dataset, findDataset, manifestPathOf, requireOutside } from './dataset.ts'
+import {
+  checkRefName,
+  type Dataset,
+  findDataset,
+  isThere,
+  manifestPathOf,
+  requireOutside,
+} from './dataset.ts'
 import { reconcile } from './reconcile.ts'
 import { readRef, refBytes, refPath, type TagFile } from './ref-files.ts'
 
@@ -101,7 +108,7 @@ async function requireManifest(
     findVersion(reader, id, findTable(reader, id), branch, version),
   )
   const path = manifestPathOf(folder, branch, record.manifest_path)
-  if ((await folder.content.get(path, { start: 0, end: 0 })) !== undefined) return
+  if (await isThere(folder.content, path)) return
   throw new CatalogError(
     'TableVersionNotFound',
     `Version ${version} of the table ${formatIdentifier(id)}${onBranch(branch)} was removed by a cleanup while it was tagged. List its versions to see which exist.`,

@@ -4,7 +4,7 @@ import { nameAfter, nameOf, versionsFolderOf } from '../locations/lance-files.ts
 import type { FoundTable } from '../lookup/names.ts'
 import type { FoundVersion } from '../lookup/versions.ts'
 import type { LanceContext } from './context.ts'
-import { datasetFolderOf } from './dataset.ts'
+import { datasetFolderOf, isThere } from './dataset.ts'
 
 /*
  * To reconcile a branch takes a list of its manifests, and a read of the wanted one. Where neither the folder nor the
@@ -77,10 +77,9 @@ export async function isLastPublished(
   if (folder === undefined) return false
   const manifests = folder.prefix + versionsFolderOf(branch)
   const name = nameOf(record.manifest_path)
-  const nothing = { start: 0, end: 0 }
-  const [own, next] = await Promise.all([
-    folder.content.get(manifests + name, nothing),
-    folder.content.get(manifests + nameAfter(name), nothing),
+  const [isOwnThere, isNextThere] = await Promise.all([
+    isThere(folder.content, manifests + name),
+    isThere(folder.content, manifests + nameAfter(name)),
   ])
-  return own !== undefined && next === undefined
+  return isOwnThere && !isNextThere
 }

@@ -1,4 +1,4 @@
-import { closeSync, fsync, open, writev } from 'node:fs'
+import { closeSync, fstatSync, fsync, open, writev } from 'node:fs'
 
 /**
  * An open file or folder. A commit of rows opens, writes and syncs a few small files. A `FileHandle` takes about a
@@ -11,8 +11,8 @@ export class RawFile {
     this.#descriptor = descriptor
   }
 
-  /** Opens a folder or file to read (`r`), or creates a file, which fails with `EEXIST` for a taken name (`wx`). */
-  static open(path: string, flags: 'r' | 'wx'): Promise<RawFile> {
+  /** Opens a folder or file to read (`r`, `r+`), or creates a file, which fails with `EEXIST` for a taken name (`wx`). */
+  static open(path: string, flags: 'r' | 'r+' | 'wx'): Promise<RawFile> {
     return new Promise((resolve, reject) => {
       open(path, flags, (error, descriptor) => {
         if (error) reject(error)
@@ -38,6 +38,11 @@ export class RawFile {
         else resolve()
       })
     })
+  }
+
+  /** In bytes. Of an open file, it is told in microseconds. */
+  get size(): number {
+    return fstatSync(this.#descriptor).size
   }
 
   /** A close takes microseconds. In the thread pool, it would wait for other syncs. */

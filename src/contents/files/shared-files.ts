@@ -1,11 +1,12 @@
 import { type BigIntStats, statSync } from 'node:fs'
-import { open, readdir, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileState, Link, Linked, SharedFiles } from '../../base/content/content.ts'
 import { folderSegmentsOf, segmentsOf } from '../../base/content/path.ts'
 import { performance } from '../../base/time.ts'
 import { fileError, isMissing, systemCode } from './file-errors.ts'
 import { type DurableFolders, type RealFolders, syncFolder, unlessMissing } from './folders.ts'
+import { RawFile } from './raw-file.ts'
 import { type FileLink, linkFiles, replaceFile } from './write-file.ts'
 
 /** Files below a root that other programs write, too. Links to outside of the root are refused. */
@@ -153,11 +154,11 @@ async function stateOf(file: string): Promise<FileState> {
 /** Syncs a file, and returns its size. */
 async function syncFile(file: string): Promise<number> {
   // Windows syncs only files that are open for writing.
-  const handle = await open(file, process.platform === 'win32' ? 'r+' : 'r')
+  const opened = await RawFile.open(file, process.platform === 'win32' ? 'r+' : 'r')
   try {
-    await handle.sync()
-    return (await handle.stat()).size
+    await opened.sync()
+    return opened.size
   } finally {
-    await handle.close()
+    opened.close()
   }
 }
