@@ -6,6 +6,8 @@ import { bytesInUse } from '../arrow/cast/cast-size.ts'
 import type { RowStream } from '../arrow/input/row-stream.ts'
 import { encodeArrow, joinParts } from '../arrow/ipc/encode.ts'
 import { toJsonSchema } from '../arrow/json-schema.ts'
+import { assembleColumns } from '../arrow/take/assemble-columns.ts'
+import { wholeOf } from '../arrow/take/take.ts'
 import type {
   ColumnAlteration,
   MergeOptions,
@@ -155,9 +157,11 @@ async function gathered(rows: Table | RowStream, there: Schema | undefined): Pro
   let size = 0
   for await (const part of 'tables' in rows ? rows.tables : [rows]) {
     const columns = there ? await matchSchema(part, there, slice) : (part.children as AnyColumn[])
-    for (const [i, { data }] of columns.entries()) {
-      batches[i]!.push(...(data as unknown as AnyBatch[]))
-      for (const batch of data) size += bytesInUse(batch as unknown as AnyBatch)
+    for (const [i, column] of cutAlike(schema, columns).entries()) {
+      for (const batch of column) {
+        batches[i]!.push(batch)
+        size += bytesInUse(batch)
+      }
     }
     if (size > mostBytes) {
       throw invalid(
@@ -167,6 +171,24 @@ async function gathered(rows: Table | RowStream, there: Schema | undefined): Pro
     affected += part.numRows
   }
   return { bytes: joinParts(encodeArrow(schema, batches)), affected }
+}
+
+/** The batches of each column, cut at the same rows. Casts and columns of nulls cut theirs elsewhere. */
+function cutAlike({ fields }: Schema, columns: readonly AnyColumn[]): (readonly AnyBatch[])[] {
+  const found = columns.map(({ data }) =>
+    (data as unknown as readonly AnyBatch[]).filter(({ length }) => length > 0),
+  )
+  const [first] = found
+  const isAlike = found.every(
+    (column) =>
+      column.length === first!.length && column.every(({ length }, i) => length === first![i]!.length),
+  )
+  if (isAlike) return found
+  const cut = assembleColumns(
+    fields,
+    found.map((column) => column.map(wholeOf)),
+  )
+  return fields.map((_, i) => cut.map((batches) => batches[i]!))
 }
 
 function encoded(schema: Schema, columns: readonly AnyColumn[]): Uint8Array {

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { cp, mkdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { tableFromIPC } from '@uwdata/flechette'
+import { tableFromArrays, tableFromIPC } from '@uwdata/flechette'
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { CatalogError } from '../../../src/base/errors.ts'
@@ -114,6 +114,49 @@ describe('rows of Lance', () => {
         expect(names).toEqual(rows.map(({ name }) => ({ name })))
       }),
       { numRuns: 8, examples: [[20_000, 0, 0]] },
+    )
+  })
+
+  lanceIt('many rows are inserted whose columns are missing, cast or as they are', async () => {
+    const catalog = closedAfterwards(
+      await openCatalog(await freshFolder(), { format: 'lance', ...howLanceRuns }),
+    )
+    const kinds = fc.record({
+      n: fc.constantFrom('missing', 'cast', 'same'),
+      name: fc.constantFrom('missing', 'same'),
+    })
+    const lengths = fc.constantFrom(1, 16_384, 16_385, 65_536, 65_537)
+    const ways = fc.constantFrom('arrow' as const, 'lance' as const)
+    await fc.assert(
+      fc.asyncProperty(lengths, kinds, ways, async (length, { n, name }, format) => {
+        fc.pre(n !== 'missing' || name !== 'missing')
+        const id = ['t']
+        await catalog.createTable({
+          id,
+          data: tableFromArrays({ n: Int32Array.of(-1), name: ['first'] }),
+          mode: 'Overwrite',
+          properties: { format },
+        })
+        const numbers = Array.from({ length }, (_, i) => i)
+        const data = tableFromArrays({
+          ...(n !== 'missing' && { n: n === 'same' ? Int32Array.from(numbers) : Float64Array.from(numbers) }),
+          ...(name !== 'missing' && { name: numbers.map((i) => `row ${i}`) }),
+        })
+        await catalog.insertIntoTable({ id, data })
+        const found = await rowsOf(catalog, id)
+        expect(found.length).toBe(1 + length)
+        const isWrong = (row: Record<string, unknown>, at: number) =>
+          row.n !== (n === 'missing' && at > 0 ? null : at - 1) ||
+          row.name !== (at === 0 ? 'first' : name === 'missing' ? null : `row ${at - 1}`)
+        expect(found.find(isWrong)).toBeUndefined()
+      }),
+      {
+        numRuns: 5,
+        examples: [
+          [65_537, { n: 'missing', name: 'same' }, 'lance'],
+          [16_385, { n: 'cast', name: 'same' }, 'lance'],
+        ],
+      },
     )
   })
 
