@@ -51,8 +51,8 @@ export function responder(context: HttpContext): Responder {
   async function respond(exchange: Exchange, match: Match | undefined): Promise<StreamableAnswer> {
     const { method, path, headers } = exchange
     if (match === undefined) {
-      const { unknownRoute: status = 404 } = dialectOf(headers, listing)
-      return failure(context, exchange, unknownRoute(method, path), status)
+      const { unknownRoute: status = 404, unserved } = dialectOf(headers, listing)
+      return failure(context, exchange, unserved?.(path) ?? unknownRoute(method, path), status)
     }
     const { methods, rows } = match.route
     if (method === 'OPTIONS')

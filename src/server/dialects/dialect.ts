@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ErrorCode } from '../../base/errors.ts'
+import type { CatalogError, ErrorCode } from '../../base/errors.ts'
 import type { ClientRules } from '../../catalog/index.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import type { ErrorStatus } from '../../protocol/status.ts'
@@ -38,4 +38,6 @@ export interface Dialect {
   readonly status?: (code: ErrorCode, operation: OperationName) => ErrorStatus | undefined
   /** The status of the answer to an unknown path. */
   readonly unknownRoute?: ErrorStatus
+  /** What is not served at an unknown path that the client asks for, and what it can do in place of that. */
+  readonly unserved?: (path: string) => CatalogError | undefined
 }

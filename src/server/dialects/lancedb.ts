@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ErrorCode } from '../../base/errors.ts'
+import { type ErrorCode, unsupported } from '../../base/errors.ts'
 import { limits } from '../../base/model/fields.ts'
 import type { ClientRules, UnreadableColumn } from '../../catalog/index.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
@@ -36,6 +36,19 @@ export const lancedbDialect: Dialect = {
   status: statusOf,
   // The client takes every 404 below a table as a missing table.
   unknownRoute: 406,
+  unserved(path) {
+    if (/\/blob\/[^/]*\/[^/]*\/bytes\/?$/.test(path)) {
+      return unsupported(
+        'Handles of blobs are not served.',
+        'Fetch the whole blobs: by fetchBlobs in Node, by fetch_blobs in Python.',
+      )
+    }
+    if (!/\/multipart_write\/\w+\/?$/.test(path)) return undefined
+    return unsupported(
+      'A table with blobs takes no rows in several parts, and the client sends more than a million rows so.',
+      'Add at most a million rows at once.',
+    )
+  },
 }
 
 /** The dialect of the namespace client. A server with `listing: 'children'` uses it for all clients. */

@@ -198,6 +198,26 @@ describe('the remote client of LanceDB', () => {
     await expect(plain.fetchBlobs('n', [0])).rejects.toThrow(/not supported on this/)
   })
 
+  lanceIt('is told what to do in place of handles of blobs, and of rows in several parts', async () => {
+    const server = await opened()
+    const db = await server.remote()
+    const table = await db.createTable('t', [{ n: 1, b: Buffer.from('one'), s: null }], {
+      schema: schemaOf(),
+    })
+    await expect(table.fetchBlobFiles('b', [0])).rejects.toThrow(
+      /Handles of blobs are not served\. Fetch the whole blobs: by fetchBlobs in Node/,
+    )
+    // So the client asks where it would send rows in parts.
+    const answer = await fetch(`${server.url}/v1/table/t/multipart_write/create`, {
+      method: 'POST',
+      headers: { 'x-api-key': server.token, 'x-lancedb-database': 'team' },
+    })
+    expect([answer.status, await answer.text()]).toEqual([
+      406,
+      expect.stringContaining('Add at most a million rows at once'),
+    ])
+  })
+
   lanceIt("is told that tables of the catalog's own have none", async () => {
     const server = await opened({ format: 'arrow' })
     const db = await server.remote()
