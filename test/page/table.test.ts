@@ -60,7 +60,7 @@ describeInChromium('the view of a table', () => {
     ])
     await grid(page).evaluate((box) => box.scrollTo(10_000, 0))
     await expect.poll(async () => (await cells(page, 6))[0]).toBe('[0.1, 2]')
-    expect((await cells(page, 7))[0]).toBe('00 ff')
+    await expect.poll(async () => (await cells(page, 7))[0]).toBe('00 ff')
     expect(await page.locator('main img').count()).toBe(0)
     await page.getByRole('button', { name: 'Row 4, show whole' }).click()
     await page.getByRole('dialog').getByText("it's <b>100%</b>").waitFor()
