@@ -133,6 +133,9 @@ async function filteredPage<T>(
   return { items, next: next ?? after! }
 }
 
+/** A page ends early, with a token, after this many entries that are not listed. */
+const idleLimit = 10_000
+
 /**
  * One page of the entries under `prefix`. The part of the key behind the prefix is the position; `last` is the highest one
  * of numbers.
@@ -151,12 +154,17 @@ export function pageOfEntries<V extends Value, T>(
   const page = new PageItems<T>(size)
   const last = after?.[0]
   let position: Position = after ?? []
+  let idle = 0
   const end = highest === undefined ? {} : { end: [...prefix, highest + 1] }
   for (const entry of reader.range<V>({ prefix, reverse, ...end, ...boundAfter(prefix, last, reverse) })) {
     const made = item(entry)
-    if (made === undefined) continue
-    if (!page.add(made)) return { items: page.items, next: position }
-    position = [entry.key[prefix.length]!]
+    const here = [entry.key[prefix.length]!]
+    if (made === undefined) {
+      if (++idle > idleLimit) return { items: page.items, next: here }
+    } else if (!page.add(made)) {
+      return { items: page.items, next: position }
+    }
+    position = here
   }
   return { items: page.items }
 }
@@ -166,9 +174,6 @@ function boundAfter(prefix: Key, last: string | number | undefined, reverse: boo
   // A key sorts right before the longer keys that begin with it, so no key lies between `last` and this bound.
   return reverse ? { end: [...prefix, last] } : { start: [...prefix, last, 0] }
 }
-
-/** A page ends early, with a token, after this many entries that are not listed. */
-const idleLimit = 10_000
 
 /** One page of the names that follow `prefix` in keys. A name without an `item` is left out. */
 export function pageOfNames<T>(

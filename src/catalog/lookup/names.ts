@@ -138,7 +138,11 @@ export interface FoundTable {
 /** The table with a given name in a namespace, if it exists. */
 export function readTable(reader: Reader, parent: string, name: string): FoundTable | undefined {
   const stored = reader.get<StoredTable>(keys.table(parent, name))
-  if (stored === undefined) return undefined
+  return stored && foundTable(stored, parent, name)
+}
+
+/** The table whose stored record was read by a walk over the names of a namespace. */
+export function foundTable(stored: StoredTable, parent: string, name: string): FoundTable {
   const record: TableRecord & { dropped?: HeldMark } = {
     parent,
     name,

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { tablesWith } from '../../../src/catalog/formats/index.ts'
 import type { LocalCatalog } from '../../../src/tabularium/index.ts'
 import { stages } from '../../histories/stages.ts'
 import { bySegments, type Page, requireOrder, walkPages } from './walk.ts'
@@ -21,6 +22,8 @@ const letters = ['a', 'B', 'ｚ', '𝒜', 'é']
 const anyName = (n: number) => `${letters[n % letters.length]}${n}`
 const plainName = (n: number) => `${'aB-_.'[n % 5]}${n}`
 const numerically = (a: string, b: string) => Number(a) - Number(b)
+
+const ofOneFormat = { id: [], name: 'format', value: 'MINE' }
 
 function versions(descending: boolean): Listing {
   return {
@@ -47,6 +50,20 @@ const listings: Readonly<Record<string, Listing>> = {
     },
     add: (catalog, n) => catalog.createNamespace({ id: [anyName(n)] }),
     remove: (catalog, n) => catalog.dropNamespace({ id: [anyName(n)] }),
+    compare: bySegments,
+  },
+  'tables of one format': {
+    async list(catalog, page_token, limit) {
+      const { names, next } = await tablesWith(catalog, { ...ofOneFormat, page_token, limit })
+      return { items: names, token: next }
+    },
+    async add(catalog, n) {
+      const ofFormat = (name: string, format: string) =>
+        catalog.declareTable({ id: [name], properties: { format } })
+      await ofFormat(anyName(n), 'Mine')
+      await ofFormat(`${anyName(n)} of another`, 'Other').catch(() => {})
+    },
+    remove: (catalog, n) => catalog.dropTable({ id: [anyName(n)] }),
     compare: bySegments,
   },
   'versions, oldest first': versions(false),
@@ -116,4 +133,24 @@ describe.each(['memory', 'lmdb'] as const)('walks on %s', (store) => {
       )
     },
   )
+
+  test('get past thousands of tables of another format, in short pages', async () => {
+    await using stage = await stages[store]!()
+    const { catalog } = stage
+    const declared = (name: string, format: string) => ({
+      declare_table: { id: [name], properties: { format } },
+    })
+    const others = Array.from({ length: 9_999 }, (_, i) => declared(`t${10_000 + i}`, 'other'))
+    await catalog.batchCommitTables({ operations: [declared('a', 'mine'), ...others] })
+    await catalog.batchCommitTables({ operations: [declared('u', 'other'), declared('v', 'other')] })
+    await catalog.batchCommitTables({ operations: [declared('z', 'mine')] })
+    const pages = await walkPages(
+      async (page_token, limit) => {
+        const { names, next } = await tablesWith(catalog, { ...ofOneFormat, page_token, limit })
+        return { items: names, token: next }
+      },
+      [10],
+    )
+    expect(pages).toEqual([['a'], ['z']])
+  })
 })
