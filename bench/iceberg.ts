@@ -42,7 +42,8 @@ async function main(): Promise<void> {
   about(`A catalog on disk, and one in memory, beside the server of Iceberg's own compatibility kit
 (RESTCatalogServer, Java, over SQLite); each in a process of its own, with ${callers} requests under way, which come from this
 machine too. Metadata files lie in local folders, those of the catalog in memory in memory. A commit appends a snapshot: it requires the newest one to be its parent. Who
-is refused loads the table and tries again, as clients do. Each round has new tables, so that metadata is of one size.`)
+is refused loads the table and tries again, as clients do. Each round has new tables, so that metadata is of one size.
+Ours keeps a list until something changes; lists after a change are measured apart.`)
   const sides: Sides = {
     disk: await startOurs(join(newFolder('iceberg-disk'), 'catalog')),
     memory: await startOurs('memory:'),
@@ -179,20 +180,27 @@ async function listsOf(sides: Sides): Promise<void> {
       unit: 's',
       against: [{ peer: titles.java, samples: [created.java / 1_000], target: { atLeast: 5 }, remark }],
     })
+  const list = (client: IcebergClient) =>
+    milliseconds(async () => {
+      const { identifiers } = JSON.parse(await client.get('GET', 'namespaces/many/tables'))
+      if (identifiers.length !== listed) throw new Error(`${identifiers.length} tables were listed.`)
+    })
   await compare(sides, `list ${count(listed)} tables`, {
     times: lists,
     run: async ({ client }) => {
       const each: number[] = []
       await inFlight(lists, callers, async () => {
-        each.push(
-          await milliseconds(async () => {
-            const { identifiers } = JSON.parse(await client.get('GET', 'namespaces/many/tables'))
-            if (identifiers.length !== listed) throw new Error(`${identifiers.length} tables were listed.`)
-          }),
-        )
+        each.push(await list(client))
       })
       return each
     },
+  })
+  await compare(sides, `list ${count(listed)} tables after a change`, {
+    times: 1,
+    prepare: async ({ client }, round) => {
+      await client.get('POST', 'namespaces', { namespace: [`changed ${round}`] })
+    },
+    run: async ({ client }) => [await list(client)],
   })
 }
 

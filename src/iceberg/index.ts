@@ -77,7 +77,7 @@ export function icebergRest(catalog: TransactionalCatalog, options: IcebergRestO
 }
 
 function routeTo(served: Served, endpoint: Endpoint, variables: Variables, query: string): MountedRoute {
-  const { name, method, access, body = 'none', isPublic = false } = endpoint
+  const { name, method, access, body = 'none', isPublic = false, keptAs } = endpoint
   const { namespace } = variables
   const changes = method === 'POST' || method === 'DELETE'
   const id = variables.name === '' ? namespace : [...namespace, variables.name]
@@ -88,6 +88,7 @@ function routeTo(served: Served, endpoint: Endpoint, variables: Variables, query
     isPublic,
     changes,
     body,
+    keptAs,
     run: async (request) => {
       const { headers, principal, body, options } = request
       const key = headers[idempotencyHeader]

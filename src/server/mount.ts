@@ -36,6 +36,11 @@ export interface MountedRoute {
   /** Whether it may change the catalog: cached answers are dropped after it. */
   readonly changes: boolean
   readonly body: 'json' | 'form' | 'none'
+  /**
+   * For a request without a body whose answer depends on records of the catalog alone: the operation that reads them. The
+   * answer is kept until a record changes. Default: it is made for each request.
+   */
+  readonly keptAs?: OperationName | undefined
   run(request: MountedRequest): Promise<StreamableAnswer>
 }
 

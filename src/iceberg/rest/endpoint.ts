@@ -49,5 +49,7 @@ export interface Endpoint {
   readonly access?: OperationName | undefined
   readonly body?: 'json' | 'form'
   readonly isPublic?: boolean
+  /** The operation whose records the answer depends on, if it depends on nothing else. */
+  readonly keptAs?: OperationName
   run(served: Served, asked: Asked): Promise<EndpointAnswer>
 }

@@ -35,6 +35,7 @@ export function commonEndpoints(
       method: 'GET',
       path: `namespaces/{namespace}/${kind}s`,
       access: 'listTables',
+      keptAs: 'listTables',
       run: async ({ entries }, { namespace, query, request }) => {
         const { names, next } = await namesOf(pageOf(query), (page) =>
           entries.list({ kind, namespace, ...page }, request),

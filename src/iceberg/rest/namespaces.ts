@@ -34,6 +34,7 @@ export const namespaceEndpoints: readonly Endpoint[] = [
     name: 'listNamespaces',
     method: 'GET',
     path: 'namespaces',
+    keptAs: 'listNamespaces',
     run: async ({ catalog }, { query, request }) => {
       const parent = namespaceInQuery(query.get('parent'))
       const { options, context } = request

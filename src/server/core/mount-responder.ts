@@ -24,7 +24,8 @@ export function mountResponder(context: HttpContext, mount: Mount): Responder {
     if (!route.isPublic) exchange.principal = await context.authenticate(exchange)
     rateLimit?.(exchange.principal?.name ?? exchange.remoteAddress ?? '')
     for (const asked of route.access) await authorizer?.check(exchange, asked)
-    if (exchange.headers[inTransactionHeader] !== undefined) {
+    const isInside = exchange.headers[inTransactionHeader] !== undefined
+    if (isInside) {
       const forwarded = await forwarder.forwardMounted(exchange)
       if (forwarded !== undefined) return forwarded
     }
@@ -36,7 +37,10 @@ export function mountResponder(context: HttpContext, mount: Mount): Responder {
         route.body === 'form'
           ? formFields(bytes)
           : await parseJson(bytes, admission.limits, undefined, mount.parseJson)
-      const answer = await route.run(requestOf(context, exchange, body, hold))
+      const make = () => route.run(requestOf(context, exchange, body, hold))
+      // As for operations: a transaction has changes of its own, and a hook decides at each call.
+      const isKept = route.keptAs !== undefined && !isInside && !authorizer
+      const answer = await (isKept ? cache.mounted(exchange, route.keptAs, make) : make())
       isStream = answer.body instanceof Readable
       return answer
     } finally {

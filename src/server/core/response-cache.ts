@@ -92,11 +92,29 @@ export class ResponseCache {
     make: () => Promise<StreamableAnswer>,
   ): Promise<StreamableAnswer> {
     const { operation } = exchange.match!
-    if (this.#maxBytes === 0 || body.length > maxBody) return make()
-    if (!operations[operation].definition.isFromStore?.(request)) return make()
-    const state = this.#stateOf(operation)
+    if (body.length > maxBody || !operations[operation].definition.isFromStore?.(request)) return make()
+    return this.#kept(operation, keyOf(exchange, body), make)
+  }
+
+  /**
+   * The cached answer to a request of another protocol without a body, or the result of `make`, which depends on what the
+   * answer of `operation` depends on.
+   */
+  mounted(
+    exchange: Exchange,
+    operation: OperationName,
+    make: () => Promise<StreamableAnswer>,
+  ): Promise<StreamableAnswer> {
+    return this.#kept(operation, keyOf(exchange), make)
+  }
+
+  async #kept(
+    operation: OperationName,
+    key: string,
+    make: () => Promise<StreamableAnswer>,
+  ): Promise<StreamableAnswer> {
+    const state = this.#maxBytes === 0 ? undefined : this.#stateOf(operation)
     if (state === undefined) return make()
-    const key = keyOf(exchange, body)
     const found = state === this.#state ? this.#answers.get(key) : undefined
     if (found !== undefined) return found
     const answer = await make()
@@ -150,8 +168,8 @@ export class ResponseCache {
  * The whole request except its context, on which no cached operation depends. Headers and URLs have no newline, so the
  * key is unambiguous.
  */
-function keyOf({ method, dialect, path, query }: Exchange, body: Buffer): string {
-  return `${method}\n${dialect!.name}\n${path}\n${query}\n${body.toString('latin1')}`
+function keyOf({ method, dialect, path, query }: Exchange, body?: Buffer): string {
+  return `${method}\n${dialect?.name}\n${path}\n${query}\n${body?.toString('latin1')}`
 }
 
 function isComplete(answer: StreamableAnswer): answer is Answer {

@@ -5,10 +5,11 @@ import type { Store } from '../../../src/base/store/store.ts'
 import { type Catalog, storeState } from '../../../src/catalog/handle/handle.ts'
 import { operations } from '../../../src/catalog/operations/index.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
+import { icebergRest } from '../../../src/iceberg/index.ts'
 import { ResponseCache } from '../../../src/server/core/response-cache.ts'
 import { fetchHandler, type HttpOptions } from '../../../src/server/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
-import { openCatalog } from '../../../src/tabularium/index.ts'
+import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { startChild } from '../../stores/children/child.ts'
 import { closedAfterwards, freshFolder, withoutUpkeep } from '../../support/catalogs.ts'
 import { type Ask, asking, type Reply, serveInMemory } from '../support/ask.ts'
@@ -27,6 +28,10 @@ const keptReads: readonly Parameters<Ask>[] = [
   ['POST', '/v1/table/n$a/describe', {}],
   ['POST', '/v1/table/n.a/describe?delimiter=.', { with_table_uri: true }],
   ['POST', '/v1/table/n$a/exists', {}],
+  ['GET', '/iceberg/v1/namespaces'],
+  ['GET', '/iceberg/v1/namespaces/n/tables'],
+  ['GET', '/iceberg/v1/namespaces/n/tables?pageToken=&pageSize=1'],
+  ['GET', '/iceberg/v1/namespaces/n/views'],
 ]
 
 /** Requests whose answers depend on more. */
@@ -53,6 +58,9 @@ const changes: readonly Change[] = [
   ['declareTable', { id: ['n', 'a'] }],
   ['declareTable', { id: ['n', 'b'], properties: { owner: 'me' } }],
   ['declareTable', { id: ['n', 'c'] }],
+  ['declareTable', { id: ['n', 'd'], properties: { table_type: 'ICEBERG' } }],
+  ['declareTable', { id: ['n', 'e'], properties: { table_type: 'iceberg' } }],
+  ['updateTableProperties', { id: ['n', 'd'], updates: { table_type: 'ICEBERG_VIEW' } }],
   ['createTable', { id: ['n', 'a'], data: [{ x: 1 }] }],
   ['insertIntoTable', { id: ['n', 'a'], data: [{ x: 2 }] }],
   ['renameTable', { id: ['n', 'b'], new_table_name: 'a' }],
@@ -69,6 +77,7 @@ async function change(catalog: Catalog, [name, request]: Change): Promise<void> 
 
 async function handlerOf(catalog: Catalog, options: Partial<HttpOptions> = {}): Promise<Ask> {
   const handler = await fetchHandler(catalog, {
+    mounts: [icebergRest(catalog as LocalCatalog)],
     limits: { eventLoopDelay: 0 },
     auth: false,
     docs: false,
@@ -259,6 +268,28 @@ describe('for an answer that is kept', () => {
     expect((await ask('POST', path, {})).status).toBe(200)
     expect((await ask('POST', path, {})).status).toBe(200)
     expect((await ask('POST', path, {})).status).toBe(503)
+  })
+
+  it('of another protocol, hooks are asked each time, and a transaction sees its own changes', async () => {
+    const catalog = closedAfterwards(await openCatalog('memory:'))
+    const list = ['GET', '/iceberg/v1/namespaces/n/tables', undefined] as const
+    const ask = await handlerOf(catalog)
+    await catalog.createNamespace({ id: ['n'] })
+    const before = await ask(...list)
+    const { transaction_id: transaction } = await catalog.beginTransaction({})
+    const properties = { table_type: 'ICEBERG' }
+    await catalog.declareTable({ id: ['n', 'a'], properties }, { transaction: transaction! })
+    const inside = { 'x-tabularium-transaction': transaction! }
+    expect((await ask(...list, inside)).json).toMatchObject({ identifiers: [{ name: 'a' }] })
+    expect((await ask(...list)).text).toBe(before.text)
+    let allowed: boolean
+    const guarded = await handlerOf(catalog, { authorize: () => allowed })
+    for (const path of ['/iceberg/v1/namespaces', list[1]]) {
+      allowed = true
+      expect((await guarded('GET', path)).status).toBe(200)
+      allowed = false
+      expect((await guarded('GET', path)).status).toBe(403)
+    }
   })
 
   it("the catalog's own hooks are asked each time", async () => {
