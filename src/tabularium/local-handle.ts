@@ -1,5 +1,6 @@
 import { CatalogError } from '../base/errors.ts'
 import { shownLocation } from '../base/model/location.ts'
+import { withMembers } from '../base/with-members.ts'
 import type {
   Backing,
   BackupOptions,
@@ -147,8 +148,7 @@ export function localHandle<Own extends object>(
   own: Own = {} as Own,
   runner: Runner = runnerOf(core),
 ): LocalCatalog & Own {
-  const backing = {
-    ...runner,
+  const backing = withMembers(runner, {
     watch: (request: WatchRequest | undefined) => watchChanges(core, request),
     title: () => `Catalog of ${shownLocation(core.contentRoots[0]!.url)}`,
     readStore: () => readRecord(core.store),
@@ -163,7 +163,7 @@ export function localHandle<Own extends object>(
       await core.closeEngines()
       await core.store.close()
     },
-  }
+  })
   // Spreading `own` takes ten times as long.
   const members = Object.assign(own, {
     isCopy: core.settings.copy !== undefined,

@@ -7,6 +7,7 @@ import { semaphore } from '../../base/scheduling/semaphore.ts'
 import type { CatalogRecord } from '../../base/store/records.ts'
 import type { Store } from '../../base/store/store.ts'
 import { wallClock } from '../../base/time.ts'
+import { withMembers } from '../../base/with-members.ts'
 import type { ContentCache, ContentCacheOptions } from '../../contents/cache/index.ts'
 import { InlineContent } from '../locations/inline-objects.ts'
 import type { ContentRoot } from '../locations/locations.ts'
@@ -122,11 +123,10 @@ export function makeCore(
   const roots = withInline(store, given)
   const settings = settingsOf(options, copy)
   const heartbeat = new Heartbeat(store, now)
-  const core: Core = {
+  const core: Core = withMembers(engines(options, now, cache), {
     store,
     catalog,
     contentRoots: roots,
-    ...engines(options, now, cache),
     now,
     newId: options.newId ?? idSource(now),
     newTableId: options.newId ?? secretIdSource(now),
@@ -140,12 +140,12 @@ export function makeCore(
     contended: new Map(),
     versionRows: new Map(),
     slots: semaphore(options.concurrency ?? 16),
-    once: async (...given) => (await import('./once.ts')).runOnce(...given),
+    once: async (...given: Parameters<Core['once']>) => (await import('./once.ts')).runOnce(...given),
     sessions: sessionSource(sessionLimitsOf(options.openTransactions)),
     upkeep: new Upkeep({ store, now, heartbeat }, markInterval(settings.transactionCount), async () =>
       (await import('./upkeep-tasks.ts')).upkeepTasks(core),
     ),
-  }
+  })
   const { optimize = 'off', onError = warn } = options
   if (optimize === 'off' || settings.readOnly) return core
   return { ...core, background: background(core, optimize === 'background' ? {} : optimize, onError) }
