@@ -263,6 +263,30 @@ export function bytesOfRow(batch: AnyBatch, row: number): number {
   }
 }
 
+/**
+ * Adds to each of `sizes` from `first` what {@link bytesOfRow} tells of the rows of a batch from `start` to `end`. A look at
+ * the layout for each of them took a third of a merge.
+ */
+export function addBytesOfEach(
+  batch: AnyBatch,
+  { start, end }: { readonly start: number; readonly end: number },
+  sizes: Float64Array,
+  first: number,
+): void {
+  const layout = layoutOf(batch.type)
+  if (layout.kind === 'struct') {
+    for (const child of batch.children) addBytesOfEach(child, { start, end }, sizes, first)
+  } else if (layout.kind === 'fixed' || layout.kind === 'dictionary') {
+    for (let row = start, at = first; row < end; row++) sizes[at++]! += layout.bytes
+  } else if (layout.kind === 'bytes') {
+    const { offsets } = batch
+    for (let row = start, at = first; row < end; row++)
+      sizes[at++]! += Number(offsets[row + 1]!) - Number(offsets[row]!) + 4
+  } else {
+    for (let row = start, at = first; row < end; row++) sizes[at++]! += bytesOfRow(batch, row)
+  }
+}
+
 function bytesOfRows(items: AnyBatch, start: number, end: number): number {
   const layout = layoutOf(items.type)
   if (layout.kind === 'fixed' || layout.kind === 'dictionary') return (end - start) * layout.bytes

@@ -1,7 +1,7 @@
 import { type Schema, type Table, Type } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
 import type { TimeSlice } from '../../../base/scheduling/time-slice.ts'
-import { type AnyBatch, byteLength, bytesOfRow } from '../../arrow/batch.ts'
+import { type AnyBatch, addBytesOfEach, byteLength } from '../../arrow/batch.ts'
 import { missingColumn, nullColumn, schemaMismatch } from '../../arrow/fit.ts'
 import { hasPlainNumbers } from '../../arrow/layout.ts'
 import { isRowColumn } from '../../arrow/schema.ts'
@@ -110,9 +110,10 @@ export class MergeSource {
     let first = 0
     for (const set of this.#sets) {
       for (const batch of set) {
-        for (let row = 0; batch && row < batch.length; row++) {
-          sizes[first + row]! += bytesOfRow(batch, row)
-          if ((row & 4095) === 0 && timeSlice.due) await timeSlice.rest()
+        for (let start = 0; batch && start < batch.length; start += 4096) {
+          const end = Math.min(start + 4096, batch.length)
+          addBytesOfEach(batch, { start, end }, sizes, first + start)
+          if (timeSlice.due) await timeSlice.rest()
         }
       }
       first += set.find((batch) => batch !== undefined)?.length ?? 0
