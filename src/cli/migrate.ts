@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { isDatabaseUrl, shownLocation } from '../base/model/location.ts'
+import { requireReachable } from '../tabularium/content-root.ts'
 import { adoptContent, keepContent, openCatalog } from '../tabularium/index.ts'
 import { type Io, unlessInterrupted } from './io.ts'
 import { locationArgument } from './location-argument.ts'
@@ -48,6 +49,9 @@ export function migrateCommand(io: Io): Command {
     .action(async (location: string, typed: Typed) => {
       checkOptions(location, typed)
       const { json, content } = typed
+      // Refused before the schema is made.
+      const rows = content ?? typed.adoptContent
+      if (rows !== undefined) await unlessInterrupted(requireReachable(rows), io)
       const { migratePostgres } = await import('../stores/postgres/index.ts')
       const printer = printerOf(io, json)
       // One transaction: what is interrupted is done whole, or not at all, and may be done again.

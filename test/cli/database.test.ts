@@ -72,6 +72,18 @@ describe.skipIf(missingPostgres)('a catalog in a database', () => {
     }
   })
 
+  test('is not prepared where the content is refused', async () => {
+    const url = (await sharedServer()).url('postgres', '?schema=by_refusals')
+    const nowhere = 's3://bucket/x?region=x&endpoint=http://127.0.0.1:1'
+    for (const content of ['nope', 'ftp://host/x', nowhere]) {
+      for (const option of ['--content', '--adopt-content']) {
+        const refused = await run(['migrate', url, option, content])
+        expect(refused, `${option} ${content}`).toMatchObject({ code: 1, out: '' })
+      }
+    }
+    expect(lines(await run(['migrate', url]))).toEqual([{ from: null, to: storeFormat }])
+  })
+
   test('is served by several servers at once', async () => {
     const url = (await sharedServer()).url('postgres', '?schema=by_servers')
     const content = pathToFileURL(await freshFolder()).href

@@ -43,6 +43,9 @@ const newProperties = record(
     ),
     removals: pick<string[][]>([], ['owner'], ['tier', 'none', 'tier'], ['__proto']),
   },
+).filter(
+  ({ updates, removals }: { updates?: object; removals?: string[] }) =>
+    Object.keys(updates ?? {}).length + (removals ?? []).length > 0,
 )
 /** A unique name. */
 const staged = 'm.manifest-6f9a1b2c-3d4e-4f5a-8b6c-7d8e9f0a1b2c'

@@ -50,7 +50,11 @@ export const alterTableAddColumns = operation({
     id: tableIdentifier,
     branch,
     new_columns: v.nullish(
-      v.pipe(v.array(newColumn, 'must be a list of columns'), v.maxLength(maxColumns, tooMany)),
+      v.pipe(
+        v.array(newColumn, 'must be a list of columns'),
+        v.nonEmpty('is empty; give at least one column to add'),
+        v.maxLength(maxColumns, tooMany),
+      ),
     ),
     schema: schemaInput,
   }),
@@ -127,5 +131,8 @@ async function columnsOf(
   }
   if (schema == null) return columns
   const { toSchema } = await import('../../engine/table/index.ts')
-  return toSchema(schema as Parameters<typeof toSchema>[0]).fields.map((field) => ({ field }))
+  const { fields } = toSchema(schema as Parameters<typeof toSchema>[0])
+  if (fields.length === 0)
+    throw invalid('alterTableAddColumns: schema has no fields; give at least one column to add.')
+  return fields.map((field) => ({ field }))
 }

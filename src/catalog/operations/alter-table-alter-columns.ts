@@ -46,6 +46,7 @@ export const alterTableAlterColumns = operation({
     branch,
     alterations: v.pipe(
       v.array(alteration, 'must be a list of alterations'),
+      v.nonEmpty('is empty; give at least one alteration'),
       v.maxLength(maxColumns, tooMany),
     ),
   }),

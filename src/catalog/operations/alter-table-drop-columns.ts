@@ -27,7 +27,11 @@ export const alterTableDropColumns = operation({
     ...requestFields,
     id: tableIdentifier,
     branch,
-    columns: v.pipe(v.array(text, 'must be a list of names or paths'), v.maxLength(maxColumns, tooMany)),
+    columns: v.pipe(
+      v.array(text, 'must be a list of names or paths'),
+      v.nonEmpty('is empty; name at least one column to drop'),
+      v.maxLength(maxColumns, tooMany),
+    ),
   }),
   response: v.object({ ...changeFields, version }),
   errors: [

@@ -22,7 +22,10 @@ import { checkRows, rowsInput, schemaInput } from '../rows/input.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
 
-const names = v.pipe(v.array(text, 'must be a name or a list of names'), v.minLength(1, 'names no column'))
+const names = v.pipe(
+  v.array(text, 'must be a name or a list of names'),
+  v.minLength(1, 'is empty; name the columns that rows are matched by'),
+)
 const path = v.pipe(text, v.minLength(1, 'is empty; name the column that rows are matched by'))
 
 /**

@@ -47,12 +47,19 @@ export const updateFieldMetadata = operation({
     branch,
     updates: v.pipe(
       v.array(
-        v.object(
-          { path: text, metadata: changedPairs, replace: v.nullish(flag) },
-          'must be an object such as { path: "delay", metadata: { unit: "minutes" } }',
+        v.pipe(
+          v.object(
+            { path: text, metadata: changedPairs, replace: v.nullish(flag) },
+            'must be an object such as { path: "delay", metadata: { unit: "minutes" } }',
+          ),
+          v.check(
+            ({ metadata, replace }) => replace === true || Object.keys(metadata).length > 0,
+            'changes nothing: its metadata is empty. Give pairs, or set replace to true to remove all that are there',
+          ),
         ),
         'must be a list of updates',
       ),
+      v.nonEmpty('is empty; give at least one update'),
       v.maxLength(maxColumns, tooMany),
     ),
   }),

@@ -3,7 +3,7 @@ import { invalid } from '../../base/errors.ts'
 import { changeFields, identifier, requestFields, stringMap, text } from '../../base/model/fields.ts'
 import { keys } from '../../base/store/records.ts'
 import { findNamespace, namespaceRecord } from '../lookup/names.ts'
-import { changedProperties, propertyFields } from '../lookup/properties.ts'
+import { changedProperties, propertyFields, requireProperties } from '../lookup/properties.ts'
 import { commit, unchanged } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
 import { post } from './framework/route.ts'
@@ -34,6 +34,7 @@ export const updateNamespaceProperties = operation({
     if (id.length === 0) {
       throw invalid('updateNamespaceProperties: the root namespace has no properties. Name one below it.')
     }
+    requireProperties({ updates, removals }, 'updateNamespaceProperties')
     return commit(core, 'UpdateNamespaceProperties', id, ({ writer, noted }) => {
       const internalId = findNamespace(writer, id)
       noted.noteSubject(internalId, id)

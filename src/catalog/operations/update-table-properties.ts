@@ -1,7 +1,12 @@
 import * as v from 'valibot'
 import { changeFields, requestFields, stringMap, tableIdentifier, text } from '../../base/model/fields.ts'
 import { changeTable } from '../lookup/names.ts'
-import { changedProperties, propertyFields, requireSameFormat } from '../lookup/properties.ts'
+import {
+  changedProperties,
+  propertyFields,
+  requireProperties,
+  requireSameFormat,
+} from '../lookup/properties.ts'
 import { requireRule } from '../lookup/retention-rule.ts'
 import { commit, findTableToChange, unchanged } from '../transactions/commit.ts'
 import { operation } from './framework/operation.ts'
@@ -29,8 +34,9 @@ export const updateTableProperties = operation({
     aliases: ['set-properties'],
     examples: ['./catalog prod.flights --updates owner=ada --updates tier=gold --removals draft'],
   },
-  run: (core, { id, updates, removals }) =>
-    commit(core, 'UpdateTableProperties', id, (change) => {
+  run: async (core, { id, updates, removals }) => {
+    requireProperties({ updates, removals }, 'updateTableProperties')
+    return commit(core, 'UpdateTableProperties', id, (change) => {
       const table = findTableToChange(change, id)
       requireRule(updates)
       const before = table.record.properties
@@ -41,5 +47,6 @@ export const updateTableProperties = operation({
       if (!isChanged) return unchanged(answer)
       changeTable(change.writer, table.id, { ...table.record, properties })
       return answer
-    }),
+    })
+  },
 })

@@ -122,8 +122,13 @@ export const namespaceEndpoints: readonly Endpoint[] = [
       const { options, context } = request
       const missing = await oneOperation(catalog, request, missingForm, (on) =>
         inTermsOfIceberg({ namespace }, async () => {
-          const asked = { id: [...namespace], updates, removals, context }
-          return (await on.updateNamespaceProperties(asked, options)).missing
+          const id = [...namespace]
+          // Nothing to change is a success to clients of Iceberg, and no request to a catalog.
+          if (removals.length === 0 && Object.keys(updates).length === 0) {
+            await on.namespaceExists({ id, context }, options)
+            return []
+          }
+          return (await on.updateNamespaceProperties({ id, updates, removals, context }, options)).missing
         }),
       )
       const removed = [...new Set(removals)].filter((name) => !missing.includes(name))

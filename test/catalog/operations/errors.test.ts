@@ -12,7 +12,10 @@ import {
   operations,
   type Store,
 } from '../../../src/tabularium/index.ts'
+import { itself } from '../../client/over-http.ts'
 import { eachCatalog, freshFolder } from '../../support/catalogs.ts'
+import { emptied } from '../../support/empty-requests.ts'
+import { inspect } from '../../support/inspect.ts'
 import { fails, refuses } from '../../support/refusals.ts'
 import { numbered } from '../../support/rows.ts'
 
@@ -124,6 +127,7 @@ const inTheStore = 'in the store'
 
 const data = numbered(1)
 const updates = [['n', 'n']]
+const fieldUpdates = [{ path: 'n', metadata: { a: 'b' } }]
 const merge = { on: 'n', when_matched_update_all: true, when_not_matched_insert_all: true }
 const ranges = [{ start_version: 1, end_version: -1 }]
 const tagged = ['Version 1 of the table client is tagged x', 'Move or delete the tag first']
@@ -175,7 +179,10 @@ const refusals: {
   },
   listNamespaces: { NamespaceNotFound: noNamespace(none) },
   describeNamespace: { NamespaceNotFound: noNamespace(none) },
-  updateNamespaceProperties: { NamespaceNotFound: noNamespace(none), ConcurrentModification: inTheStore },
+  updateNamespaceProperties: {
+    NamespaceNotFound: noNamespace({ ...none, removals: ['a'] }),
+    ConcurrentModification: inTheStore,
+  },
   namespaceExists: { NamespaceNotFound: noNamespace(none) },
   dropNamespace: {
     NamespaceNotFound: noNamespace(none),
@@ -265,7 +272,7 @@ const refusals: {
     },
     ConcurrentModification: inTheStore,
   },
-  updateTableProperties: { TableNotFound: noTable(), ConcurrentModification: inTheStore },
+  updateTableProperties: { TableNotFound: noTable({ removals: ['a'] }), ConcurrentModification: inTheStore },
   deregisterTable: { TableNotFound: noTable(), ConcurrentModification: inTheStore },
   dropTable: { TableNotFound: noTable(), ConcurrentModification: inTheStore },
   undropTable: {
@@ -438,20 +445,20 @@ const refusals: {
     Unsupported: inTheStore,
   },
   alterTableAddColumns: {
-    TableNotFound: noTable({ new_columns: [] }),
-    TableBranchNotFound: noBranch({ new_columns: [] }),
-    InvalidTableState: anothers({ new_columns: [] }),
+    TableNotFound: noTable({ new_columns: [{ name: 'x', expression: '1' }] }),
+    TableBranchNotFound: noBranch({ new_columns: [{ name: 'x', expression: '1' }] }),
+    InvalidTableState: anothers({ new_columns: [{ name: 'x', expression: '1' }] }),
     ConcurrentModification: inTheStore,
     Unsupported: inTheStore,
   },
   alterTableAlterColumns: {
-    TableNotFound: noTable({ alterations: [] }),
-    TableBranchNotFound: noBranch({ alterations: [] }),
+    TableNotFound: noTable({ alterations: [{ path: 'n', rename: 'm' }] }),
+    TableBranchNotFound: noBranch({ alterations: [{ path: 'n', rename: 'm' }] }),
     TableColumnNotFound: {
       request: { ...rows, alterations: [{ path: 'other', rename: 'x' }] },
       says: ['no column "other"', 'The columns are'],
     },
-    InvalidTableState: anothers({ alterations: [] }),
+    InvalidTableState: anothers({ alterations: [{ path: 'n', rename: 'm' }] }),
     ConcurrentModification: inTheStore,
   },
   alterTableDropColumns: {
@@ -466,13 +473,13 @@ const refusals: {
     Unsupported: inTheStore,
   },
   updateFieldMetadata: {
-    TableNotFound: noTable({ updates: [] }),
-    TableBranchNotFound: noBranch({ updates: [] }),
+    TableNotFound: noTable({ updates: fieldUpdates }),
+    TableBranchNotFound: noBranch({ updates: fieldUpdates }),
     TableColumnNotFound: {
-      request: { ...rows, updates: [{ path: 'other', metadata: {} }] },
+      request: { ...rows, updates: [{ path: 'other', metadata: { a: 'b' } }] },
       says: ['no column "other"', 'The columns are'],
     },
-    InvalidTableState: anothers({ updates: [] }),
+    InvalidTableState: anothers({ updates: fieldUpdates }),
     ConcurrentModification: inTheStore,
   },
   optimizeTable: {
@@ -683,11 +690,11 @@ const changes: { readonly [Name in OperationName]?: object } = {
   createTableIndex: { ...rows, ...index },
   createTableScalarIndex: { ...rows, ...index },
   dropTableIndex: { id: ['pieces'], index_name: 'n_idx' },
-  updateTableSchemaMetadata: { ...rows, metadata: {} },
+  updateTableSchemaMetadata: { ...rows, metadata: { a: 'b' } },
   alterTableAddColumns: { ...rows, new_columns: [{ name: 'x', expression: '1' }] },
   alterTableAlterColumns: { ...rows, alterations: [{ path: 'n', rename: 'm' }] },
   alterTableDropColumns: { ...rows, columns: ['n'] },
-  updateFieldMetadata: { ...rows, updates: [{ path: 'n', metadata: { a: 'b' } }] },
+  updateFieldMetadata: { ...rows, updates: fieldUpdates },
   optimizeTable: { id: ['pieces'] },
   createTableVersion: { ...client, version: 3, ...entry },
   batchCreateTableVersions: { entries: [{ ...client, version: 3, ...entry }] },
@@ -699,6 +706,30 @@ const changes: { readonly [Name in OperationName]?: object } = {
   deleteTableBranch: { id: ['client'], name: 'dev' },
   batchCommitTables: { operations: [{ declare_table: none }] },
   beginTransaction: {},
+}
+
+/**
+ * Changes that ask for nothing in one place, or by nothing but what they must have, and still are no mistakes. All others
+ * are refused.
+ */
+const stillAsked: Readonly<Record<string, readonly string[]>> = {
+  'the rest of the request says what changes': [
+    'createNamespace.properties',
+    'updateNamespaceProperties.removals',
+    'createTable.properties',
+    'createTable.storage_options',
+    'cloneTable.properties',
+    'declareTable.properties',
+    'registerTable.properties',
+    'updateTableProperties.removals',
+    'createTableIndex.custom_stop_words',
+    'createTableScalarIndex.custom_stop_words',
+    'createTableVersion.metadata',
+    'beginTransaction.properties',
+    'dropNamespace',
+  ],
+  'the answer counts what the ranges held': ['batchDeleteTableVersions.ranges'],
+  'an empty map takes the place of the one that is there': ['updateTableSchemaMetadata.metadata'],
 }
 
 async function begin(catalog: Catalog): Promise<string> {
@@ -773,10 +804,50 @@ eachCatalog((open) => {
   )
 })
 
-describe('a conflict that the store finds', () => {
-  const aboutRecords = ['alterTransaction', 'commitTransaction', 'rollbackTransaction']
-  const changing = supported.filter(({ changes, name }) => changes && !aboutRecords.includes(name))
+const aboutRecords = ['alterTransaction', 'commitTransaction', 'rollbackTransaction']
+const changing = supported.filter(({ changes, name }) => changes && !aboutRecords.includes(name))
 
+describe('a change that asks for nothing', () => {
+  const asked = Object.values(stillAsked).flat()
+  const tries = changing.flatMap(({ name }) =>
+    // Another test asks for a request that is missing.
+    changes[name] ? emptied(name, changes[name]).map((less) => ({ name, ...less })) : [],
+  )
+
+  eachCatalog((open) => {
+    it('is refused with what is missing, and changes nothing', async () => {
+      const folder = await freshFolder()
+      const catalog = await open({ locationRoots: [folder], retainDropped: 3_600_000 })
+      await seed(catalog, folder)
+      const refused = tries.filter(({ place }) => !asked.includes(place))
+      const before = await inspect(itself(catalog))
+      for (const { name, place, request } of refused) {
+        await fails(call(catalog, name, request), 'InvalidInput', /give|name|must|ask/i).catch((cause) => {
+          throw new Error(`${place} is empty, and is not refused as it should be.`, { cause })
+        })
+      }
+      expect(await inspect(itself(catalog))).toEqual(before)
+      expect(refused.length).toBeGreaterThan(20)
+    })
+  })
+
+  it.each(asked)('%s may be empty', async (place) => {
+    const folder = await freshFolder()
+    const catalog = await openCatalog({
+      store: memoryStore(),
+      content: memoryContent(),
+      locationRoots: [folder],
+    })
+    await seed(catalog, folder)
+    const { name, request } = tries.find((less) => less.place === place)!
+    const attempt = call(catalog, name, request)
+    // It is about a namespace that is not empty, so it is refused for that.
+    if (name === 'dropNamespace') await fails(attempt, 'NamespaceNotEmpty')
+    else await attempt
+  })
+})
+
+describe('a conflict that the store finds', () => {
   it.each(changing)('$name passes it on as it is, and changes nothing', async ({ name }) => {
     expect(changes, `test/catalog/operations/errors.test.ts: to changes, ${name}: a request`).toHaveProperty(
       name,

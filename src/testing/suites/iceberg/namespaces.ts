@@ -141,6 +141,8 @@ export const namespaces: Topic<IcebergTrial> = {
         const { properties } = good(await ask('GET', ['namespaces', home]))
         assert.deepEqual([properties.b, properties.constructor], ['3', 'x'])
         assert.ok(!('a' in properties))
+        const none = await change({ updates: {}, removals: [] })
+        assert.deepEqual([none.updated, none.removed], [[], []])
       },
     ),
     rule(
