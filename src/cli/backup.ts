@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { type BackupReport, CatalogError, restoreCatalog } from '../tabularium/index.ts'
 import { incomplete } from './export.ts'
+import { fileFault } from './file-fault.ts'
 import type { Io } from './io.ts'
 import { locationArgument } from './location-argument.ts'
 import { maintenanceCommand } from './maintenance.ts'
@@ -126,7 +127,13 @@ async function run([program, ...args]: readonly string[], io: Io): Promise<void>
     if (io.signal.aborted) stop()
     const [code, killedBy] = await new Promise<[number | null, string | null]>((resolve, reject) => {
       child.once('error', (cause) => {
-        reject(new CatalogError('InvalidInput', `${program} cannot be run: ${cause.message}.`, { cause }))
+        reject(
+          new CatalogError(
+            'InvalidInput',
+            `${program} cannot be run: ${fileFault(cause, 'there is no such program; check its name, or give its path')}.`,
+            { cause },
+          ),
+        )
       })
       child.once('close', (...ended) => resolve(ended))
     })

@@ -27,14 +27,19 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
     const word = firstWord(args)
     const root = await program(io, word)
     // Before its options are read: those of the root, such as `--version`, would be taken for what was asked.
-    if (word && !word.startsWith('-') && word !== 'help' && !hasCommand(root, word)) {
+    const named = word === 'help' ? args[args.indexOf(word) + 1] : word
+    if (named && !named.startsWith('-') && named !== 'help' && !hasCommand(root, named)) {
       const { unknownCommand } = await import('./near-miss.ts')
-      throw unknownCommand(root, word)
+      throw unknownCommand(root, named)
     }
     await root.parseAsync(withChosenProfile(root, args, io), { from: 'user' })
     return exitCodes.done
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+    if (error instanceof CommanderError) {
+      // Commander takes over the exit code of the process, which stands for a failure until the command has ended.
+      const isAskedFor = error.code === 'commander.help' && args.includes('help')
+      return error.exitCode === 0 || isAskedFor ? exitCodes.done : exitCodes.usage
+    }
     const [text, code] = describeError(error, args, io)
     io.stderr.write(`tabularium: ${visible(asTyped(text, args))}\n`)
     return code

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { parseIdentifier } from '../tabularium/index.ts'
 import type { Field } from './fields.ts'
 import { otherNameOf } from './fields.ts'
+import { fileFault } from './file-fault.ts'
 import { type Io, readAll, unlessInterrupted } from './io.ts'
 import { kebab } from './record.ts'
 import { readRows } from './rows/read.ts'
@@ -163,6 +164,6 @@ async function readText(name: string, path: string, io: Io): Promise<string> {
   if (path === '-') return new TextDecoder().decode(await readAll(io))
   return unlessInterrupted(readFile(path, 'utf8'), io).catch((cause) => {
     io.signal.throwIfAborted()
-    throw new UsageError(`--${kebab(name)} cannot be read from ${path}: ${(cause as Error).message}`)
+    throw new UsageError(`--${kebab(name)} cannot be read from ${path}: ${fileFault(cause)}`)
   })
 }

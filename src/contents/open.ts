@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import type { Content } from '../base/content/content.ts'
 import { invalid, unsupported } from '../base/errors.ts'
 
@@ -20,8 +19,11 @@ const azure: Scheme = {
 const schemes: Readonly<Record<string, Scheme>> = {
   file: {
     async open(url) {
-      const { fileContent } = await import('./files/index.ts')
-      return { content: fileContent(fileURLToPath(url)), root: `${url.replace(/\/+$/, '')}/` }
+      const [{ fileContent }, { requireFolder }] = await Promise.all([
+        import('./files/index.ts'),
+        import('./files/require-folder.ts'),
+      ])
+      return { content: fileContent(await requireFolder(url)), root: `${url.replace(/\/+$/, '')}/` }
     },
   },
   s3: {

@@ -85,6 +85,7 @@ describe('the command as a process', () => {
     expect([missing.code, missing.out]).toEqual([1, ''])
     expect(missing.err).toMatch(/^tabularium: TableNotFound: .*\n$/)
     expect((await runProcess(['cuont', location, 't'])).code).toBe(2)
+    expect(await runProcess(['help', 'count'])).toMatchObject({ code: 0, err: '' })
     const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
     expect(await runProcess(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' })
   })

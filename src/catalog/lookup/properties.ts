@@ -28,9 +28,7 @@ export interface PropertiesChange {
 /** Refuses a request that neither sets nor removes a property. `what` begins the message. */
 export function requireProperties({ updates, removals }: PropertiesChange, what: string): void {
   if (Object.keys(updates ?? {}).length > 0 || (removals?.length ?? 0) > 0) return
-  throw invalid(
-    `${what} has no property to set or to remove. Give updates, such as { owner: "ada" }, or removals, such as ["draft"].`,
-  )
+  throw invalid(`${what} has no property to set or to remove. Give updates or removals.`)
 }
 
 export interface ChangedProperties {

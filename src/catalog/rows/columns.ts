@@ -69,8 +69,8 @@ export async function changeColumns(
 export function requireOne(where: string, fields: Readonly<Record<string, unknown>>): void {
   const given = Object.keys(fields).filter((name) => fields[name] != null)
   if (given.length === 1) return
-  const names = Object.keys(fields).map((name) => `"${name}"`)
+  const names = Object.keys(fields)
   throw invalid(
-    `${where} has ${given.length === 0 ? 'none' : 'more than one'} of ${names.join(', ')}. Give one of them.`,
+    `${where} has ${given.length === 0 ? 'none' : 'more than one'} of ${names.join(' and ')}. Give ${names.join(' or ')}.`,
   )
 }

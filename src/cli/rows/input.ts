@@ -2,6 +2,7 @@ import { createReadStream, type Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
+import { fileFault } from '../file-fault.ts'
 import { type Io, maxInputBytes, tooLarge, untilInterrupted } from '../io.ts'
 import { UsageError } from '../usage.ts'
 
@@ -54,10 +55,9 @@ const rowsGiven = 'give the path of a file, - for standard input, or JSON in pla
 
 function unreadable(source: string, cause: unknown): UsageError {
   if (source === '') return new UsageError(`--data is empty: ${rowsGiven}`)
-  const { code } = cause as NodeJS.ErrnoException
-  const what = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : undefined
-  if (what !== undefined) return new UsageError(`--data cannot be read from ${source}: ${what}; ${rowsGiven}`)
-  return new UsageError(`--data cannot be read from ${source}: ${(cause as Error).message}`)
+  const what = fileFault(cause)
+  const isFault = what !== (cause as Error).message
+  return new UsageError(`--data cannot be read from ${source}: ${what}${isFault ? `; ${rowsGiven}` : ''}`)
 }
 
 async function* readable(chunks: Bytes, source: string): AsyncGenerator<Uint8Array> {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import * as zlib from 'node:zlib'
+import { fileFault } from '../file-fault.ts'
 import { type Io, unlessInterrupted } from '../io.ts'
 import { UsageError } from '../usage.ts'
 import { toJson } from '../values.ts'
@@ -135,7 +136,9 @@ async function writeToFile(path: string, bytes: Chunks, io: Pick<Io, 'signal'>):
   } catch (error) {
     if (failure !== undefined) throw failure.error
     io.signal.throwIfAborted()
-    throw new UsageError(`--output cannot be written to ${path}: ${(error as Error).message}`)
+    throw new UsageError(
+      `--output cannot be written to ${path}: ${fileFault(error, 'its folder is not there; create it first')}`,
+    )
   } finally {
     await chunks.return?.()
   }
