@@ -87,7 +87,7 @@ test('unknown columns are named in every format, and nothing is changed', async 
 test('a header that only a misspelling, or a binary file, explains is refused with what is near', async () => {
   const folder = await freshFolder()
   const location = join(folder, 'catalog')
-  const file = (name: string, text: string) => {
+  const file = (name: string, text: string | Buffer) => {
     writeFileSync(join(folder, name), text)
     return join(folder, name)
   }
@@ -105,6 +105,13 @@ test('a header that only a misspelling, or a binary file, explains is refused wi
     expect(ran).toMatchObject({ code: 2, out: '' })
     expect(ran.err).toContain('nul.csv has NUL bytes in the names of its columns')
   }
+  const wide = file('wide.csv', Buffer.from('\ufefforigin\nSFO\n', 'utf16le'))
+  const deep = file('deep.jsonl', `{"origin":${'['.repeat(50_000)}${']'.repeat(50_000)}}`)
+  for (const [data, said] of [
+    [wide, 'is text in UTF-16: save it in UTF-8'],
+    [deep, 'deep.jsonl nests too deep: flatten it'],
+  ] as const)
+    expect((await run(['insert', location, 't', '--data', data])).err).toContain(said)
   await run(['query', location, 't', '-o', join(folder, 'rows.arrow')])
   const both = ['create', location, 'new', '--data', join(folder, 'rows.arrow'), '--schema', schema]
   expect(await run(both)).toMatchObject({ code: 2, out: '' })

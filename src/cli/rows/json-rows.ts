@@ -48,6 +48,7 @@ export function json(text: string, source: string): unknown {
   try {
     return parseJson(text)
   } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(`${source} nests too deep: flatten it`)
     throw new UsageError(`${source} is not JSON: ${(error as Error).message}`)
   }
 }

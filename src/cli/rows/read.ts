@@ -46,6 +46,8 @@ export async function readRows(source: string, io: Io): Promise<Rows> {
   }
   const input = await inputOf(source, io)
   const { head, all } = await peek(input.open(), headBytes)
+  if (/^(?:\xff\xfe|\xfe\xff)/.test(Buffer.from(head.subarray(0, 2)).toString('latin1')))
+    throw new UsageError(`--data ${source} is text in UTF-16: save it in UTF-8`)
   if (isArrow(head)) return arrowRows(input, head, all)
   if (isParquet(head)) return parquetRows(input, source, all)
   if (/\.(parquet|pq)$/i.test(input.path))

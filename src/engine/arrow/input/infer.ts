@@ -20,6 +20,8 @@ import {
   utf8,
 } from '@uwdata/flechette'
 import { invalid } from '../../../base/errors.ts'
+import { quote } from '../../../base/model/identifier.ts'
+import { maxDepth } from '../ipc/schema.ts'
 
 /** Values of one column or nested field, and the row of each value. */
 export interface Cells {
@@ -45,6 +47,8 @@ const itemTypes: readonly (readonly [
 /** Infers the type of a column or nested field from its values, added one by one: see `toArrowTable`. */
 export class Inference {
   readonly #path: string
+  /** How many lists and objects are around the values. */
+  readonly #depth: number
   #kind: string | undefined
   /** The row of the first value that is not null. */
   #first = 0
@@ -52,8 +56,9 @@ export class Inference {
   readonly #fields = new Map<string, Inference>()
   readonly #lengths = new Set<number>()
 
-  constructor(path: string) {
+  constructor(path = '', depth = -1) {
     this.#path = path
+    this.#depth = depth
   }
 
   add(value: unknown, row: number): void {
@@ -69,7 +74,7 @@ export class Inference {
       case 'Uint8Array':
         break
       case 'array':
-        this.#items ??= new Inference(`${this.#path}.item`)
+        this.#items ??= this.#within('item', row)
         for (const item of value as readonly unknown[]) this.#items.add(item, row)
         break
       case 'object':
@@ -85,7 +90,7 @@ export class Inference {
     for (const name of Object.keys(object)) {
       let field = this.#fields.get(name)
       if (field === undefined) {
-        field = new Inference(this.#path === '' ? name : `${this.#path}.${name}`)
+        field = this.#within(name, row)
         this.#fields.set(name, field)
       }
       field.add(object[name], row)
@@ -95,6 +100,15 @@ export class Inference {
   /** The fields of the added objects, in the order of first occurrence. */
   get fields(): Field[] {
     return Array.from(this.#fields, ([name, field]) => fieldOf(name, field.#type()))
+  }
+
+  /** The inference of what lies within the values. A value that holds itself would have no end. */
+  #within(name: string, row: number): Inference {
+    const depth = this.#depth + 1
+    if (depth <= maxDepth) return new Inference(this.#path === '' ? name : `${this.#path}.${name}`, depth)
+    throw invalid(
+      `Column ${quote(this.#path)} holds a value in row ${row} that nests deeper than ${maxDepth} levels, or that holds itself. Flatten it.`,
+    )
   }
 
   #begin(kind: string | undefined, value: unknown, row: number): void {

@@ -207,7 +207,7 @@ function cells(rows: readonly Row[], name: string, start: number, end: number, f
 /** The columns of row objects, each with the type of its values. */
 export async function inferSchema(rows: readonly Row[], signal: AbortSignal | undefined): Promise<Schema> {
   const timeSlice = new TimeSlice(signal)
-  const inference = new Inference('')
+  const inference = new Inference()
   for (const [i, row] of rows.entries()) {
     requireObject(row, i)
     inference.addFields(row, i)
@@ -236,7 +236,7 @@ export async function withTypesOfRows(
   const given: Field[] = []
   for (const { name, type } of schema.fields) {
     if (!isOpen(type)) continue
-    const inference = new Inference('')
+    const inference = new Inference()
     try {
       for (const [i, row] of rows.entries()) {
         requireObject(row, firstRow + i)

@@ -30,7 +30,7 @@ import { requireShort } from '../name-limit.ts'
 import type { FlatTable } from './flatbuffer.ts'
 
 /** Limits far above real schemas, but low enough that a forged schema costs little. */
-const maxDepth = 64
+export const maxDepth = 64
 const maxFields = 100_000
 
 /**

@@ -32,6 +32,30 @@ async function valuesOf(values: readonly unknown[], type: JsonArrowType) {
 }
 
 describe('row objects without a schema', () => {
+  test('nest as deep as schemas may, and what is deeper or holds itself is refused', async () => {
+    const depths = fc.oneof(fc.integer({ min: 58, max: 70 }), fc.integer({ min: 0, max: 20_000 }))
+    await fc.assert(
+      fc.asyncProperty(
+        depths,
+        fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }),
+        async (depth, lists) => {
+          let value: unknown = 1
+          for (let i = 0; i < depth; i++) value = lists[i % lists.length] ? [value] : { f: value }
+          const made = toArrowTable([{ a: value }])
+          if (depth > 64)
+            await expect(made).rejects.toThrow(/ holds a value in row 0 that nests deeper than 64/)
+          else expect((await made).numRows).toBe(1)
+        },
+      ),
+    )
+    const item: { parent?: unknown; children: unknown[] } = { children: [] }
+    for (const held of [{ ...item, parent: item }, item]) {
+      item.children = [held]
+      item.parent = held
+      await expect(toArrowTable([{ a: 1 }, { a: 2, held }])).rejects.toThrow(/"held.* row 1 .*holds itself/)
+    }
+  })
+
   test('have their types inferred', async () => {
     const table = await toArrowTable([
       {
