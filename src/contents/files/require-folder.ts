@@ -7,14 +7,16 @@ import { systemCode } from './file-errors.ts'
 /** The path of the folder at a URL. Refuses it where a file is in the way. It may be missing: the first object creates it. */
 export async function requireFolder(url: string): Promise<string> {
   const folder = pathOf(url)
-  for (let path = folder; ; path = dirname(path)) {
-    const found = await stat(path).catch(systemCode)
-    if (found === 'ENOENT' || found === 'ENOTDIR') continue
-    if (typeof found === 'object' && !found.isDirectory())
-      throw invalid(`Rows cannot lie at ${url}: ${path} is a file. Give the URL of a folder.`)
-    // What cannot be looked at is refused when it is used.
-    return folder
+  let path = folder
+  let found = await stat(path).catch(systemCode)
+  while ((found === 'ENOENT' || found === 'ENOTDIR') && dirname(path) !== path) {
+    path = dirname(path)
+    found = await stat(path).catch(systemCode)
   }
+  if (typeof found === 'object' && !found.isDirectory())
+    throw invalid(`Rows cannot lie at ${url}: ${path} is a file. Give the URL of a folder.`)
+  // What cannot be looked at is refused when it is used.
+  return folder
 }
 
 function pathOf(url: string): string {
