@@ -168,7 +168,8 @@ eachLocalCatalog((open) => {
         return fields!.k
       })
       runs.push(count)
-      const { fields } = await catalog.updateFieldMetadata({ id, updates: [{ path: 'k', metadata: {} }] })
+      const nothing = [{ path: 'k', metadata: { none: null } }]
+      const { fields } = await catalog.updateFieldMetadata({ id, updates: nothing })
       expect(told).toEqual(fields!.k)
     }
     // Rows of others leave the answer as it was.
