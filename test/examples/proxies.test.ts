@@ -9,7 +9,7 @@ import { type Catalog, CatalogError, openCatalog } from '../../src/tabularium/in
 import { fakeCatalog } from '../../src/testing/index.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { Draw } from '../support/draw.ts'
-import { certificate, missingProxies, proxyNames, RunningProxy } from '../support/proxies.ts'
+import { certificate, missingProxies, proxyNames, RunningProxy, withAllReplaced } from '../support/proxies.ts'
 import { numbered } from '../support/rows.ts'
 import { limitEach } from '../support/time-limit.ts'
 import { tlsFetch } from '../support/tls-fetch.ts'
@@ -26,6 +26,13 @@ limitEach(120)
 const token = 'a-token-of-the-team'
 const mebibyte = 2 ** 20
 const ca = missingProxies === undefined ? (await certificate()).text : ''
+
+test('a port that holds a text to replace stays as it is', () => {
+  const replaced = { '10.0.0.1:2333': '127.0.0.1:44301', ':443': '127.0.0.1:2981' }
+  expect(withAllReplaced('bind :443, server 10.0.0.1:2333', replaced)).toBe(
+    'bind 127.0.0.1:2981, server 127.0.0.1:44301',
+  )
+})
 
 interface Behind {
   readonly options?: Partial<ServeOptions>

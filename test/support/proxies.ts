@@ -144,11 +144,11 @@ export class RunningProxy implements AsyncDisposable {
     await chmod(folder, 0o755)
     const port = await freePort()
     const { folder: keys } = await certificate()
-    let text = await readFile(join(files, fileOf[name]), 'utf8')
-    for (const [from, to] of Object.entries({ ...placesOf(name, port, keys, servers), ...replaced })) {
-      if (!text.includes(from)) throw new Error(`${fileOf[name]} has no ${JSON.stringify(from)}`)
-      text = text.replaceAll(from, () => to)
-    }
+    const original = await readFile(join(files, fileOf[name]), 'utf8')
+    const all = { ...placesOf(name, port, keys, servers), ...replaced }
+    const missing = Object.keys(all).find((from) => !original.includes(from))
+    if (missing !== undefined) throw new Error(`${fileOf[name]} has no ${JSON.stringify(missing)}`)
+    const text = withAllReplaced(original, all)
     await writeFile(join(folder, fileOf[name]), text)
     if (name === 'nginx') await writeFile(join(folder, 'main.conf'), nginxMain(folder))
     const proxy = new RunningProxy(name, { folder, text, port }, servers)
@@ -199,6 +199,12 @@ const fileOf: Readonly<Record<ProxyName, string>> = {
   caddy: 'Caddyfile',
   haproxy: 'haproxy.cfg',
   nginx: 'nginx.conf',
+}
+
+/** Replaces all at once: a text that is put in can hold another text to replace, as the port 44301 holds ":443". */
+export function withAllReplaced(text: string, replaced: Readonly<Record<string, string>>): string {
+  const patterns = Object.keys(replaced).map((from) => from.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+  return text.replace(new RegExp(patterns.join('|'), 'g'), (from) => replaced[from]!)
 }
 
 /** What of a file depends on the machine: ports, certificates and servers. */
