@@ -1,12 +1,11 @@
 import { once } from 'node:events'
 import { connect as dial } from 'node:net'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
 import { arrowFileType, arrowStreamType, bytesType, jsonType, wire } from '../../src/protocol/wire.ts'
 import { serve } from '../../src/server/index.ts'
 import { type Catalog, openCatalog } from '../../src/tabularium/index.ts'
+import { bytesUsed, collect } from '../support/garbage.ts'
 import { limitEach } from '../support/time-limit.ts'
 import { type Ask, arrowRows, asking } from './support/ask.ts'
 
@@ -196,13 +195,10 @@ async function gauge(ask: Ask, name: string): Promise<number> {
 
 /** Bytes that are held once all garbage is collected, in the heap and outside. */
 async function held(): Promise<number> {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
   // What ends in callbacks is let go of a few turns of the event loop later.
   for (let i = 0; i < 5; i++) {
     await new Promise((resolve) => setTimeout(resolve, 20))
     collect()
   }
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
+  return bytesUsed()
 }

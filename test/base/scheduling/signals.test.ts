@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { anySignal } from '../../../src/base/scheduling/signals.ts'
-import { whileCollecting } from '../../support/collected.ts'
+import { whileCollecting } from '../../support/garbage.ts'
 
 const aborted = (signal: AbortSignal) =>
   new Promise<unknown>((resolve) => signal.addEventListener('abort', () => resolve(signal.reason)))

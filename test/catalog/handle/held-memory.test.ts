@@ -1,8 +1,7 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import type { LocalCatalog } from '../../../src/tabularium/index.ts'
 import { eachCatalog } from '../../support/catalogs.ts'
+import { bytesUsed, collect } from '../../support/garbage.ts'
 import { limitEach } from '../../support/time-limit.ts'
 
 // It does each kind of work hundreds of times, and collects garbage.
@@ -16,9 +15,6 @@ limitEach(60)
 const mebibyte = 1024 * 1024
 const id = ['t']
 
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
-
 /**
  * Bytes that are held once garbage is collected: so many, or what is held when nothing more goes. What ends in callbacks
  * is let go of a few turns of the event loop later.
@@ -28,9 +24,9 @@ async function held(enough = 0): Promise<number> {
   for (let i = 0; i < 5 && least > enough; i++) {
     await new Promise((resolve) => setTimeout(resolve, 20))
     collect()
-    const { heapUsed, external } = process.memoryUsage()
-    const isLevel = heapUsed + external > least - mebibyte / 10
-    least = Math.min(least, heapUsed + external)
+    const used = bytesUsed()
+    const isLevel = used > least - mebibyte / 10
+    least = Math.min(least, used)
     if (enough === 0 && isLevel) break
   }
   return least

@@ -1,9 +1,8 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { utf8 } from '@uwdata/flechette'
 import { describe, expect, test } from 'vitest'
 import type { AnyBatch } from '../../../src/engine/arrow/batch.ts'
 import { compileExpression, compilePredicate } from '../../../src/engine/predicate/index.ts'
+import { bytesUsed, collect } from '../../support/garbage.ts'
 import { limitEach } from '../../support/time-limit.ts'
 import { makeTable, types } from './table.ts'
 
@@ -12,22 +11,15 @@ limitEach(60)
 
 const mebibyte = 1024 * 1024
 
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
-
 /** The most bytes that are in use at a step of some work, over those at the beginning and over a bound that is fine. */
 function excessOf(works: Iterable<Generator<void, unknown>>, bound: number): number {
-  const used = () => {
-    const { heapUsed, external } = process.memoryUsage()
-    return heapUsed + external
-  }
   collect()
-  const most = used() + bound
+  const most = bytesUsed() + bound
   let excess = 0
   const look = () => {
     // What nobody uses any more does not count.
-    if (used() > most) collect()
-    excess = Math.max(excess, used() - most)
+    if (bytesUsed() > most) collect()
+    excess = Math.max(excess, bytesUsed() - most)
   }
   for (const steps of works) {
     while (!steps.next().done) look()

@@ -1,12 +1,11 @@
 import { rmSync } from 'node:fs'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { field, fixedSizeList, float32, int32, tableFromArrays, utf8 } from '@uwdata/flechette'
 import type { Content } from '../../../../src/base/content/content.ts'
 import { fileContent } from '../../../../src/contents/files/index.ts'
 import { type Snapshot, type TableEngine, tableEngine } from '../../../../src/engine/table/index.ts'
 import { minIndexedRows } from '../../../../src/engine/table/indexes/indexed-fields.ts'
 import { temporaryDirectory } from '../../../support/folders.ts'
+import { bytesInUse } from '../../../support/garbage.ts'
 import type { kinds, LongValues } from '../memory-kinds.ts'
 
 /*
@@ -14,19 +13,8 @@ import type { kinds, LongValues } from '../memory-kinds.ts'
  * counted whenever the work reads or writes, and without garbage: so they are what it needs.
  */
 
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
-
 const fewRows = 1_024
 const dimension = 16
-
-function inUse(): number {
-  // What the first one frees is counted by the second one.
-  collect()
-  collect()
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
-}
 
 let look = () => {}
 
@@ -156,10 +144,10 @@ async function refusedColumn(): Promise<string> {
 }
 
 async function mostWithin(work: () => Promise<unknown>): Promise<number> {
-  const before = inUse()
+  const before = bytesInUse()
   let most = 0
   look = () => {
-    most = Math.max(most, inUse() - before)
+    most = Math.max(most, bytesInUse() - before)
   }
   try {
     await work()
