@@ -9,6 +9,7 @@ import { inspectLmdbStore, type LmdbStore, openLmdbStore } from '../../../src/st
 import { inspectFile } from '../../../src/stores/lmdb/inspect.ts'
 import { nodeBytes } from '../../../src/stores/lmdb/page.ts'
 import { acquire, release } from '../../../src/stores/lmdb/registry.ts'
+import { randomFrom } from '../../support/bad-network.ts'
 import { limitEach } from '../../support/time-limit.ts'
 
 // It flips each bit of keys.
@@ -74,11 +75,12 @@ test('a flipped bit anywhere is found, or changes nothing that can be read', {
   timeout: 20_000 + 300 * flips,
 }, async () => {
   let found = 0
+  const random = randomFrom(Number(process.env.FC_SEED ?? 20_261_120))
+  const below = (end: number) => Math.floor(random() * end)
   for (let n = 0; n < flips; n++) {
     // Every third one in what LMDB looks at first.
-    const at =
-      n % 3 === 0 ? Math.floor(Math.random() * 2) * 4096 + Math.floor(Math.random() * 168) : anywhere()
-    if (await isFound(at, Math.floor(Math.random() * 8))) found++
+    const at = n % 3 === 0 ? below(2) * 4096 + below(168) : below(original.length)
+    if (await isFound(at, below(8))) found++
   }
   expect(found).toBeGreaterThan(flips / 5)
   expect(found).toBeLessThan(flips)
@@ -120,10 +122,6 @@ async function isFound(at: number, bit: number): Promise<boolean> {
   expect(await everything(store), `bit ${bit} of byte ${at}`).toBe(records)
   await store.close()
   return false
-}
-
-function anywhere(): number {
-  return Math.floor(Math.random() * original.length)
 }
 
 test('each flipped bit of a key, and of what says how long it is, is found, whatever it reads as then', async () => {
