@@ -89,7 +89,7 @@ it('bodies count as they arrive, and no longer than their request', async () => 
 })
 
 it('answers that nobody reads count until they are read, and are broken off in the end', async () => {
-  const { catalog, ask, held, port } = await running({ timeouts: { download: 300 } })
+  const { catalog, ask, held, port } = await running({ timeouts: { download: 1_500 } })
   const name = 'n'.repeat(200)
   for (let i = 0; i < 1_000; i++) await catalog.createNamespace({ id: [`${name}${i}`] })
   const path = '/v1/namespace/$/list?limit=10000'
@@ -134,7 +134,7 @@ it('requests that wait for their turn on a connection end with it', async () => 
 })
 
 it('an answer is made as it is read, and takes memory for a part of it only', async () => {
-  const { catalog, ask, held, port } = await running({ timeouts: { download: 500 } })
+  const { catalog, ask, held, port } = await running({ timeouts: { download: 2_500 } })
   const rows = Array.from({ length: 3_000 }, (_, i) => ({ n: i, text: 'x'.repeat(2_000) }))
   await catalog.createTable({ id: ['t'], data: rows })
   const column_aliases = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`a${i}`, 'text']))

@@ -5,6 +5,7 @@ import { fetchHandler } from '../../src/server/index.ts'
 import { type Catalog, type CatalogOptions, openCatalog } from '../../src/tabularium/index.ts'
 import { closedAfterwards } from '../support/catalogs.ts'
 import { limitEach } from '../support/time-limit.ts'
+import { turns } from '../support/turns.ts'
 
 // Turns last five seconds each, whatever the machine does.
 limitEach(120)
@@ -38,7 +39,9 @@ async function served(options: CatalogOptions = {}, timeout?: number) {
   /** Whether somebody has a turn. Then the insert waits for seconds, and nothing happens for one of them. */
   const isHeld = async () => {
     const inserted = insert()
-    const isInserted = await Promise.race([inserted.then(() => true), setTimeout(1_000, false)])
+    // A pause of the machine ends the second before an insert that nobody holds up has had its turns.
+    const isOver = setTimeout(1_000).then(() => turns())
+    const isInserted = await Promise.race([inserted.then(() => true), isOver.then(() => false)])
     return { isHeld: !isInserted, inserted }
   }
   return { catalog, first: first!, second: second!, begin, count, lose, lostTwice, isHeld, insert }

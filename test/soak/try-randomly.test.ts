@@ -6,7 +6,7 @@ const numbers = fc.integer({ min: 1_000 })
 
 test('looking for the smallest case ends with the time, and what was found is told', async () => {
   let runs = 0
-  const until = Date.now() + 500
+  const until = Date.now() + 1_500
   const broken = async () => {
     // A smaller case may hang.
     if (++runs > 1) await new Promise(() => {})
@@ -20,7 +20,7 @@ test('looking for the smallest case ends with the time, and what was found is to
 })
 
 test('a break that is found when the time is over is told as it is', async () => {
-  const until = Date.now() + 300
+  const until = Date.now() + 1_500
   const broken = async () => {
     // The time is what it is about.
     while (Date.now() < until + 5) await new Promise((resolve) => setTimeout(resolve))
@@ -33,7 +33,7 @@ test('a break that is found when the time is over is told as it is', async () =>
 
 test('what is tried when the time is over is tried to its end', async () => {
   let ended = 0
-  const until = Date.now() + 300
+  const until = Date.now() + 1_500
   const slow = async () => {
     // The time is what it is about.
     while (Date.now() < until + 20) await new Promise((resolve) => setTimeout(resolve))
