@@ -177,9 +177,12 @@ it('watch, as a process, ends by an interrupt without an error', async () => {
     errors += text
   })
   const line = new Promise((resolve) => child.stdout.once('data', resolve))
-  const again = setInterval(() => void run(['declare', location, `t${Date.now()}`]), 200)
+  const declared: Promise<Ran>[] = []
+  const again = setInterval(() => declared.push(run(['declare', location, `t${Date.now()}`])), 200)
   await line
   clearInterval(again)
+  // The folder goes with the test.
+  await Promise.all(declared)
   child.kill('SIGINT')
   const code = await new Promise((resolve) => child.once('close', resolve))
   expect([code, errors]).toEqual([0, ''])

@@ -48,6 +48,8 @@ export class OpeningRun {
     for (let i = 0; i < lookers; i++) run.#staying.push(run.#start('look'))
     for (let i = 0; i < visitors; i++) run.#staying.push(run.#start('visit'))
     for (let i = 0; i < copiers; i++) run.#staying.push(run.#start('copy'))
+    // Until then, a busy machine may not have started them.
+    for (const [i] of writers.entries()) await run.#staying[i]!.wrote(1)
     return run
   }
 

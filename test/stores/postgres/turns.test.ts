@@ -9,6 +9,10 @@ import { type LocalCatalog, openCatalog, type Store } from '../../../src/tabular
 import { contentWith } from '../../support/contents.ts'
 import { gate } from '../../support/gate.ts'
 import { type Database, missingPostgres, sharedServer } from '../../support/postgres.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// Sixty-four writers share a table.
+limitEach(60)
 
 const schemaOf = (url: string) => new URL(url).searchParams.get('schema')!
 
