@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { describe, onTestFinished } from 'vitest'
 import { type CatalogOptions, type LocalCatalog, openCatalog } from '../../src/tabularium/index.ts'
-import { coreOf } from '../../src/tabularium/local-handle.ts'
 import { overHttp } from '../client/over-http.ts'
 import { temporaryDirectory } from './folders.ts'
 
@@ -57,14 +56,6 @@ export async function freshFolder(): Promise<string> {
 export function closedAfterwards<T extends LocalCatalog>(catalog: T): T {
   onTestFinished(() => catalog.close())
   return catalog
-}
-
-/**
- * Makes the catalog clear old records only after a thousand changes, for tests that count its work. By default it
- * begins at a random point within the first thousand changes.
- */
-export function withoutUpkeep(catalog: LocalCatalog): void {
-  coreOf(catalog).upkeep.changes = 0
 }
 
 /** A manual clock. */

@@ -5,7 +5,7 @@ import { FileLock } from '../../../src/stores/lmdb/file-lock.ts'
 import { StoreLock } from '../../../src/stores/lmdb/store-lock.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { coreOf } from '../../../src/tabularium/local-handle.ts'
-import { closedAfterwards, freshFolder, withoutUpkeep } from '../../support/catalogs.ts'
+import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { scriptPath } from '../../support/scripts.ts'
 
 /*
@@ -44,7 +44,6 @@ const changes: Readonly<Record<string, (catalog: LocalCatalog) => Promise<unknow
 it('an answered change leaves the lock of the directory to other processes', async () => {
   const folder = await freshFolder()
   const catalog = closedAfterwards(await openCatalog(folder))
-  withoutUpkeep(catalog)
   const lock = new StoreLock(new FileLock(join(folder, 'catalog.lock')))
   const held: string[] = []
   for (const [name, change] of Object.entries(changes)) {
@@ -59,7 +58,6 @@ it('an answered change leaves the lock of the directory to other processes', asy
 it.each(['createTable', 'insert', 'a transaction'])('so does %s after which upkeep begins', async (name) => {
   const folder = await freshFolder()
   const catalog = closedAfterwards(await openCatalog(folder))
-  withoutUpkeep(catalog)
   await changes.createNamespace!(catalog)
   if (name !== 'createTable') await changes.createTable!(catalog)
   const lock = new StoreLock(new FileLock(join(folder, 'catalog.lock')))

@@ -4,7 +4,7 @@ import { keys } from '../../../src/base/store/records.ts'
 import { retentionProperties } from '../../../src/catalog/lookup/retention-rule.ts'
 import type { CatalogOptions, LocalCatalog } from '../../../src/tabularium/index.ts'
 import { coreOf } from '../../../src/tabularium/local-handle.ts'
-import { eachCatalog, eachLocalCatalog, stoppedClock, withoutUpkeep } from '../../support/catalogs.ts'
+import { eachCatalog, eachLocalCatalog, stoppedClock } from '../../support/catalogs.ts'
 import { fails } from '../../support/refusals.ts'
 
 const { versions, age } = retentionProperties
@@ -134,7 +134,6 @@ describe('retention', () => {
         fc.asyncProperty(rules, rules, steps, async (ofCatalog, ofTable, steps) => {
           const clock = stoppedClock()
           await using catalog = await open({ now: clock, ...(ofCatalog && { retention: ofCatalog }) })
-          withoutUpkeep(catalog)
           const tables = new Map<string, Table>()
           const make = (name: string, rule: Rule | undefined, rows: number) =>
             tables.set(name, {
@@ -295,7 +294,6 @@ describe('retention', () => {
     it('a reader of a version goes on for the grace period after its removal', async () => {
       const clock = stoppedClock(Date.now())
       const catalog = await open({ now: clock, retention: { versions: 1 } })
-      withoutUpkeep(catalog)
       const id = ['t']
       const data = Array.from({ length: 3_000 }, (_, x) => ({ x }))
       await catalog.createTable({ id, data })
@@ -367,7 +365,6 @@ describe('retention', () => {
     it('a transaction keeps the versions of tables of which it named one, until it ends', async () => {
       const clock = stoppedClock()
       const catalog = await open({ now: clock, retention: { versions: 1 } })
-      withoutUpkeep(catalog)
       for (const name of ['t', 'u']) {
         await catalog.createTable({ id: [name], data: [{ x: 1 }] })
         for (let n = 0; n < 3; n++) await catalog.insertIntoTable({ id: [name], data: [{ x: 1 }] })
@@ -399,7 +396,6 @@ describe('retention', () => {
     it('reading by time says that retention took the version of then', async () => {
       const clock = stoppedClock()
       const catalog = await open({ now: clock, retention: { versions: 1 } })
-      withoutUpkeep(catalog)
       const id = ['t']
       const times: string[] = []
       await catalog.createTable({ id, data: [{ x: 0 }] })
@@ -422,7 +418,6 @@ describe('retention', () => {
     it('a rule that a table gets or loses later holds from then on, without a rule of the catalog', async () => {
       const clock = stoppedClock()
       const catalog = await open({ now: clock })
-      withoutUpkeep(catalog)
       const id = ['t']
       await catalog.createTable({ id, data: [{ x: 0 }] })
       for (let x = 1; x < 6; x++) await catalog.insertIntoTable({ id, data: [{ x }] })

@@ -4,7 +4,7 @@ import type { Key, Reader, Store, Writer } from '../../../src/base/store/store.t
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { openCatalog } from '../../../src/tabularium/index.ts'
-import { closedAfterwards, withoutUpkeep } from '../../support/catalogs.ts'
+import { closedAfterwards } from '../../support/catalogs.ts'
 import { contentWith } from '../../support/contents.ts'
 import { gate } from '../../support/gate.ts'
 import { numbered, rowsOf } from '../../support/rows.ts'
@@ -82,7 +82,6 @@ async function two() {
   })
   const root = 'memory://here'
   const one = closedAfterwards(await openCatalog({ store: counting, content: hooked, root }))
-  withoutUpkeep(one)
   // Its clock is ahead: to its vacuum, all that is there is old.
   const now = () => Date.now() + 5
   const other = await openCatalog({ store, content, root, now })

@@ -3,7 +3,7 @@ import { CatalogError } from '../../../src/base/errors.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { openCatalog, type Store } from '../../../src/tabularium/index.ts'
-import { closedAfterwards, withoutUpkeep } from '../../support/catalogs.ts'
+import { closedAfterwards } from '../../support/catalogs.ts'
 import { pathsOf } from '../../support/contents.ts'
 import { gate } from '../../support/gate.ts'
 import { fails } from '../../support/refusals.ts'
@@ -60,7 +60,6 @@ async function counted() {
   }
   const content = memoryContent()
   const catalog = closedAfterwards(await openCatalog({ store: counting, content, root: 'memory://here' }))
-  withoutUpkeep(catalog)
   for (const name of ['t', 'u']) await catalog.createTable({ id: [name], data: [{ x: 0 }] })
   writes = 0
   return { catalog, content, writes: () => writes }

@@ -11,7 +11,7 @@ import { fetchHandler, type HttpOptions } from '../../../src/server/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { startChild } from '../../stores/children/child.ts'
-import { closedAfterwards, freshFolder, withoutUpkeep } from '../../support/catalogs.ts'
+import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
 import { type Ask, asking, type Reply, serveInMemory } from '../support/ask.ts'
 
 const lancedb = { 'x-lancedb-database': 'db' }
@@ -389,7 +389,6 @@ async function counted(store: Store) {
   })
   onTestFinished(() => catalog.close())
   // It would read and write, too.
-  withoutUpkeep(catalog)
   await catalog.createNamespace({ id: ['n'] })
   await catalog.createTable({ id: ['n', 'a'], data: [{ x: 1 }] })
   await catalog.createTableTag({ id: ['n', 'a'], tag: 'x', version: 1 })

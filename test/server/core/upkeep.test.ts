@@ -6,7 +6,7 @@ import { openContext } from '../../../src/server/core/context.ts'
 import { logger } from '../../../src/server/logger.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
-import { closedAfterwards, stoppedClock, withoutUpkeep } from '../../support/catalogs.ts'
+import { closedAfterwards, stoppedClock } from '../../support/catalogs.ts'
 
 const hour = 3_600_000
 
@@ -14,7 +14,6 @@ async function quiet(retention?: { readonly versions?: number; readonly age?: nu
   const now = stoppedClock()
   const store = memoryStore()
   const catalog = closedAfterwards(await openCatalog({ store, content: memoryContent(), now, retention }))
-  withoutUpkeep(catalog)
   // A catalog of an earlier release.
   await store.write((writer) => {
     writer.put(keys.catalog, { ...writer.get<CatalogRecord>(keys.catalog)!, v: catalogFormat })

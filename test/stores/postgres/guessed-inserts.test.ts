@@ -4,7 +4,6 @@ import { CatalogError } from '../../../src/base/errors.ts'
 import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
-import { withoutUpkeep } from '../../support/catalogs.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { rowsOf } from '../../support/rows.ts'
 
@@ -22,7 +21,6 @@ async function opened(count: number): Promise<LocalCatalog[]> {
   const content = memoryContent()
   const open = async () => {
     const catalog = await openCatalog({ store: await openPostgresStore(url), content, root: 'memory://here' })
-    withoutUpkeep(catalog)
     onTestFinished(() => catalog.close())
     return catalog
   }

@@ -5,7 +5,6 @@ import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
 import { PostgresStore } from '../../../src/stores/postgres/store.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
-import { withoutUpkeep } from '../../support/catalogs.ts'
 import { missingPostgres, sharedServer } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 
@@ -55,7 +54,6 @@ async function counted(): Promise<Counted> {
   const open = async () => {
     const store = await openPostgresStore(url)
     const catalog = await openCatalog({ store, content, root: 'memory://here' })
-    withoutUpkeep(catalog)
     onTestFinished(() => catalog.close())
     return catalog
   }
