@@ -2,7 +2,11 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
 import { missingPostgres, PostgresServer, sharedServer } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { limitEach } from '../../support/time-limit.ts'
 import { count, counted } from './counting.ts'
+
+// Connections and a server end dozens of times.
+limitEach(60)
 
 const factor = Number(process.env.HISTORY_RUNS ?? 1)
 
