@@ -65,7 +65,7 @@ it('uploads that are only announced take no room from others', async () => {
 })
 
 it('an upload that stands still is answered, and gives back what it held', async () => {
-  const { ask, held, port } = await running({ timeouts: { upload: 200 } })
+  const { ask, held, port } = await running({ timeouts: { upload: 600 } })
   expect((await ask('POST', '/v1/table/t/create', arrowRows({ a: [0.5] }), arrowStream)).status).toBe(200)
   const silent = await begin(port, insertOf(300_000))
   silent.socket.write(Buffer.alloc(200_000))

@@ -159,7 +159,7 @@ describe('a server on a port', () => {
   })
 
   it('lets go of connections that are slow or say nothing', async () => {
-    const { port, ask } = await running({ timeouts: { headers: 200, request: 400 } })
+    const { port, ask } = await running({ timeouts: { headers: 800, request: 1_600 } })
     const silent = await dial(port)
     const slowHead = await dial(port)
     slowHead.socket.write('POST /v1/table HTTP/1.1\r\nhost: localhost\r\n')

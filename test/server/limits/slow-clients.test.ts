@@ -31,7 +31,7 @@ const kinds: Readonly<Record<string, readonly [begin: string, drip: string]>> = 
 it('slow clients of each kind are let go of, and leave nothing', async () => {
   const catalog = await openCatalog('memory:')
   await catalog.createTable({ id: ['t'], data: [{ n: 0 }] })
-  const timeouts = { headers: 500, request: 1_500, upload: 300 }
+  const timeouts = { headers: 1_000, request: 3_000, upload: 600 }
   const server = await serve(catalog, {
     auth: false,
     port: 0,
