@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { forNode, startedApart } from './support/bundle.ts'
 import { compare, derived } from './support/derived.ts'
 import { uncovered } from './support/operation-coverage.ts'
+import { folderOfRun } from './support/scripts.ts'
 import { limitEach } from './support/time-limit.ts'
 
 // The examples of a page run one after the other.
@@ -208,8 +209,7 @@ const withTests = pages.filter(({ text }) => blocks(text, 'ts vitest').length > 
 describe.each(withTests)('every test that $name shows passes', async ({ text }) => {
   const examples = blocks(text, 'ts vitest')
   // Where the runner takes it for a source of its own.
-  const folder = await mkdtemp(join(root, 'test/.docs-'))
-  afterAll(() => rm(folder, { recursive: true, force: true }))
+  const folder = await mkdtemp(join(folderOfRun, 'docs-'))
   for (const [i, code] of examples.entries()) {
     const file = join(folder, `${i}.ts`)
     await writeFile(file, withSources(code))

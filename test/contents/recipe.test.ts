@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { openCatalog } from '../../src/tabularium/index.ts'
 import { contentSuite } from '../../src/testing/index.ts'
 import { forNode } from '../support/bundle.ts'
 import { freshFolder } from '../support/catalogs.ts'
+import { folderOfRun } from '../support/scripts.ts'
 import { shelf } from './recipe/shelf.ts'
 
 /*
@@ -63,7 +64,7 @@ describe('a driver with a line of open.ts', () => {
 
   beforeAll(async () => {
     // Within the package, so that its own package.json and the packages it depends on are found.
-    folder = await mkdtemp(join(root, 'test/.recipe-'))
+    folder = await mkdtemp(join(folderOfRun, 'recipe-'))
     const entry = join(root, 'src/tabularium/index.ts')
     await build({
       entryPoints: [entry],
@@ -74,7 +75,6 @@ describe('a driver with a line of open.ts', () => {
     })
     built = await import(/* @vite-ignore */ pathToFileURL(join(folder, 'index.mjs')).href)
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   contentSuite(
     { describe, test },

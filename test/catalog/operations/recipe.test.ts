@@ -1,11 +1,12 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { asking } from '../../server/support/ask.ts'
 import { forNode } from '../../support/bundle.ts'
 import { freshFolder } from '../../support/catalogs.ts'
+import { folderOfRun } from '../../support/scripts.ts'
 
 /*
  * How an operation is added: a file of its own, and its line in the record. That is done here with a made-up one, to
@@ -46,7 +47,7 @@ describe('an operation that has a file of its own and a line of the record', () 
 
   beforeAll(async () => {
     // Within the package, so that its own package.json and the packages it depends on are found.
-    folder = await mkdtemp(join(root, 'test/.recipe-'))
+    folder = await mkdtemp(join(folderOfRun, 'recipe-'))
     const entry = join(root, 'test/catalog/operations/recipe/everything.ts')
     await build({
       entryPoints: [entry],
@@ -57,7 +58,6 @@ describe('an operation that has a file of its own and a line of the record', () 
     })
     everything = await import(/* @vite-ignore */ pathToFileURL(join(folder, 'everything.mjs')).href)
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   async function withTable() {
     const catalog = await everything.openCatalog('memory:')
