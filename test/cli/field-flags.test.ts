@@ -5,8 +5,12 @@ import { catalogOptionChecks } from '../../src/catalog/local.ts'
 import { type Field, fieldsOf } from '../../src/cli/fields.ts'
 import { optionsOf } from '../../src/cli/options.ts'
 import { definitions, kebab } from '../../src/cli/record.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { run } from './run.ts'
 import { overHttpServer } from './server.ts'
+
+// It gives each command wrong fields.
+limitEach(60)
 
 /* No error of a command names a field of a request, or an option in code: it names the flag. */
 

@@ -9,7 +9,7 @@ import { limitEach } from '../support/time-limit.ts'
 import { bodies, viewVersion } from './attack-requests.ts'
 import { schema, servedFake } from './rest.ts'
 
-limitEach(60)
+limitEach(120)
 
 const runs = Number(process.env.HOSTILE_RUNS ?? 1)
 const seed = Number(process.env.FC_SEED ?? 20_261_127)

@@ -13,7 +13,7 @@ import { schema, snapshotUpdates } from './rest.ts'
 /* Other requests go on beside large metadata, as no turn of the event loop has more than a small part of its work. */
 
 // The coverage slows all code down.
-limitEach(300)
+limitEach(600)
 
 const snapshots = 4_000
 

@@ -5,7 +5,7 @@ import { limitEach } from '../support/time-limit.ts'
 import { barriers, describeInChromium, filled, flights, opened } from './opened.ts'
 
 // A browser shows pages.
-limitEach(60)
+limitEach(120)
 
 describeInChromium('the page in Chromium', () => {
   it('tells what to do with an empty catalog', async () => {

@@ -10,7 +10,7 @@ import { limitEach } from '../support/time-limit.ts'
 import { type Ask, arrowRows, asking } from './support/ask.ts'
 
 // It sends hundreds of broken requests, and collects garbage.
-limitEach(60)
+limitEach(120)
 
 const half = 2_000
 const atOnce = 16

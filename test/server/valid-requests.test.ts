@@ -3,7 +3,7 @@ import { valid } from '../soak/valid.ts'
 import { limitEach } from '../support/time-limit.ts'
 
 // Requests of every operation at the bounds of their fields take long.
-limitEach(120)
+limitEach(240)
 
 /* `npm run soak -- --only valid` does this for a given time. */
 

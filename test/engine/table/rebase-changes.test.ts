@@ -5,6 +5,10 @@ import { memoryContent } from '../../../src/contents/memory/index.ts'
 import { tableEngine } from '../../../src/engine/table/engine.ts'
 import { type Change, type Snapshot, toArrowTable } from '../../../src/engine/table/index.ts'
 import { contentWith } from '../../support/contents.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// It makes hundreds of changes, each twice.
+limitEach(60)
 
 /*
  * A change that other writers overtake is applied to their versions, and uses what it did before. It has to come to

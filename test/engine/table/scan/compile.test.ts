@@ -6,6 +6,10 @@ import { memoryContent } from '../../../../src/contents/memory/index.ts'
 import { type QueryOptions, tableEngine, toArrowTable } from '../../../../src/engine/table/index.ts'
 import { compile, compileValues } from '../../../../src/engine/table/scan/compile.ts'
 import { ByteCache } from '../../../../src/engine/table/storage/cache.ts'
+import { limitEach } from '../../../support/time-limit.ts'
+
+// It compiles hundreds of predicates.
+limitEach(60)
 
 const rows = Array.from({ length: 300 }, (_, n) => ({
   n: n % 11 === 5 ? null : n,
