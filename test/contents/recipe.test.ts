@@ -10,7 +10,11 @@ import { contentSuite } from '../../src/testing/index.ts'
 import { forNode } from '../support/bundle.ts'
 import { freshFolder } from '../support/catalogs.ts'
 import { folderOfRun } from '../support/scripts.ts'
+import { limitEach } from '../support/time-limit.ts'
 import { shelf } from './recipe/shelf.ts'
+
+// The package is bundled, and loaded once more.
+limitEach(60)
 
 /*
  * How a content is added, by the recipe of CONTRIBUTING.md: one of a user's own, and a driver with its line in

@@ -7,6 +7,10 @@ import { asking } from '../../server/support/ask.ts'
 import { forNode } from '../../support/bundle.ts'
 import { freshFolder } from '../../support/catalogs.ts'
 import { folderOfRun } from '../../support/scripts.ts'
+import { limitEach } from '../../support/time-limit.ts'
+
+// The package is bundled, and loaded once more.
+limitEach(60)
 
 /*
  * How an operation is added: a file of its own, and its line in the record. That is done here with a made-up one, to
