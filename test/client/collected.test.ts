@@ -5,8 +5,8 @@ import { type OperationName, operations } from '../../src/catalog/operations/ind
 import { type ClientOptions, connect } from '../../src/client/index.ts'
 import { eventStreamType, eventText } from '../../src/protocol/events.ts'
 import type { Catalog } from '../../src/tabularium/index.ts'
-import { whileCollecting } from '../support/garbage.ts'
 import { Draw } from '../support/draw.ts'
+import { whileCollecting } from '../support/garbage.ts'
 import { fails } from '../support/refusals.ts'
 import { validRequest } from '../support/valid-requests.ts'
 
