@@ -82,7 +82,7 @@ function responseOf(core: HttpCore, exchange: FetchExchange, answer: StreamableA
     return new Response(stream, { status, headers })
   }
   exchange.discardBody()
-  if (status !== 304) headers['content-length'] = String(Buffer.byteLength(body))
+  if (status !== 304 && status !== 204) headers['content-length'] = String(Buffer.byteLength(body))
   exchange.close(true)
   const isEmpty = exchange.method === 'HEAD' || body.length === 0
   return new Response(isEmpty ? null : (body as string), { status, headers })

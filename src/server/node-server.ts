@@ -77,8 +77,8 @@ function write(core: HttpCore, exchange: NodeExchange, answer: StreamableAnswer)
   const { status, body } = answer
   const headers = core.headersOf(answer, exchange)
   if (typeof body === 'string' || Buffer.isBuffer(body)) {
-    // With status 304, the length would be that of the body that is not sent.
-    if (status !== 304) headers['content-length'] = String(Buffer.byteLength(body))
+    // With status 304, the length would be that of the body that is not sent. With 204 there is none.
+    if (status !== 304 && status !== 204) headers['content-length'] = String(Buffer.byteLength(body))
     response.writeHead(status, headers)
     response.end(body)
   } else {

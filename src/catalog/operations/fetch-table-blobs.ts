@@ -9,6 +9,7 @@ import {
   wantedFields,
 } from '../../base/model/fields.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
+import { takeBlob } from '../rows/client-rules.ts'
 import { readTable } from '../rows/read.ts'
 import { versionErrors } from '../rows/rows.ts'
 import { operation } from './framework/operation.ts'
@@ -57,8 +58,12 @@ export const fetchTableBlobs = operation({
     examples: ["./catalog films --column video --row-ids '[0,7]' --output videos.arrow"],
   },
   run: async (core, { id, column, row_ids: rowIds, ...wanted }, options) => {
-    const { signal, [requestMemory]: memory } = options
+    const { signal, [requestMemory]: memory, [takeBlob]: take } = options
     const work = { signal, maxBytes: core.settings.resultBytes, memory: memory?.hold }
+    if (take !== undefined) {
+      take(await readTable(core, id, wanted, (rows) => rows.blob({ column, rowId: rowIds[0]! }, work)))
+      return { data: new Uint8Array() }
+    }
     return { data: await readTable(core, id, wanted, (rows) => rows.blobs({ column, rowIds }, work)) }
   },
 })

@@ -9,6 +9,16 @@ export const clientRules = Symbol('clientRules')
  */
 export const readsLance = Symbol('readsLance')
 
+/** The member of the options by which a transport takes one blob as a value to read from, in place of Arrow. */
+export const takeBlob = Symbol('takeBlob')
+
+/** A blob that was found: its size in bytes, or null, and what reads the bytes from one position up to before another. */
+export interface BlobOfVersion {
+  readonly version: number
+  readonly size: number | null
+  read(from: number, to: number): AsyncIterable<Uint8Array>
+}
+
 /** Expectations of a client beyond the protocol. */
 export interface ClientRules {
   /** A column under a type that the client knows, with the same values; the same object where it knows the type. */

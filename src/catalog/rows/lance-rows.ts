@@ -41,6 +41,10 @@ export function lanceRows(
     count: (predicate, work) => withLance((lance, dataset) => lance.count(dataset, predicate, work)),
     query: (asked) => withLance((lance, dataset) => lance.query(dataset, asked)),
     blobs: (wanted, work) => withLance((lance, dataset) => lance.blobs(dataset, wanted, work)),
+    async blob(wanted, work) {
+      const blob = await withLance((lance, dataset) => lance.blob(dataset, wanted, work))
+      return { ...blob, version: found.version }
+    },
     explain: (asked) => withLance((lance, dataset) => lance.explain(dataset, asked)),
     async stats() {
       const found = await withLance((lance, dataset) => lance.stats(dataset))

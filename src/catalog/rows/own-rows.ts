@@ -13,6 +13,15 @@ interface Opened {
 
 /** Rows of our own engine. The version is opened when more than its record is needed. */
 export function ownRows({ rows }: VersionRecord, open: () => Promise<Opened>): VersionRows {
+  const noBlobs = async ({ column }: { readonly column: string }): Promise<never> => {
+    const { engine, snapshot } = await open()
+    // A column that is not there is told first.
+    await engine.explainQuery(snapshot, { columns: [column] })
+    throw unsupported(
+      "Only tables of Lance have blobs, and the rows of this one are the catalog's own.",
+      'Its columns of bytes are read by a query.',
+    )
+  }
   return {
     async count(predicate: string | undefined, work: WorkOptions) {
       if (predicate === undefined) return rows!
@@ -25,15 +34,8 @@ export function ownRows({ rows }: VersionRecord, open: () => Promise<Opened>): V
       const { engine, snapshot } = await open()
       return engine[inParts ? 'streamRows' : 'queryRows'](snapshot, asked)
     },
-    async blobs({ column }) {
-      const { engine, snapshot } = await open()
-      // A column that is not there is told first.
-      await engine.explainQuery(snapshot, { columns: [column] })
-      throw unsupported(
-        "Only tables of Lance have blobs, and the rows of this one are the catalog's own.",
-        'Its columns of bytes are read by a query.',
-      )
-    },
+    blobs: noBlobs,
+    blob: noBlobs,
     async explain(asked) {
       refuseText(asked)
       const { engine, snapshot } = await open()

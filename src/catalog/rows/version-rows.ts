@@ -2,12 +2,15 @@ import type { Schema } from '@uwdata/flechette'
 import type {
   BlobsToRead,
   BlobsWork,
+  BlobToRead,
   LanceIndexFound,
   SearchTuning,
   TextSearch,
   WriteSpec,
 } from '../../engine/lance/index.ts'
+
 import type { QueryOptions, WorkOptions } from '../../engine/table/index.ts'
+import type { BlobOfVersion } from './client-rules.ts'
 
 /*
  * Rows are written by one of two engines: our own, or Lance. What a version is decides which one reads them. Operations
@@ -52,6 +55,8 @@ export interface VersionRows {
   query(asked: RowsQuery, inParts: boolean): Promise<Uint8Array | AsyncIterable<Uint8Array>>
   /** Blobs of rows as an Arrow IPC file. Throws `Unsupported` where rows have none. */
   blobs(wanted: BlobsToRead, work: BlobsWork): Promise<Uint8Array>
+  /** One blob, whose parts are read on demand. Throws `Unsupported` where rows have none. */
+  blob(wanted: BlobToRead, work: BlobsWork): Promise<BlobOfVersion>
   explain(asked: RowsQuery): Promise<readonly string[]>
   stats(): Promise<RowsStats>
   describe(): Promise<DescribedRows>

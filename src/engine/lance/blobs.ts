@@ -17,6 +17,18 @@ export interface BlobsToRead {
   readonly rowIds: readonly number[]
 }
 
+/** A blob to read in parts. */
+export interface BlobToRead {
+  readonly column: string
+  readonly rowId: number
+}
+
+/** A blob that was found: its size in bytes, or null, and what reads the bytes from one position up to before another. */
+export interface FoundBlob {
+  readonly size: number | null
+  read(from: number, to: number): AsyncIterable<Uint8Array>
+}
+
 /** How blobs are read. */
 export type BlobsWork = Pick<QueryOptions, 'signal' | 'maxBytes' | 'memory'>
 
@@ -30,15 +42,7 @@ export async function readBlobs(
   { column, rowIds }: BlobsToRead,
   { signal, maxBytes = Number.POSITIVE_INFINITY, memory }: BlobsWork,
 ): Promise<Uint8Array> {
-  const columns = await table.blobColumns()
-  if (!columns.includes(column)) throw noBlobs(shown, column, columns)
-  const sizes = await sizesOf(table, column, [...new Set(rowIds)])
-  const missing = rowIds.findIndex((id) => !sizes.has(id))
-  if (missing >= 0) {
-    throw invalid(
-      `row_ids[${missing}]: ${shown} has no row with the id ${rowIds[missing]}. Ask for ids that a query of this version answers, by with_row_id.`,
-    )
-  }
+  const sizes = await blobSizes(table, shown, { column, rowIds })
   const bytes = rowIds.reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0)
   if (bytes > maxBytes) {
     throw invalid(
@@ -62,6 +66,48 @@ export async function readBlobs(
     // The blobs may be asked for again.
     memory?.give(2 * bytes)
     throw error
+  }
+}
+
+/** The sizes of blobs, by the ids of their rows; null for one that is null. Throws where a row or column is not there. */
+export async function blobSizes(
+  table: NativeTable,
+  shown: string,
+  { column, rowIds }: BlobsToRead,
+): Promise<ReadonlyMap<number, number | null>> {
+  const columns = await table.blobColumns()
+  if (!columns.includes(column)) throw noBlobs(shown, column, columns)
+  const sizes = await sizesOf(table, column, [...new Set(rowIds)])
+  const missing = rowIds.findIndex((id) => !sizes.has(id))
+  if (missing >= 0) {
+    throw invalid(
+      `row_ids[${missing}]: ${shown} has no row with the id ${rowIds[missing]}. Ask for ids that a query of this version answers, by with_row_id.`,
+    )
+  }
+  return sizes
+}
+
+/** From where to where the portions of a part of a blob lie. The first ones are small: who reads on may stop soon. */
+export function* portionsOfBlob(from: number, to: number): Generator<readonly [from: number, to: number]> {
+  for (let size = portionBytes >> 4, at = from; at < to; size = Math.min(2 * size, portionBytes)) {
+    const end = Math.min(to, at + size)
+    yield [at, end]
+    at = end
+  }
+}
+
+/** The bytes of a blob from one position up to before another, at most those of a portion. */
+export async function readBlobPart(
+  table: NativeTable,
+  { column, rowId }: BlobToRead,
+  from: number,
+  to: number,
+): Promise<Uint8Array> {
+  const [file] = await table.fetchBlobFiles(column, [BigInt(rowId)])
+  try {
+    return await file!.readRange(BigInt(from), BigInt(to))
+  } finally {
+    file!.close?.()
   }
 }
 

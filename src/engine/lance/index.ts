@@ -5,7 +5,16 @@ import { queryChanges, streamChanges } from '../table/changes/changes.ts'
 import { ReportedWork } from '../table/job.ts'
 import type { ChangesOptions, WorkOptions } from '../table/table-engine.ts'
 import { answerOf } from './answer.ts'
-import { type BlobsToRead, type BlobsWork, readBlobs } from './blobs.ts'
+import {
+  type BlobsToRead,
+  type BlobsWork,
+  type BlobToRead,
+  blobSizes,
+  type FoundBlob,
+  portionsOfBlob,
+  readBlobPart,
+  readBlobs,
+} from './blobs.ts'
 import { ownColumns, type RowChange, type RowsChanged } from './change.ts'
 import { type DatasetToCompare, lancePair } from './changes/changes.ts'
 import { columnsToWrite } from './columns.ts'
@@ -22,7 +31,7 @@ import type { LanceSession } from './session.ts'
 import { errorOf, type LanceOptions, LanceSessions } from './sessions.ts'
 import { type WriteSpec, writeSpecOf } from './write-spec.ts'
 
-export type { BlobsToRead, BlobsWork } from './blobs.ts'
+export type { BlobsToRead, BlobsWork, BlobToRead, FoundBlob } from './blobs.ts'
 export type { Dataset, DatasetVersion, DatasetVersions, StagedVersion } from './bridge.ts'
 export type { RowChange, RowsChanged } from './change.ts'
 export type { DatasetToCompare } from './changes/changes.ts'
@@ -63,6 +72,29 @@ export class LanceEngine {
   /** Blobs of rows of a version as the bytes of an Arrow IPC file. */
   blobs(dataset: DatasetToRead, wanted: BlobsToRead, work: BlobsWork): Promise<Uint8Array> {
     return this.#read(dataset, work, (table) => readBlobs(table, dataset.shown, wanted, work))
+  }
+
+  /** One blob of a version, whose parts are read on demand. */
+  async blob(dataset: DatasetToRead, wanted: BlobToRead, work: BlobsWork): Promise<FoundBlob> {
+    const { column, rowId } = wanted
+    const sizes = await this.#read(dataset, work, (table) =>
+      blobSizes(table, dataset.shown, { column, rowIds: [rowId] }),
+    )
+    const part = (from: number, to: number) =>
+      this.#read(dataset, work, (table) => readBlobPart(table, wanted, from, to))
+    return {
+      size: sizes.get(rowId)!,
+      async *read(from, to) {
+        for (const [start, end] of portionsOfBlob(from, to)) {
+          await work.memory?.take(end - start)
+          try {
+            yield await part(start, end)
+          } finally {
+            work.memory?.give(end - start)
+          }
+        }
+      },
+    }
   }
 
   /** Columns of some rows of a version, in the order in which it has them, as batches of Arrow that are read on demand. */

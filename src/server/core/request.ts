@@ -40,18 +40,26 @@ export function readAddress(
   exchange: Exchange,
   unknownFields: HttpOptions['unknownFields'],
 ): Addressed {
-  const { operation, id, indexName } = match
+  const { operation, id, indexName, blob } = match
   const { delimiter, fields, repeated } =
     exchange.query === '' ? noQuery : readQuery(match, exchange, unknownFields)
   const { plusIsSpace } = exchange.dialect!
   const implied = operation === 'listTables' ? [] : undefined
+  const named = {
+    ...(indexName !== undefined && { index_name: decodeSegment(indexName, plusIsSpace) }),
+    ...(blob && { column: decodeSegment(blob.column, plusIsSpace), row_ids: [rowIdOf(blob.row)] }),
+  }
   return {
     id: id === undefined ? implied : decodePathId(id, delimiter, plusIsSpace),
     delimiter,
-    fields:
-      indexName === undefined ? fields : { ...fields, index_name: decodeSegment(indexName, plusIsSpace) },
+    fields: indexName === undefined && blob === undefined ? fields : { ...fields, ...named },
     repeated,
   }
+}
+
+/** The operation refuses what is not a number. */
+function rowIdOf(segment: string): number | string {
+  return /^\d+$/.test(segment) ? Number(segment) : segment
 }
 
 function readQuery(

@@ -5,7 +5,7 @@ import { inTransactionHeader } from '../../base/model/transaction-id.ts'
 import type { Hold } from '../../base/scheduling/byte-budget.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import { performance } from '../../base/time.ts'
-import type { Catalog, OperationOptions } from '../../catalog/index.ts'
+import type { BlobOfVersion, Catalog, OperationOptions } from '../../catalog/index.ts'
 import {
   callerHook,
   isAboutTransactions,
@@ -16,7 +16,7 @@ import {
   sessionServer,
   transactionNamed,
 } from '../../catalog/index.ts'
-import { clientRules, readsLance } from '../../catalog/local.ts'
+import { clientRules, readsLance, takeBlob } from '../../catalog/local.ts'
 import { type OperationName, operations } from '../../catalog/operations/index.ts'
 import { arrowStreamType, type Method } from '../../protocol/wire.ts'
 import type { Principal } from '../auth/principal.ts'
@@ -27,6 +27,7 @@ import { dialectOf } from '../dialects/index.ts'
 import { Throttled } from '../limits/rate-limit.ts'
 import { endsTransaction } from '../servers/forwarder.ts'
 import { answerOf, type StreamableAnswer } from './answer.ts'
+import { blobAnswer } from './blob-answer.ts'
 import { type Body, readBody, readOrStream, uncounted } from './body.ts'
 import type { HttpContext } from './context.ts'
 import type { Exchange } from './exchange.ts'
@@ -172,6 +173,7 @@ export function responder(context: HttpContext): Responder {
     const idempotencyKey = keyOf(exchange, definition)
     const make = async () => {
       const rules = dialect.rules?.()
+      let blob: BlobOfVersion | undefined
       const result = await methods[operation](request, {
         ...(route.rows &&
           hold && {
@@ -187,11 +189,17 @@ export function responder(context: HttpContext): Responder {
         ...(operation === 'createTableVersion' && { signal: disconnectSignal(exchange) }),
         ...(transaction !== undefined && { transaction }),
         ...(idempotencyKey !== undefined && { idempotencyKey }),
+        ...(match.blob && {
+          [takeBlob]: (found: BlobOfVersion) => {
+            blob = found
+          },
+        }),
         ...(rules && { [clientRules]: rules }),
         ...(dialect.readsLance?.(built) && { [readsLance]: true }),
         ...(definition.changes && { [requestId]: exchange.requestId }),
         ...(authorizer && { [callerHook]: authorizer.ofResolved(exchange, content) }),
       })
+      if (match.blob) return blobAnswer(blob, exchange)
       begun.record(operation, request, result, principal)
       const response = children ? childrenResponse(operation, request, result) : result
       const answer = await answerOf(route, response, dialect.response?.(operation, response) ?? response)

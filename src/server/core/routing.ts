@@ -1,4 +1,5 @@
 import { type CatalogError, invalid, unsupported } from '../../base/errors.ts'
+import { versionQuery } from '../../catalog/index.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import { type Route, wire } from '../../protocol/wire.ts'
 
@@ -10,6 +11,8 @@ export interface Match {
   readonly id: string | undefined
   /** The segment of `{index_name}`, not decoded. */
   readonly indexName: string | undefined
+  /** Of the path of one blob: its segments of column and row, not decoded. */
+  readonly blob?: { readonly column: string; readonly row: string }
 }
 
 type NamedRoute = { readonly operation: OperationName; readonly route: Route }
@@ -48,6 +51,15 @@ export function matchPath(path: string, mounted = 0): Match | undefined {
     if (named) return { operation: named.operation, route: named.route, id, indexName: undefined }
     const indexed = verbs && matchIndex(verbs, verb)
     if (indexed) return { ...indexed, id }
+    const [, column, row] = (verbs?.has('fetch_blobs') && blobVerb.exec(verb)) || []
+    if (column !== undefined && row !== undefined)
+      return {
+        operation: 'fetchTableBlobs',
+        route: blobRoute,
+        id,
+        indexName: undefined,
+        blob: { column, row },
+      }
   }
   const named = byPath.get(path.slice(start + prefix.length, end))
   return named && { ...named, id: undefined, indexName: undefined }
@@ -57,6 +69,15 @@ function matchIndex(verbs: Map<string, NamedRoute>, verb: string): Omit<Match, '
   const [, indexName, rest] = /^index\/([^/]+)\/([^/]+)$/.exec(verb) ?? []
   const named = indexName === undefined ? undefined : verbs.get(`index/{index_name}/${rest}`)
   return named && { ...named, indexName }
+}
+
+/** The path of one blob, as it is or in ranges. LanceDB's remote client reads its handles of blobs so. */
+const blobVerb = /^blob\/([^/]+)\/([^/]+)\/bytes$/
+const blobRoute: Route = {
+  ...wire.fetchTableBlobs,
+  methods: ['GET'],
+  query: versionQuery,
+  body: 'none',
 }
 
 /** The offset of the path after the mount prefix; negative when the path is shorter. */

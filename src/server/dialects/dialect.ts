@@ -34,6 +34,8 @@ export interface Dialect {
   readonly readsLance?: (request: Fields) => boolean
   /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>
+  /** The header with the version that a blob was read from. */
+  readonly blobVersion?: string
   /** The status of an error, if the client interprets statuses differently. */
   readonly status?: (code: ErrorCode, operation: OperationName) => ErrorStatus | undefined
   /** The status of the answer to an unknown path. */

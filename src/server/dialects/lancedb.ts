@@ -23,6 +23,7 @@ export const lancedbDialect: Dialect = {
   // clauses of full-text queries, and from 0.4.0 on it inserts in several parts.
   headers: { [versionHeader]: '0.3.0' },
   listing: 'children',
+  blobVersion: 'x-lancedb-version',
   rules: rulesOfRequest,
   // The client requests all tables when it means those of the root.
   operation: (operation) => (operation === 'listAllTables' ? 'listTables' : operation),
@@ -37,12 +38,6 @@ export const lancedbDialect: Dialect = {
   // The client takes every 404 below a table as a missing table.
   unknownRoute: 406,
   unserved(path) {
-    if (/\/blob\/[^/]*\/[^/]*\/bytes\/?$/.test(path)) {
-      return unsupported(
-        'Handles of blobs are not served.',
-        'Fetch the whole blobs: by fetchBlobs in Node, by fetch_blobs in Python.',
-      )
-    }
     if (!/\/multipart_write\/\w+\/?$/.test(path)) return undefined
     return unsupported(
       'A table with blobs takes no rows in several parts, and the client sends more than a million rows so.',

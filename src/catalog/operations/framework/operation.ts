@@ -6,7 +6,13 @@ import type { RemovalRecord, SessionServer, TransactionRecord } from '../../../b
 import type { LanceContext, LanceStaging } from '../../lance/context.ts'
 import type { LocationSettings } from '../../locations/context.ts'
 import type { AuthorizeHook, CallerHook } from '../../lookup/access.ts'
-import type { ClientRules, clientRules, readsLance } from '../../rows/client-rules.ts'
+import type {
+  BlobOfVersion,
+  ClientRules,
+  clientRules,
+  readsLance,
+  takeBlob,
+} from '../../rows/client-rules.ts'
 import type { RowsContext, RowsSettings, RowsStaging } from '../../rows/context.ts'
 import type { Route } from './route.ts'
 
@@ -77,6 +83,7 @@ export interface OperationOptions {
   readonly idempotencyKey?: string | undefined
   readonly [clientRules]?: ClientRules | undefined
   readonly [readsLance]?: boolean | undefined
+  readonly [takeBlob]?: ((blob: BlobOfVersion) => void) | undefined
   readonly [requestMemory]?: Partial<RequestMemory> | undefined
   readonly [sessionServer]?: SessionServer | undefined
   readonly [requestId]?: string | undefined
