@@ -17,7 +17,7 @@ const meanings: readonly (readonly [words: RegExp, code: ErrorCode])[] = [
     'InvalidInput',
   ],
   // Of the work on values, and not of files.
-  [/Assertion failed/i, 'InvalidInput'],
+  [/Assertion failed|Not enough rows to train/i, 'InvalidInput'],
   [
     /LanceError\(IO\)|not found|No such file|corrupt|protobuf|Object at location|\b(?:Io|Ipc) error|Arrow file does not contain|Unable to get root|global buffers|capacity overflow|flatbuffer/i,
     'InvalidTableState',

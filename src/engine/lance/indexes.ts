@@ -99,11 +99,11 @@ export async function createLanceIndex(
     return known === undefined || value == null ? [] : [[known, value] as const]
   })
   const index = lance.Index[make](Object.fromEntries(given)).inner
-  const there = (await table.listIndices()).find((one) => one.name === (name ?? `${column}_idx`))
-  if (there !== undefined && !replace) {
+  // Without a name, Lance takes one that is free, or finds that such an index is there.
+  if (name !== undefined && !replace && (await table.listIndices()).some((one) => one.name === name)) {
     throw new CatalogError(
       'TableIndexAlreadyExists',
-      `The index ${JSON.stringify(there.name)} already exists. Choose another name, or replace it.`,
+      `The index ${JSON.stringify(name)} already exists. Choose another name, or replace it.`,
     )
   }
   await table.createIndex(index, column, replace, undefined, name, true)

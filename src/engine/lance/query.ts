@@ -44,7 +44,8 @@ export async function buildQuery(
   const most = limit ?? (search || text ? defaultLimit : undefined)
   if (most !== undefined) query.limit(most)
   if (offset !== undefined) query.offset(offset)
-  if (orderBy !== undefined && orderBy.length > 0) {
+  // Lance fails where it would sort no rows.
+  if (orderBy !== undefined && orderBy.length > 0 && most !== 0) {
     query.orderBy(
       orderBy.map(({ column, descending, nullsFirst }) => ({
         columnName: column,
