@@ -1,9 +1,11 @@
+import { realpathSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isInside } from '../../base/content/path.ts'
 import { CatalogError } from '../../base/errors.ts'
 import { performance } from '../../base/time.ts'
 import { isMissing } from './file-errors.ts'
+import { quickly } from './quickly.ts'
 import { RawFile } from './raw-file.ts'
 
 /** The most cached folders. */
@@ -46,8 +48,8 @@ export class RealFolders {
 
   /** The real path of a folder or file, looked up now. That of the root is cached as those of folders are. */
   async look(segments: readonly string[]): Promise<string> {
-    if (segments.length === 0) return realpath(this.#root)
-    const [root, found] = await Promise.all([this.find([]), realpath(join(this.#root, ...segments))])
+    if (segments.length === 0) return realPath(this.#root)
+    const [root, found] = await Promise.all([this.find([]), realPath(join(this.#root, ...segments))])
     if (isInside(root, found)) return found
     // The root itself may lead elsewhere since it was cached.
     this.forget([])
@@ -56,18 +58,26 @@ export class RealFolders {
     return found
   }
 
-  /** Works in a folder by its real path, which is looked up again where something is missing. */
+  /**
+   * Works in a folder by its real path, which is looked up again where something is missing: where the work says so by
+   * the system's error, or finds nothing.
+   */
   async use<T>(segments: readonly string[], work: (folder: string) => Promise<T>): Promise<T> {
     const folder = await this.find(segments)
+    let missing: { readonly error?: unknown; readonly found?: T }
     try {
-      return await work(folder)
+      const found = await work(folder)
+      if (found !== undefined) return found
+      missing = { found }
     } catch (error) {
       if (!isMissing(error)) throw error
-      this.forget(segments)
-      const now = await this.find(segments)
-      if (now === folder) throw error
-      return work(now)
+      missing = { error }
     }
+    this.forget(segments)
+    const now = await this.find(segments)
+    if (now !== folder) return work(now)
+    if (missing.error) throw missing.error
+    return missing.found!
   }
 
   /** Clears the cache of a folder after a file in it was found missing, or of all folders. */
@@ -76,6 +86,12 @@ export class RealFolders {
     else this.#known.delete(segments.join('/'))
   }
 }
+
+const realPath = (path: string) =>
+  quickly(
+    () => realpathSync.native(path),
+    () => realpath(path),
+  )
 
 /** The result, or undefined when no file of that name exists. */
 export function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {

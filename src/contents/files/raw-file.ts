@@ -1,4 +1,17 @@
-import { closeSync, fstatSync, fsync, open, writev } from 'node:fs'
+import { closeSync, constants, fstatSync, fsync, open, openSync, writev } from 'node:fs'
+import { promisify } from 'node:util'
+import { quickly } from './quickly.ts'
+
+const openInThread = promisify(open)
+
+/** Opens what exists. A pipe with nobody at its other end does not keep the caller. */
+export function openExisting(path: string, flags: number): Promise<number> {
+  const all = flags | (constants.O_NONBLOCK ?? 0)
+  return quickly(
+    () => openSync(path, all),
+    () => openInThread(path, all),
+  )
+}
 
 /**
  * An open file or folder. A commit of rows opens, writes and syncs a few small files. A `FileHandle` takes about a
@@ -12,13 +25,9 @@ export class RawFile {
   }
 
   /** Opens a folder or file to read (`r`, `r+`), or creates a file, which fails with `EEXIST` for a taken name (`wx`). */
-  static open(path: string, flags: 'r' | 'r+' | 'wx'): Promise<RawFile> {
-    return new Promise((resolve, reject) => {
-      open(path, flags, (error, descriptor) => {
-        if (error) reject(error)
-        else resolve(new RawFile(descriptor))
-      })
-    })
+  static async open(path: string, flags: 'r' | 'r+' | 'wx'): Promise<RawFile> {
+    if (flags === 'wx') return new RawFile(await openInThread(path, flags))
+    return new RawFile(await openExisting(path, flags === 'r' ? constants.O_RDONLY : constants.O_RDWR))
   }
 
   /** Appends some of the bytes, and returns how many. */

@@ -1,12 +1,12 @@
-import { closeSync, constants, fstatSync, open, read, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, read, readSync } from 'node:fs'
 import { promisify } from 'node:util'
 import type { ByteRange } from '../../base/content/content.ts'
 import { clampRange } from '../../base/content/path.ts'
 import { nextTurn, performance } from '../../base/time.ts'
 import { systemCode } from './file-errors.ts'
+import { openExisting } from './raw-file.ts'
 
 // A FileHandle takes 25 µs more than the calls themselves, of 70 for a small file.
-const openFile = promisify(open)
 const readAt = promisify(read)
 
 /** Whether the system can refuse to open a link. */
@@ -22,6 +22,12 @@ export function readFile(
     const { start, end } = clampRange(size, range)
     // A separate buffer begins at an aligned address.
     const bytes = new Uint8Array(Buffer.allocUnsafeSlow(end - start).buffer)
+    if (bytes.length <= quickBytes) {
+      const done = new Float64Array(1)
+      await readQuickly({ handle, parts: [{ start, end }], offsets: [0], bytes, done })
+      const read = done[0]!
+      return bytes.subarray(0, read + (await readFully(handle, bytes.subarray(read), start + read)))
+    }
     // The bytes after the first page are read first, see below.
     const split = start < pageBytes && bytes.length > largeBytes ? pageBytes - start : 0
     const last = split + (await readFully(handle, bytes.subarray(split), start + split))
@@ -146,7 +152,7 @@ async function withFile<T>(
   work: (handle: number, size: number) => Promise<T>,
 ): Promise<T | undefined> {
   const noLinks = links === 'refuse' ? constants.O_NOFOLLOW : 0
-  const handle = await openFile(file, constants.O_RDONLY | noLinks)
+  const handle = await openExisting(file, constants.O_RDONLY | noLinks)
   try {
     // On an open file, fstat and close take microseconds. In the thread pool they would wait for other large reads.
     const stats = fstatSync(handle)

@@ -1,11 +1,11 @@
-import { type BigIntStats, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileState, Link, Linked, SharedFiles } from '../../base/content/content.ts'
 import { folderSegmentsOf, segmentsOf } from '../../base/content/path.ts'
-import { performance } from '../../base/time.ts'
 import { fileError, isMissing, systemCode } from './file-errors.ts'
 import { type DurableFolders, type RealFolders, syncFolder, unlessMissing } from './folders.ts'
+import { quickly } from './quickly.ts'
 import { RawFile } from './raw-file.ts'
 import { type FileLink, linkFiles, replaceFile } from './write-file.ts'
 
@@ -126,27 +126,14 @@ const tickMillis = 50
 /** The same elsewhere: some file systems tell every second one. */
 const coarseMillis = 2_500
 
-/**
- * The system mostly has in memory what it tells of a file, and tells it in 4 µs. By way of a thread that takes 50, and
- * more on a busy machine. After a slow answer, threads ask for a while.
- */
-const slowMillis = 0.2
-const slowFor = 1_000
-let slowUntil = 0
-
-function statsOf(file: string): BigIntStats | Promise<BigIntStats> {
-  const began = performance.now()
-  if (began < slowUntil) return stat(file, { bigint: true })
-  try {
-    return statSync(file, { bigint: true })
-  } finally {
-    const now = performance.now()
-    if (now - began > slowMillis) slowUntil = now + slowFor
-  }
-}
-
-async function stateOf(file: string): Promise<FileState> {
-  const { dev, ino, size, mtimeNs, ctimeNs } = await statsOf(file)
+async function stateOf(file: string): Promise<FileState | undefined> {
+  // An error of a missing file takes longer than the answer.
+  const found = await quickly(
+    () => statSync(file, { bigint: true, throwIfNoEntry: false }),
+    () => stat(file, { bigint: true }),
+  )
+  if (found === undefined) return undefined
+  const { dev, ino, size, mtimeNs, ctimeNs } = found
   const isFine = mtimeNs % 1_000n !== 0n || ctimeNs % 1_000n !== 0n
   return { text: `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`, millis: isFine ? tickMillis : coarseMillis }
 }
