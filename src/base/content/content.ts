@@ -106,9 +106,10 @@ export interface SharedFiles {
   /**
    * As `link`, for many files, whose second paths appear within as short a time as possible. Links in one folder
    * appear in order. After a failed link, the later ones of its folder are not made: their result is undefined.
-   * Optional: without it, each file is linked alone.
+   * `onLinked` is called once all second paths are there, and perhaps not durable yet. Optional: without it, each file is
+   * linked alone.
    */
-  linkAll?(links: readonly Link[]): Promise<readonly (Linked | undefined)[]>
+  linkAll?(links: readonly Link[], onLinked?: () => void): Promise<readonly (Linked | undefined)[]>
   /** Makes a folder for programs that write only to folders that exist. Optional: object stores have no folders. */
   makeFolder?(path: string): Promise<void>
   /**

@@ -7,18 +7,25 @@ export interface ManifestLink extends Link {
 
 /**
  * Gives manifests their final names within as short a time as possible, those of one branch in order. Returns whether all
- * of them got theirs.
+ * of them got theirs. `onLinked` is called once they have, and perhaps before the names are durable.
  */
-export async function linkAll(manifests: readonly ManifestLink[]): Promise<boolean> {
+export async function linkAll(
+  manifests: readonly ManifestLink[],
+  onLinked: () => void = () => {},
+): Promise<boolean> {
   const byContent = new Map<Content, Link[]>()
   for (const { content, from, to } of manifests) {
     const links = byContent.get(content)
     if (links) links.push({ from, to })
     else byContent.set(content, [{ from, to }])
   }
+  let left = byContent.size
+  const onePart = () => {
+    if (--left === 0) onLinked()
+  }
   const results = await Promise.allSettled(
     Array.from(byContent, ([{ shared }, links]) =>
-      shared?.linkAll ? shared.linkAll(links) : linkEach(shared!, links),
+      shared?.linkAll ? shared.linkAll(links, onePart) : linkEach(shared!, links, onePart),
     ),
   )
   return results.every(
@@ -26,11 +33,16 @@ export async function linkAll(manifests: readonly ManifestLink[]): Promise<boole
   )
 }
 
-async function linkEach(shared: SharedFiles, links: readonly Link[]): Promise<Linked[]> {
+async function linkEach(
+  shared: SharedFiles,
+  links: readonly Link[],
+  onLinked: () => void,
+): Promise<Linked[]> {
   const results: Linked[] = []
   for (const { from, to } of links) {
     results.push(await shared.link(from, to))
-    if (results.at(-1) !== 'linked') break
+    if (results.at(-1) !== 'linked') return results
   }
+  onLinked()
   return results
 }

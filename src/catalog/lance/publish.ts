@@ -36,11 +36,16 @@ const byName: FindTables = (reader, { id }) => lookUpTable(reader, id)
 
 const none: StagedManifests = new Map()
 
-interface Publishing {
+interface Publishing<T> {
   /** For work that makes tables itself. */
   readonly find?: FindTables
   /** Whether the branches were reconciled for the same work. Then only what would be in the way is looked for. */
   readonly isReconciled?: boolean
+  /**
+   * Called with the result once the manifests have their final names, and perhaps before these are durable. Not where
+   * they were published in another way.
+   */
+  readonly onNamed?: (result: T) => void
 }
 
 /**
@@ -51,14 +56,14 @@ export function publishing<T>(
   core: LanceContext,
   versions: readonly VersionToPublish[],
   work: (staged: StagedManifests) => Promise<T>,
-  { find = byName, isReconciled = false }: Publishing = {},
+  { find = byName, isReconciled = false, onNamed = () => {} }: Publishing<T> = {},
 ): Promise<T> {
   const toPublish = versions.filter(mayBePublished)
   if (toPublish.length === 0) return work(none)
   const { staging } = core
   return staging
     ? deferPublication(core, staging, toPublish, find, work)
-    : publishAfter(core, toPublish, { find, isReconciled }, work)
+    : publishAfter(core, toPublish, { find, isReconciled, onNamed }, work)
 }
 
 /** Whether a version has a manifest that a writer of Lance staged. */
@@ -125,7 +130,7 @@ function isRefusal(error: unknown): boolean {
 async function publishAfter<T>(
   core: LanceContext,
   versions: readonly VersionToPublish[],
-  { find, isReconciled }: Required<Publishing>,
+  { find, isReconciled, onNamed }: Required<Publishing<T>>,
   work: (staged: StagedManifests) => Promise<T>,
 ): Promise<T> {
   const early = isReconciled ? await findPlaces(core, versions, find) : undefined
@@ -144,10 +149,11 @@ async function publishAfter<T>(
     if (isRefusal(error)) await removeRefused(core, staged)
     throw error
   }
-  if (await publishNow(staged)) {
+  const named = () => {
     for (const [{ branch, version }, { table }] of inOrder(staged)) confirm(core, table, branch, version)
-    return result
+    onNamed(result)
   }
+  if (await publishNow(staged, named)) return result
   await reconcileAgain(core, staged)
   const ofOthers = await publishedByOthers(staged, ids)
   if (ofOthers.length > 0) await reconcileAgain(core, staged, ofOthers)
@@ -176,9 +182,9 @@ async function reconcileAgain(
  * Publishes versions that follow on published ones. Returns whether nothing is left to do: otherwise others are at work
  * on the same branch.
  */
-async function publishNow(staged: StagedManifests): Promise<boolean> {
+async function publishNow(staged: StagedManifests, onNamed: () => void): Promise<boolean> {
   const links = linksOf(staged)
-  if (!(await follow(links)) || !(await linkAll(links))) return false
+  if (!(await follow(links)) || !(await linkAll(links, onNamed))) return false
   await Promise.all(links.map(({ content, from }) => content.remove(from)))
   return true
 }

@@ -105,7 +105,7 @@ export async function changeLance(
           },
         })
       }
-      const changed = await written()
+      const changed = await written().finally(() => commits.durable())
       const hasVersion = commits.made !== undefined
       // The transaction of a change without effect ends without a version.
       if (!hasVersion || change.makesSeveral) await transaction.commit(() => ({}))
@@ -172,6 +172,8 @@ class Commits {
   readonly #transaction: LongTransaction
   readonly #signal: AbortSignal | undefined
   readonly #guard: LanceGuard
+  /** Versions that Lance was told of, whose names may not be durable. */
+  readonly #named: Promise<unknown>[] = []
 
   constructor(
     core: AnyRowsContext,
@@ -291,7 +293,7 @@ class Commits {
       await this.#guard.requireSame()
       const record = (manifests: StagedManifests) =>
         inVersionRow(this.#core, entry, this.#signal, () => this.#record(entry, manifests))
-      const made = await publishing(this.#core, [entry], record, { isReconciled: true })
+      const made = await this.#publish(entry, record)
       this.made = version
       this.madeAs = made
       return made
@@ -302,6 +304,26 @@ class Commits {
       } else if (error instanceof CatalogError) this.failure = error
       throw error
     }
+  }
+
+  /** Lance goes on once a manifest has its name, while that is synced: the change itself waits for {@link durable}. */
+  #publish(
+    entry: VersionEntry,
+    record: (manifests: StagedManifests) => Promise<DatasetVersion>,
+  ): Promise<DatasetVersion> {
+    return new Promise((resolve, reject) => {
+      const onNamed = (made: DatasetVersion) => {
+        this.#named.push(published)
+        resolve(made)
+      }
+      const published = publishing(this.#core, [entry], record, { isReconciled: true, onNamed })
+      published.then(resolve, reject)
+    })
+  }
+
+  /** Waits until the names of the versions that were made are durable, and those that Lance gave them are gone. */
+  async durable(): Promise<void> {
+    await Promise.all(this.#named)
   }
 
   /** Records a version by the commit of the transaction. A version that is refused leaves the transaction open. */

@@ -49,10 +49,10 @@ export class SharedFilesOnDisk implements SharedFiles {
     return result!
   }
 
-  async linkAll(links: readonly Link[]): Promise<readonly (Linked | undefined)[]> {
+  async linkAll(links: readonly Link[], onLinked?: () => void): Promise<readonly (Linked | undefined)[]> {
     // All slow work is before the first link, or after the last one.
     const found = await Promise.all(links.map((link) => this.#find(link)))
-    const results = await linkFiles(found)
+    const results = await linkFiles(found, onLinked)
     return results.map((result, at) => {
       if (result === undefined) return undefined
       if (result.error === undefined) return 'linked'

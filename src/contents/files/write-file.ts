@@ -136,8 +136,12 @@ export interface LinkResult {
 /**
  * Gives files second names, each atomically, and all of them before the first folder is synced. After a failure, the
  * later links of the same `order` are not made: their result is undefined. A taken name is the error `EEXIST`.
+ * `onLinked` is called before the sync, if all were made.
  */
-export async function linkFiles(links: readonly FileLink[]): Promise<readonly (LinkResult | undefined)[]> {
+export async function linkFiles(
+  links: readonly FileLink[],
+  onLinked: () => void = () => {},
+): Promise<readonly (LinkResult | undefined)[]> {
   const results = new Map<FileLink, LinkResult>()
   const orders = new Map<string, FileLink[]>()
   for (const link of links) {
@@ -158,7 +162,9 @@ export async function linkFiles(links: readonly FileLink[]): Promise<readonly (L
     }),
   )
   const linked = links.filter((link) => results.has(link) && !results.get(link)?.error)
-  await Promise.all(Array.from(new Set(linked.map(({ folder }) => folder)), syncFolder))
+  const synced = Promise.all(Array.from(new Set(linked.map(({ folder }) => folder)), syncFolder))
+  if (linked.length === links.length) onLinked()
+  await synced
   return links.map((link) => results.get(link))
 }
 
