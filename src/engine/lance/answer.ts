@@ -5,7 +5,7 @@ import { decodeArrow, decodeSchema } from '../arrow/ipc/decode.ts'
 import { encodeArrow, joinParts } from '../arrow/ipc/encode.ts'
 import { tooLarge } from '../table/read/answer.ts'
 import type { NativeBatches, NativeQuery } from './native.ts'
-import { addsRowId, type LanceQuery, rowId } from './query.ts'
+import { addsRowId, type LanceQuery, mostRowsOf, rowId } from './query.ts'
 
 /** Runs a query of Lance, in batches of so many rows. Answers with the bytes of one Arrow IPC file. */
 export async function answerOf(
@@ -54,12 +54,11 @@ interface Found {
   rows: number
 }
 
-async function readAll(
-  batches: NativeBatches,
-  found: Found,
-  { signal, maxBytes = Number.POSITIVE_INFINITY, memory, onProgress }: LanceQuery,
-): Promise<void> {
-  for (;;) {
+async function readAll(batches: NativeBatches, found: Found, asked: LanceQuery): Promise<void> {
+  const { signal, maxBytes = Number.POSITIVE_INFINITY, memory, onProgress } = asked
+  const most = mostRowsOf(asked)
+  // That there are no more rows after the last one would take Lance another call.
+  while (found.rows < most) {
     // The work of Lance cannot be stopped. What it finds is left to it.
     signal?.throwIfAborted()
     const batch = await batches.next()

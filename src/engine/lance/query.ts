@@ -27,13 +27,23 @@ export interface SearchTuning {
 /** Rows for each vector or text, if the request has no limit, as LanceDB has it. */
 const defaultLimit = 10
 
+/** The most rows for each vector, or of all. */
+function limitOf({ limit, search, text }: LanceQuery): number | undefined {
+  return limit ?? (search || text ? defaultLimit : undefined)
+}
+
+/** The most rows of an answer. */
+export function mostRowsOf(asked: LanceQuery): number {
+  return (limitOf(asked) ?? Number.POSITIVE_INFINITY) * Math.max(1, asked.search?.vectors.length ?? 1)
+}
+
 /** Builds a query of Lance. */
 export async function buildQuery(
   lance: LancePackage,
   table: NativeTable,
   asked: LanceQuery,
 ): Promise<Omit<NativeQuery, 'nearestTo'>> {
-  const { search, text, filter, columns, limit, offset, withRowId, orderBy } = asked
+  const { search, text, filter, columns, offset, withRowId, orderBy } = asked
   const plain = table.query()
   if (text) plain.fullTextSearch(await nativeText(lance, table, text))
   const query = search ? nearest(plain, search, asked.tuning) : plain
@@ -41,7 +51,7 @@ export async function buildQuery(
   if (filter !== undefined) query.onlyIf(wholeExpression(filter))
   if (columns !== undefined) query.select(withScore(pairs(columns), asked))
   if (withRowId || addsRowId(asked)) query.withRowId()
-  const most = limit ?? (search || text ? defaultLimit : undefined)
+  const most = limitOf(asked)
   if (most !== undefined) query.limit(most)
   if (offset !== undefined) query.offset(offset)
   // Lance fails where it would sort no rows.
