@@ -14,8 +14,17 @@ import { decodeSchema } from '../arrow/ipc/decode.ts'
 const extension = 'ARROW:extension:name'
 const oldBlob = 'lance-encoding:blob'
 
+/** What was made of schemas that handles keep for the next change. */
+const known = new WeakMap<Uint8Array, Schema>()
+
 /** The columns of a table, by its schema as Lance answers it, as rows are handed to Lance: JSON as texts. */
 export function columnsToWrite(bytes: Uint8Array): Schema {
+  const found = known.get(bytes) ?? readColumns(bytes)
+  known.set(bytes, found)
+  return found
+}
+
+function readColumns(bytes: Uint8Array): Schema {
   return mapped(decodeSchema(bytes), (field) =>
     field.metadata?.get(extension) === 'lance.json'
       ? { ...field, type: utf8(), metadata: new Map(field.metadata).set(extension, 'arrow.json') }

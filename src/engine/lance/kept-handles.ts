@@ -13,6 +13,10 @@ export interface HeadOfBranch {
 export interface KeptHandle {
   readonly name: string
   readonly table: NativeTable
+  /** The version that it is at, as Lance says. The change that left it there does not wait for that. */
+  readonly version: Promise<number>
+  /** The schema of that version, where it is known. */
+  readonly schema: Uint8Array | undefined
 }
 
 /** Most branches whose handles stay open for the next change. */
@@ -31,11 +35,12 @@ export class KeptHandles {
   }
 
   /** The handle that is at a version, if there is one. The caller has it for itself. */
-  take(head: HeadOfBranch | undefined): KeptHandle | undefined {
+  async take(head: HeadOfBranch | undefined): Promise<KeptHandle | undefined> {
     const found = head && this.#kept.get(head.branch)
     if (found === undefined) return undefined
     this.#kept.delete(head!.branch)
-    if (found.key === head!.key) return found
+    const version = await found.version.catch(() => undefined)
+    if (found.key === head!.key && version === head!.version) return found
     this.#close(found)
     return undefined
   }
@@ -43,17 +48,26 @@ export class KeptHandles {
   /** Keeps a handle that is at a version. The one that was used longest ago goes. */
   keep({ branch, key }: HeadOfBranch, handle: KeptHandle): void {
     const other = this.#kept.get(branch)
-    if (other) this.#close(other)
+    if (other) void this.#leave(other)
     this.#kept.delete(branch)
     this.#kept.set(branch, { ...handle, key })
+    // Whoever takes it gets the error.
+    handle.version.catch(() => {})
     if (this.#kept.size <= most) return
     const [[oldest, one]] = this.#kept as unknown as [[string, KeptHandle]]
     this.#kept.delete(oldest)
-    this.#close(one)
+    void this.#leave(one)
   }
 
-  clear(): void {
-    for (const handle of this.#kept.values()) this.#close(handle)
+  async clear(): Promise<void> {
+    const all = [...this.#kept.values()]
     this.#kept.clear()
+    await Promise.all(all.map((handle) => this.#leave(handle)))
+  }
+
+  /** Lance refuses to close a handle that it is asked about. */
+  async #leave(handle: KeptHandle): Promise<void> {
+    await handle.version.catch(() => {})
+    this.#close(handle)
   }
 }

@@ -6,7 +6,7 @@ import type { Bridge } from './bridge.ts'
 import { applyChange, type PreparedChange, type RowsChanged } from './change.ts'
 import type { DatasetToChange, DatasetToOpen, DatasetToRead } from './datasets.ts'
 import { cannotOpen } from './errors.ts'
-import { KeptHandles } from './kept-handles.ts'
+import { type HeadOfBranch, type KeptHandle, KeptHandles } from './kept-handles.ts'
 import { type Connection, createNative, type LancePackage, type NativeTable, nativeTable } from './native.ts'
 import type { LanceRuntime } from './runtime.ts'
 
@@ -76,7 +76,7 @@ export class LanceSession {
     make: (schema: Uint8Array) => Promise<PreparedChange>,
     { signal }: WorkOptions,
   ): Promise<RowsChanged> {
-    const kept = this.#changing.take(dataset.head)
+    const kept = await this.#changing.take(dataset.head)
     const name = kept?.name ?? this.#bridge.add(dataset)
     if (kept) this.#bridge.set(name, dataset)
     let table = kept?.table
@@ -88,14 +88,16 @@ export class LanceSession {
         })
         table = opened.table
       }
-      const change = await make(await table.schema())
+      const schema = kept?.schema ?? (await table.schema())
+      const change = await make(schema)
       signal?.throwIfAborted()
       const changed = await applyChange(await this.runtime.load(), table, change)
       const head = isOfRows(change) ? dataset.headAfter?.() : undefined
       // Other callers are to be asked about files elsewhere.
       const isWhole = (await dataset.guard?.opened())?.length === 0
-      isKept = head !== undefined && isWhole && (await table.version()) === head.version
-      if (isKept) this.#changing.keep(head!, { name, table })
+      isKept = head !== undefined && isWhole
+      if (isKept)
+        this.#changing.keep(head!, keptAfter(change, { name, table, schema }, kept && dataset.head, head!))
       return changed
     } finally {
       if (!isKept) {
@@ -125,7 +127,7 @@ export class LanceSession {
     this.#connection = undefined
     // First, as a process takes with it what it has open, and what it is still opening.
     await this.runtime.close()
-    this.#changing.clear()
+    await this.#changing.clear()
     for (const one of opened) await this.#release(one)
     await connection?.then((found) => found.close()).catch(() => {})
   }
@@ -227,6 +229,18 @@ export class LanceSession {
       })
     })
   }
+}
+
+/** The handle after a change. Its schema is still that of the version before, unless others made one in between. */
+function keptAfter(
+  change: PreparedChange,
+  { name, table, schema }: Pick<KeptHandle, 'name' | 'table'> & { readonly schema: Uint8Array },
+  before: HeadOfBranch | undefined,
+  { version }: HeadOfBranch,
+): KeptHandle {
+  const isNext = before !== undefined && version - before.version <= 1
+  const isSame = isNext && !(change.kind === 'insert' && change.overwrite)
+  return { name, table, version: table.version(), schema: isSame ? schema : undefined }
 }
 
 /** Whether a change leaves its handle at the version that it made. */
