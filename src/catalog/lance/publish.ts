@@ -1,4 +1,5 @@
 import { CatalogError } from '../../base/errors.ts'
+import { loaded } from '../../base/loaded.ts'
 import { formatIdentifier, quote } from '../../base/model/identifier.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
@@ -113,7 +114,7 @@ export function requireBranch(reader: Reader, { table }: StagedManifest, version
 }
 
 /** Loaded once there is a manifest to publish. */
-const repeatedCommit = () => import('./repeated-commit.ts')
+const repeatedCommit = loaded(() => import('./repeated-commit.ts'))
 
 const noIds: TransactionIds = new Map()
 

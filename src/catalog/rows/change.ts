@@ -1,3 +1,4 @@
+import { loaded } from '../../base/loaded.ts'
 import type { Reader } from '../../base/store/store.ts'
 import type { ApplyOptions, Change, ChangeResult, Overwrite, Snapshot } from '../../engine/table/index.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
@@ -38,6 +39,8 @@ export interface TableChanged extends Pick<ChangeResult, 'affected' | 'counts'> 
   readonly snapshot?: Snapshot
 }
 
+const lanceChange = loaded(() => import('./lance-change.ts'))
+
 /** Changes rows of a table, by the engine that wrote them, in a transaction of its own. */
 export async function changeTable<Checked, Prepared>(
   core: AnyRowsContext,
@@ -51,7 +54,7 @@ export async function changeTable<Checked, Prepared>(
   }
   return byItsEngine<TableChanged>(byOurs, async () => {
     if (change.lances === undefined && change.lancesManifest === undefined) return undefined
-    const { changeLance } = await import('./lance-change.ts')
+    const { changeLance } = await lanceChange()
     return changeLance(core, options, change)
   })
 }

@@ -1,6 +1,7 @@
 import type { Table } from '@uwdata/flechette'
 import * as v from 'valibot'
 import { invalid } from '../../base/errors.ts'
+import { loaded } from '../../base/loaded.ts'
 import { isRowsSource, type RowsSource } from '../../base/model/rows-source.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import type { RowsInput, SchemaInput } from '../../engine/arrow/types.ts'
@@ -27,6 +28,8 @@ export type Rows = ArrowRows
 export function arrive(rows: Rows): boolean {
   return 'tables' in rows
 }
+
+const tableEngine = loaded(() => import('../../engine/table/index.ts'))
 
 type ArrowOptions = NonNullable<Parameters<typeof import('../../engine/table/index.ts').toArrowTable>[1]>
 
@@ -95,7 +98,7 @@ export async function checkRows(
       `data is ${bytes.toLocaleString('en')} bytes long; ${arrowBytes.toLocaleString('en')} are the most in one request. Insert it in parts.`,
     )
   }
-  const { toArrowTable } = await import('../../engine/table/index.ts')
+  const { toArrowTable } = await tableEngine()
   const given =
     schema == null ? {} : ({ schema, ...more } as Pick<ArrowOptions, 'schema' | 'partial' | 'takesTypes'>)
   if (Array.isArray(data) && data.length > fewRows) {
@@ -124,7 +127,7 @@ async function streamedRows(
   options: RowsOptions,
   { takesTypes }: CheckOptions,
 ): Promise<PendingRows> {
-  const { openRowStream } = await import('../../engine/table/index.ts')
+  const { openRowStream } = await tableEngine()
   const hold = options[requestMemory]?.hold
   return {
     build: async (work) => {

@@ -1,3 +1,4 @@
+import { loaded } from '../../base/loaded.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
 import { noIndex } from '../../base/model/missing-index.ts'
 import type { VersionRecord } from '../../base/store/records.ts'
@@ -14,8 +15,7 @@ export function isOfLance({ rows, manifest_path, metadata }: VersionRecord): boo
   return versionOfName(nameOf(manifest_path)) !== undefined
 }
 
-/** Kept, as loaders that are hooked into Node take half a millisecond to find a module again. */
-let reading: Promise<typeof import('./lance-read.ts')> | undefined
+const lanceRead = loaded(() => import('./lance-read.ts'))
 
 /** Rows of Lance, by Lance itself. It opens the very manifest that the record of the version names. */
 export function lanceRows(
@@ -26,8 +26,7 @@ export function lanceRows(
 ): VersionRows {
   const { record } = found
   const open = async () => {
-    reading ??= import('./lance-read.ts')
-    const { toRead } = await reading
+    const { toRead } = await lanceRead()
     return { lance: await core.lance(), dataset: toRead(core, id, table, found) }
   }
   let opened: ReturnType<typeof open> | undefined
