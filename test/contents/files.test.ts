@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -230,4 +230,11 @@ test('a process that is killed while it puts leaves whole objects, and the rest 
   for (const path of whole) expect(await content.get(path)).toHaveLength(size)
   for (const path of partial) await content.remove(path)
   expect(await paths(content, '')).toEqual(whole)
+})
+
+test.skipIf(process.platform === 'win32')('a pipe is no object, and keeps nobody waiting', async () => {
+  execFileSync('mkfifo', [join(directory, 'pipe')])
+  const content = fileContent(directory)
+  expect(await content.get('pipe')).toBeUndefined()
+  expect(await content.getRanges!('pipe', [{ start: 0, end: 1 }])).toEqual([undefined])
 })

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { link, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -50,4 +51,15 @@ it('a link that leads out of the root is refused', async () => {
   ] as const)
     await expect(shared.link(from, target)).rejects.toMatchObject({ code: 'PermissionDenied' })
   expect(await readdir(elsewhere)).toEqual(['secret'])
+})
+
+it('whoever links files is told when all of them have their second paths, and not where one has none', async () => {
+  const { folder, shared } = await withFiles('a', 'b')
+  const found: string[][] = []
+  const told = () => found.push(readdirSync(join(folder, 'x')).sort())
+  await shared.linkAll!(to('x', ['a', 'b']), told)
+  expect(found).toEqual([['a', 'b']])
+  await shared.linkAll!([...to('x', ['none']), ...to('y', ['a'])], told)
+  await shared.linkAll!([...to('x', ['a']), ...to('z', ['b'])], told)
+  expect(found).toHaveLength(1)
 })

@@ -1,10 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { SharedFiles } from '../../../src/base/content/content.ts'
 import { fileContent } from '../../../src/contents/files/index.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'
 import { type LocalCatalog, openCatalog } from '../../../src/tabularium/index.ts'
 import { closedAfterwards, freshFolder } from '../../support/catalogs.ts'
-import { contentWith, eachContent } from '../../support/contents.ts'
+import { contentWith, eachContent, pathOf } from '../../support/contents.ts'
 import { gate } from '../../support/gate.ts'
+import { lanceIt } from '../../support/lance-package.ts'
 import { type Dataset, declared, listed, nameOf, twoCatalogs } from './support.ts'
 
 eachContent((openAny) => {
@@ -434,4 +437,50 @@ describe('managed versioning is offered', () => {
     expect((await catalog.createTableVersion({ id: ['t'], ...staged })).version).toMatchObject(staged)
     expect(await listed(catalog, 't')).toEqual([1])
   })
+})
+
+lanceIt('a change of rows is acknowledged once the name of its manifest is durable', async () => {
+  const folder = await freshFolder()
+  const real = fileContent(folder)
+  let slow: (() => Promise<void>) | undefined
+  const shared: SharedFiles = {
+    names: (prefix) => real.shared!.names(prefix),
+    sync: (path) => real.shared!.sync(path),
+    replace: (path, bytes) => real.shared!.replace(path, bytes),
+    link: (from, to) => real.shared!.link(from, to),
+    async linkAll(links, onLinked) {
+      const results = await real.shared!.linkAll!(links, onLinked)
+      await slow?.()
+      return results
+    },
+  }
+  const options = { store: memoryStore(), root: `file://${folder}`, format: 'lance' as const }
+  const catalog = closedAfterwards(await openCatalog({ ...options, content: contentWith(real, { shared }) }))
+  const id = ['t']
+  const { location } = await catalog.createTable({ id, data: [{ n: 1 }] })
+  const names = () => real.shared!.names(`${pathOf(location!)}_versions/`)
+  for (const change of [
+    () => catalog.insertIntoTable({ id, data: [{ n: 2 }] }),
+    () => catalog.updateTable({ id, updates: [['n', 'n + 1']] }),
+    () => catalog.deleteFromTable({ id, predicate: 'n = 2' }),
+  ]) {
+    const [named, disk] = [gate(), gate()]
+    slow = () => {
+      named.open()
+      return disk.opened
+    }
+    const before = (await catalog.listTableVersions({ id })).versions.length
+    let isAcknowledged = false
+    const changed = change().then(() => {
+      isAcknowledged = true
+    })
+    await named.opened
+    // Others find the version already.
+    expect((await catalog.listTableVersions({ id })).versions).toHaveLength(before + 1)
+    await sleep(100)
+    expect(isAcknowledged).toBe(false)
+    disk.open()
+    await changed
+    expect((await names()).filter((name) => name.includes('.manifest-'))).toEqual([])
+  }
 })
