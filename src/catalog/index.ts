@@ -79,7 +79,7 @@ export {
   requestId,
   sessionServer,
 } from './operations/framework/operation.ts'
-export { type Method, type QueryKind, type Route, versionQuery } from './operations/framework/route.ts'
+export type { Method, QueryKind, Route } from './operations/framework/route.ts'
 export { fieldsOf, hintFor, removeUnknown } from './operations/framework/unknown-fields.ts'
 export type { MayRead } from './operations/framework/visible-changes.ts'
 export { requestDoc, responseDoc } from './operations/types/field-docs.ts'

@@ -114,7 +114,7 @@ export function requireBranch(reader: Reader, { table }: StagedManifest, version
 }
 
 /** Loaded once there is a manifest to publish. */
-const repeatedCommit = loaded(() => import('./repeated-commit.ts'))
+const repeatedCommit = /* @__PURE__ */ loaded(() => import('./repeated-commit.ts'))
 
 const noIds: TransactionIds = new Map()
 

@@ -39,7 +39,7 @@ export interface TableChanged extends Pick<ChangeResult, 'affected' | 'counts'> 
   readonly snapshot?: Snapshot
 }
 
-const lanceChange = loaded(() => import('./lance-change.ts'))
+const lanceChange = /* @__PURE__ */ loaded(() => import('./lance-change.ts'))
 
 /** Changes rows of a table, by the engine that wrote them, in a transaction of its own. */
 export async function changeTable<Checked, Prepared>(

@@ -29,7 +29,7 @@ export function arrive(rows: Rows): boolean {
   return 'tables' in rows
 }
 
-const tableEngine = loaded(() => import('../../engine/table/index.ts'))
+const tableEngine = /* @__PURE__ */ loaded(() => import('../../engine/table/index.ts'))
 
 type ArrowOptions = NonNullable<Parameters<typeof import('../../engine/table/index.ts').toArrowTable>[1]>
 

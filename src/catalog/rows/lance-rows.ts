@@ -15,7 +15,7 @@ export function isOfLance({ rows, manifest_path, metadata }: VersionRecord): boo
   return versionOfName(nameOf(manifest_path)) !== undefined
 }
 
-const lanceRead = loaded(() => import('./lance-read.ts'))
+const lanceRead = /* @__PURE__ */ loaded(() => import('./lance-read.ts'))
 
 /** Rows of Lance, by Lance itself. It opens the very manifest that the record of the version names. */
 export function lanceRows(

@@ -1,5 +1,5 @@
 import { type CatalogError, invalid, unsupported } from '../../base/errors.ts'
-import { versionQuery } from '../../catalog/index.ts'
+import { versionQuery } from '../../catalog/local.ts'
 import type { OperationName } from '../../catalog/operations/index.ts'
 import { type Route, wire } from '../../protocol/wire.ts'
 
