@@ -62,7 +62,7 @@ it('the manifest of a version is the one that was acknowledged, and the one that
         return found
       }
       const agrees = async (catalog: LocalCatalog) => {
-        expect(await listed(catalog, 't')).toEqual([...(await held()).keys()].sort((a, b) => a - b))
+        expect(await listed(catalog, 't')).toEqual([...(await held()).keys()])
         for (const [version, bytes] of await held()) {
           const described = await catalog.describeTableVersion({ id: ['t'], version })
           expect(described.version.manifest_size).toBe(bytes.length)

@@ -55,7 +55,7 @@ export class Dataset {
     await this.content.remove(this.prefix + folderOf(branch) + nameOf(version))
   }
 
-  /** The names of all manifests, with what they hold; others by their names alone. */
+  /** The numbers of all manifests, in order, with what they hold, and the names of other files after them. */
   async manifests(branch = ''): Promise<[name: string | number, text: string][]> {
     const prefix = this.prefix + folderOf(branch)
     const found = await Promise.all(
@@ -66,7 +66,8 @@ export class Dataset {
         return [digits === undefined ? name : Number(18446744073709551615n - BigInt(digits)), held]
       }),
     )
-    return found.sort(([a], [b]) => (a < b ? -1 : 1))
+    const isNumber = ([name]: [string | number, string]) => typeof name === 'number'
+    return found.sort((a, b) => Number(isNumber(b)) - Number(isNumber(a)) || (a[0] < b[0] ? -1 : 1))
   }
 }
 
