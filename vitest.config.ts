@@ -14,7 +14,7 @@ const long = [
   'test/server/auth/{own-namespace,own-namespace-servers}.test.ts',
   'test/server/{memory,openapi/tools,pages/metrics,readiness,restart,retry-of,steady}.test.ts',
   'test/server/valid-requests.test.ts',
-  'test/server/dialects/lancedb/types/all-types.test.ts',
+  'test/server/dialects/lancedb/{flows,types/all-types}.test.ts',
   'test/catalog/lance/{append-clients,arriving,arriving-kills,blobs,clients,copies,damaged,differences,duckdb,files-elsewhere,full-disk,isolated,java,kills,newer-formats,objects,process,raced-numbers,schema-metadata-clients,suite-s3,transaction-clients,transaction-histories}.test.ts',
   'test/histories/{batches,combined-long}.test.ts',
   'test/iceberg/clients/{duckdb,faults,import,kit,pyiceberg,signing,spark,suite}.test.ts',
