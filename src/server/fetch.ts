@@ -3,7 +3,7 @@ import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 import { requireKnown } from '../base/model/options.ts'
 import type { Catalog } from '../catalog/index.ts'
 import { unknownPeer } from './auth/loopback.ts'
-import type { StreamableAnswer } from './core/answer.ts'
+import { type StreamableAnswer, tellsLength } from './core/answer.ts'
 import { requireCatalog } from './core/context.ts'
 import { type HttpCore, openHttpCore } from './core/core.ts'
 import { Exchange } from './core/exchange.ts'
@@ -82,7 +82,7 @@ function responseOf(core: HttpCore, exchange: FetchExchange, answer: StreamableA
     return new Response(stream, { status, headers })
   }
   exchange.discardBody()
-  if (status !== 304 && status !== 204) headers['content-length'] = String(Buffer.byteLength(body))
+  if (tellsLength(status)) headers['content-length'] = String(Buffer.byteLength(body))
   exchange.close(true)
   const isEmpty = exchange.method === 'HEAD' || body.length === 0
   return new Response(isEmpty ? null : (body as string), { status, headers })

@@ -12,7 +12,7 @@ import { clearTimeout, setImmediate, setTimeout } from '../base/time.ts'
 import { errorBody } from '../protocol/status.ts'
 import { jsonType } from '../protocol/wire.ts'
 import { unknownPeer } from './auth/loopback.ts'
-import type { StreamableAnswer } from './core/answer.ts'
+import { type StreamableAnswer, tellsLength } from './core/answer.ts'
 import type { HttpCore } from './core/core.ts'
 import { Exchange } from './core/exchange.ts'
 import type { CallerAddress } from './trust-proxy.ts'
@@ -77,8 +77,7 @@ function write(core: HttpCore, exchange: NodeExchange, answer: StreamableAnswer)
   const { status, body } = answer
   const headers = core.headersOf(answer, exchange)
   if (typeof body === 'string' || Buffer.isBuffer(body)) {
-    // With status 304, the length would be that of the body that is not sent. With 204 there is none.
-    if (status !== 304 && status !== 204) headers['content-length'] = String(Buffer.byteLength(body))
+    if (tellsLength(status)) headers['content-length'] = String(Buffer.byteLength(body))
     response.writeHead(status, headers)
     response.end(body)
   } else {

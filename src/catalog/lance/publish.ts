@@ -1,6 +1,6 @@
 import { CatalogError } from '../../base/errors.ts'
-import { loaded } from '../../base/loaded.ts'
 import { formatIdentifier, quote } from '../../base/model/identifier.ts'
+import { once } from '../../base/once.ts'
 import { type BranchRecord, keys, type VersionRecord } from '../../base/store/records.ts'
 import type { Reader } from '../../base/store/store.ts'
 import { hasManifests } from '../locations/declared-only.ts'
@@ -114,7 +114,7 @@ export function requireBranch(reader: Reader, { table }: StagedManifest, version
 }
 
 /** Loaded once there is a manifest to publish. */
-const repeatedCommit = /* @__PURE__ */ loaded(() => import('./repeated-commit.ts'))
+const repeatedCommit = /* @__PURE__ */ once(() => import('./repeated-commit.ts'))
 
 const noIds: TransactionIds = new Map()
 

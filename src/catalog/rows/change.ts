@@ -1,4 +1,4 @@
-import { loaded } from '../../base/loaded.ts'
+import { once } from '../../base/once.ts'
 import type { Reader } from '../../base/store/store.ts'
 import type { ApplyOptions, Change, ChangeResult, Overwrite, Snapshot } from '../../engine/table/index.ts'
 import { hasForeignRows } from '../locations/declared-only.ts'
@@ -39,7 +39,7 @@ export interface TableChanged extends Pick<ChangeResult, 'affected' | 'counts'> 
   readonly snapshot?: Snapshot
 }
 
-const lanceChange = /* @__PURE__ */ loaded(() => import('./lance-change.ts'))
+const lanceChange = /* @__PURE__ */ once(() => import('./lance-change.ts'))
 
 /** Changes rows of a table, by the engine that wrote them, in a transaction of its own. */
 export async function changeTable<Checked, Prepared>(

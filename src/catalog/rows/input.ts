@@ -1,8 +1,8 @@
 import type { Table } from '@uwdata/flechette'
 import * as v from 'valibot'
 import { invalid } from '../../base/errors.ts'
-import { loaded } from '../../base/loaded.ts'
 import { isRowsSource, type RowsSource } from '../../base/model/rows-source.ts'
+import { once } from '../../base/once.ts'
 import { requestMemory } from '../../base/scheduling/request-memory.ts'
 import type { RowsInput, SchemaInput } from '../../engine/arrow/types.ts'
 import type { ArrowInput, ArrowRows, WorkOptions } from '../../engine/table/index.ts'
@@ -29,7 +29,7 @@ export function arrive(rows: Rows): boolean {
   return 'tables' in rows
 }
 
-const tableEngine = /* @__PURE__ */ loaded(() => import('../../engine/table/index.ts'))
+const tableEngine = /* @__PURE__ */ once(() => import('../../engine/table/index.ts'))
 
 type ArrowOptions = NonNullable<Parameters<typeof import('../../engine/table/index.ts').toArrowTable>[1]>
 

@@ -1,6 +1,6 @@
-import { loaded } from '../../base/loaded.ts'
 import type { Identifier } from '../../base/model/identifier.ts'
 import { noIndex } from '../../base/model/missing-index.ts'
+import { once } from '../../base/once.ts'
 import type { VersionRecord } from '../../base/store/records.ts'
 import type { DatasetToRead } from '../../engine/lance/index.ts'
 import { nameOf, versionOfName } from '../locations/lance-files.ts'
@@ -15,7 +15,7 @@ export function isOfLance({ rows, manifest_path, metadata }: VersionRecord): boo
   return versionOfName(nameOf(manifest_path)) !== undefined
 }
 
-const lanceRead = /* @__PURE__ */ loaded(() => import('./lance-read.ts'))
+const lanceRead = /* @__PURE__ */ once(() => import('./lance-read.ts'))
 
 /** Rows of Lance, by Lance itself. It opens the very manifest that the record of the version names. */
 export function lanceRows(

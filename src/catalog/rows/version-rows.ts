@@ -8,7 +8,6 @@ import type {
   TextSearch,
   WriteSpec,
 } from '../../engine/lance/index.ts'
-
 import type { QueryOptions, WorkOptions } from '../../engine/table/index.ts'
 import type { BlobOfVersion } from './client-rules.ts'
 

@@ -5,8 +5,8 @@ import { isInside } from '../../base/content/path.ts'
 import { CatalogError } from '../../base/errors.ts'
 import { performance } from '../../base/time.ts'
 import { isMissing } from './file-errors.ts'
-import { quickly } from './quickly.ts'
 import { RawFile } from './raw-file.ts'
+import { quickly } from './slowness.ts'
 
 /** The most cached folders. */
 const maxFolders = 10_000
@@ -64,20 +64,12 @@ export class RealFolders {
    */
   async use<T>(segments: readonly string[], work: (folder: string) => Promise<T>): Promise<T> {
     const folder = await this.find(segments)
-    let missing: { readonly error?: unknown; readonly found?: T }
-    try {
-      const found = await work(folder)
-      if (found !== undefined) return found
-      missing = { found }
-    } catch (error) {
-      if (!isMissing(error)) throw error
-      missing = { error }
-    }
+    const outcome = work(folder)
+    const isMissed = await outcome.then((found) => found === undefined, isMissing)
+    if (!isMissed) return outcome
     this.forget(segments)
     const now = await this.find(segments)
-    if (now !== folder) return work(now)
-    if (missing.error) throw missing.error
-    return missing.found!
+    return now === folder ? outcome : work(now)
   }
 
   /** Clears the cache of a folder after a file in it was found missing, or of all folders. */

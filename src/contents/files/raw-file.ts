@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, fsync, open, openSync, writev } from 'node:fs'
 import { promisify } from 'node:util'
-import { quickly } from './quickly.ts'
+import { quickly } from './slowness.ts'
 
 const openInThread = promisify(open)
 

@@ -5,6 +5,7 @@ import { clampRange } from '../../base/content/path.ts'
 import { nextTurn, performance } from '../../base/time.ts'
 import { systemCode } from './file-errors.ts'
 import { openExisting } from './raw-file.ts'
+import { Slowness } from './slowness.ts'
 
 // A FileHandle takes 25 µs more than the calls themselves, of 70 for a small file.
 const readAt = promisify(read)
@@ -75,22 +76,18 @@ interface PartReads {
  * cached. After two slow reads in a row, threads read for a while.
  */
 const quickBytes = 32 * 1024
-const slowMilliseconds = 0.05
-const slowFor = 250
+const diskReads = new Slowness(0.05, 250)
 /** How long parts are read before other work gets a turn of the event loop, in milliseconds. */
 const longestTurn = 2
-
-let slowUntil = 0
 
 /** Reads parts from the page cache, and returns which of them are left. */
 async function readQuickly({ handle, parts, offsets, bytes, done }: PartReads): Promise<number[]> {
   const left: number[] = []
   let now = performance.now()
   let turnBegan = now
-  let slow = 0
   for (const [i, { start, end }] of parts.entries()) {
     const length = end - start
-    if (length > quickBytes || now < slowUntil) {
+    if (length > quickBytes || diskReads.isSlow(now)) {
       left.push(i)
       continue
     }
@@ -98,8 +95,7 @@ async function readQuickly({ handle, parts, offsets, bytes, done }: PartReads): 
     done[i] = readSync(handle, bytes, offsets[i]!, length, start)
     if (done[i]! > 0 && done[i]! < length) left.push(i)
     now = performance.now()
-    slow = now - began > slowMilliseconds ? slow + 1 : 0
-    if (slow === 2) slowUntil = now + slowFor
+    diskReads.add(began, now)
     if (now - turnBegan < longestTurn) continue
     await nextTurn()
     now = performance.now()

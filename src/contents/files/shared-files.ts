@@ -5,8 +5,8 @@ import type { FileState, Link, Linked, SharedFiles } from '../../base/content/co
 import { folderSegmentsOf, segmentsOf } from '../../base/content/path.ts'
 import { fileError, isMissing, systemCode } from './file-errors.ts'
 import { type DurableFolders, type RealFolders, syncFolder, unlessMissing } from './folders.ts'
-import { quickly } from './quickly.ts'
 import { RawFile } from './raw-file.ts'
+import { quickly } from './slowness.ts'
 import { type FileLink, linkFiles, replaceFile } from './write-file.ts'
 
 /** Files below a root that other programs write, too. Links to outside of the root are refused. */

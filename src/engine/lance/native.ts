@@ -1,4 +1,5 @@
 import { unsupported } from '../../base/errors.ts'
+import { once } from '../../base/once.ts'
 import { optionalPackage } from '../../base/optional-package.ts'
 
 /*
@@ -231,17 +232,11 @@ export interface LancePackage {
 
 const name = '@lancedb/lancedb'
 
-let loading: Promise<LancePackage> | undefined
-
-/** Loads Lance's package, once. Fails with `Unsupported`, and what it weighs, when it is not installed. */
-export function loadLance(): Promise<LancePackage> {
-  loading ??= load().catch((error) => {
-    // It may be installed while the process runs.
-    loading = undefined
-    throw error
-  })
-  return loading
-}
+/**
+ * Loads Lance's package, once. Fails with `Unsupported`, and what it weighs, when it is not installed: it may be, while the
+ * process runs.
+ */
+export const loadLance: () => Promise<LancePackage> = /* @__PURE__ */ once(load)
 
 async function load(): Promise<LancePackage> {
   const loaded = (await optionalPackage(

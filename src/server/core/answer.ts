@@ -21,6 +21,9 @@ export interface Answer<Body = string | Buffer> {
 /** An answer whose body may be a stream. */
 export type StreamableAnswer = Answer<string | Buffer | Readable>
 
+/** Whether a status goes with the length of its body. With 304 it would be that of a body that is not sent; 204 has none. */
+export const tellsLength = (status: number): boolean => status !== 304 && status !== 204
+
 export const jsonUtf8 = `${jsonType}; charset=utf-8`
 
 /**

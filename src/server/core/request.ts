@@ -45,14 +45,14 @@ export function readAddress(
     exchange.query === '' ? noQuery : readQuery(match, exchange, unknownFields)
   const { plusIsSpace } = exchange.dialect!
   const implied = operation === 'listTables' ? [] : undefined
-  const named = {
-    ...(indexName !== undefined && { index_name: decodeSegment(indexName, plusIsSpace) }),
-    ...(blob && { column: decodeSegment(blob.column, plusIsSpace), row_ids: [rowIdOf(blob.row)] }),
-  }
+  const named =
+    indexName !== undefined
+      ? { index_name: decodeSegment(indexName, plusIsSpace) }
+      : blob && { column: decodeSegment(blob.column, plusIsSpace), row_ids: [rowIdOf(blob.row)] }
   return {
     id: id === undefined ? implied : decodePathId(id, delimiter, plusIsSpace),
     delimiter,
-    fields: indexName === undefined && blob === undefined ? fields : { ...fields, ...named },
+    fields: named === undefined ? fields : { ...fields, ...named },
     repeated,
   }
 }

@@ -1,3 +1,4 @@
+import { once } from '../../base/once.ts'
 import { type Answer, jsonUtf8 } from '../core/answer.ts'
 import type { HttpContext } from '../core/context.ts'
 import type { Exchange } from '../core/exchange.ts'
@@ -93,15 +94,4 @@ function redirectToFolder({ path }: Exchange): Answer | undefined {
 
 function page(type: string, body: string, headers: Readonly<Record<string, string>> = {}): Answer {
   return { status: 200, type, body, headers: { 'x-content-type-options': 'nosniff', ...headers } }
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
-  return () => {
-    made ??= make().catch((error) => {
-      made = undefined
-      throw error
-    })
-    return made
-  }
 }
